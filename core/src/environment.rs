@@ -17,8 +17,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The environment of a process, given how to look up a variable: the home from `HOME`, the
-    /// base below `HERMES_HOME`, or below `~/.hermes` where that is not set.
+    /// The environment of a process; `variable` looks up a variable. The home is `HOME`, the base lies
+    /// below `HERMES_HOME`, or below `~/.hermes` where that is not set.
     pub fn from_variables(
         variable: impl Fn(&str) -> Option<PathBuf>,
         current_directory: PathBuf,
@@ -30,19 +30,19 @@ impl Environment {
         Some(Environment { home, current_directory, base: hermes.join("checkpoints") })
     }
 
-    /// The folder with the parts of the agent's state, beside the base; where there is none, an agent
-    /// has nothing beside its files.
+    /// The folder with the agent state, next to the base; where it does not exist, an agent has no state
+    /// besides its files.
     pub fn agent_folder(&self) -> PathBuf {
         self.base.with_file_name("agent")
     }
 
-    /// The configuration file, beside the base.
+    /// The configuration file, next to the base.
     pub fn configuration_file(&self) -> PathBuf {
         self.base.with_file_name("config.yaml")
     }
 }
 
-/// What time it is.
+/// A source of the current time.
 pub trait Clock: Send + Sync {
     /// Seconds since the epoch.
     fn seconds(&self) -> i64;
@@ -61,16 +61,16 @@ impl Clock for SystemClock {
 /// Seconds since the epoch, negative before it.
 fn since_epoch(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
-        Ok(since) => since.as_secs() as i64,
-        Err(before) => -(before.duration().as_secs() as i64),
+        Ok(duration) => duration.as_secs() as i64,
+        Err(error) => -(error.duration().as_secs() as i64),
     }
 }
 
-/// Bytes of a megabyte.
+/// Bytes in a megabyte.
 pub(crate) const MEBIBYTE: u64 = 1024 * 1024;
-/// Seconds of an hour.
+/// Seconds in an hour.
 pub(crate) const HOUR_SECONDS: u64 = 60 * 60;
-/// Seconds of a day.
+/// Seconds in a day.
 pub(crate) const DAY_SECONDS: u64 = 24 * HOUR_SECONDS;
 
 /// The configuration (behaviour: Base and configuration).
@@ -84,17 +84,17 @@ pub struct Config {
     pub max_file_bytes: u64,
     /// Directories with more captured files than this are not checkpointed.
     pub max_files: usize,
-    /// Above this many bytes the store drops its oldest checkpoints; 0 is no bound.
+    /// Above this many bytes the store evicts its oldest checkpoints; 0 is no bound.
     pub max_total_bytes: u64,
-    /// Whether sweeps are automatic.
+    /// Whether sweeps run automatically.
     pub auto_prune: bool,
     /// A sweep removes projects not touched for this many seconds; 0 is no bound.
     pub retention_seconds: u64,
     /// Whether a sweep removes projects whose directories are gone.
     pub delete_orphans: bool,
-    /// The least number of seconds between two sweeps.
+    /// The minimum number of seconds between two sweeps.
     pub min_interval_seconds: u64,
-    /// Which events of a whole agent are reason enough for a checkpoint.
+    /// The policy: which events of an agent cause a checkpoint.
     pub policy: Policy,
 }
 
@@ -121,7 +121,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_clock_before_the_epoch_counts_downwards() {
+    fn since_epoch_is_negative_before_the_epoch() {
         assert_eq!(since_epoch(UNIX_EPOCH + Duration::from_secs(5)), 5);
         assert_eq!(since_epoch(UNIX_EPOCH - Duration::from_secs(5)), -5);
     }

@@ -10,8 +10,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// The stable code of an error, as the command prints it and a protocol sends it.
 pub type Code = &'static str;
 
-/// Why a request was refused. Where a message says so, nothing was changed; what failed on the disk
-/// may be done in part.
+/// Why a request was refused. Where a message says so, nothing was changed; a request that failed on
+/// the disk may be partly done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The directory is the file system's root.
@@ -40,7 +40,7 @@ pub enum Error {
         /// The limit, in files.
         limit: usize,
     },
-    /// There is no such directory.
+    /// The directory does not exist.
     #[error("{0:?} does not exist; no checkpoint was taken")]
     MissingDirectory(PathBuf),
     /// The path exists and is not a directory.
@@ -90,7 +90,7 @@ pub enum Error {
     /// A restore was interrupted before it began.
     #[error("interrupted before anything was restored; no file was changed")]
     Interrupted,
-    /// A rollback of the whole agent could not be done, and was undone.
+    /// A restore of the agent state failed, and was undone.
     #[error("{why}; everything is as it was before: {}", .left.as_deref().unwrap_or("try again once that is mended"))]
     RolledBackNothing {
         /// What could not be done.
@@ -125,13 +125,13 @@ pub enum Error {
         /// What would be lost.
         what: &'static str,
     },
-    /// What a restore would change is not what was previewed.
+    /// The restore would not do what the preview showed.
     #[error(
         "the project changed since the preview, so that this restore would not do what was shown; \
          nothing was restored: preview it again"
     )]
     ChangedSincePreview,
-    /// The pre-rollback checkpoint could not be taken.
+    /// The pre-restore checkpoint could not be taken.
     #[error(
         "no pre-rollback checkpoint could be taken, so nothing was restored ({}); a full restore \
          can be forced past that",
@@ -190,7 +190,7 @@ pub enum Error {
         action: &'static str,
         /// To which path.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -200,8 +200,8 @@ impl Error {
         Error::StoreUnusable { path: path.to_owned(), why: why.into() }
     }
 
-    /// Whether it says that something stored is damaged or missing, and not that it could not be
-    /// looked at.
+    /// Whether it means that stored data is damaged or missing, and not that the data could not be
+    /// read.
     pub(crate) fn is_damage(&self) -> bool {
         match self {
             Error::CorruptCheckpoint { .. }
@@ -212,17 +212,17 @@ impl Error {
         }
     }
 
-    /// Whether it says that the disk, or what its user may have of it, is full.
+    /// Whether it means that the disk, or the quota of the user, is full.
     pub(crate) fn is_full_disk(&self) -> bool {
         matches!(self, Error::Io { source, .. } if io_code(source) == "no_space")
     }
 
-    /// Whether the permission for it is missing.
+    /// Whether it means that a permission is missing.
     pub(crate) fn is_denied(&self) -> bool {
         matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
     }
 
-    /// What went wrong, without what it means for the whole request; for a remark on one path.
+    /// What went wrong, without the consequence for the request; for a remark on one path.
     pub(crate) fn cause(&self) -> String {
         match self {
             Error::Io { action, source, .. } => format!("{action}: {source}"),
@@ -277,7 +277,7 @@ fn io_code(error: &io::Error) -> Code {
 
 /// Adds to an I/O error what was being done to which path.
 pub(crate) trait Context<T> {
-    /// Turns an I/O error into one of ours.
+    /// Converts an I/O error into an [`Error`].
     fn context(self, action: &'static str, path: &Path) -> Result<T>;
 }
 
@@ -292,13 +292,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_and_a_missing_right_have_words_of_their_own() {
+    fn io_code_distinguishes_a_full_disk_and_a_missing_permission() {
         use io::ErrorKind::{
             Other, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
         };
-        let word = |kind: io::ErrorKind| io_code(&kind.into());
-        assert_eq!([StorageFull, QuotaExceeded].map(word), ["no_space"; 2]);
-        assert_eq!([PermissionDenied, ReadOnlyFilesystem].map(word), ["permission"; 2]);
-        assert_eq!(word(Other), "io");
+        let code = |kind: io::ErrorKind| io_code(&kind.into());
+        assert_eq!([StorageFull, QuotaExceeded].map(code), ["no_space"; 2]);
+        assert_eq!([PermissionDenied, ReadOnlyFilesystem].map(code), ["permission"; 2]);
+        assert_eq!(code(Other), "io");
     }
 }

@@ -1,7 +1,7 @@
 //! Which entries of a project git's ignore rules exclude: reading ignore files and matching them.
 //!
-//! It judges single entries; walking, and not descending into what is excluded, is up to the
-//! caller. No crate is used: `gix-ignore` reads some lines and brackets differently from git, gives
+//! It judges single entries; the caller walks the project and must not descend into excluded
+//! directories. No crate is used: `gix-ignore` reads some lines and brackets differently from git, gives
 //! up at 64 stars, and takes exponential time over repeated `**/`, which a project's own file could
 //! use to stall a checkpoint.
 
@@ -19,7 +19,7 @@ pub const DEFAULT_EXCLUDES: &[&str] = &[
     ".DS_Store", "Thumbs.db", "*.log",
 ];
 
-/// More bytes than an ignore file can sensibly have; what is beyond is not read.
+/// The largest part of an ignore file that is read, in bytes; no sensible one is larger.
 pub const IGNORE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// The default excludes that no project file can re-include.
@@ -66,7 +66,7 @@ impl IgnoreFile {
     }
 
     /// Whether the last rule that matches excludes the entry at `path`, relative to the directory
-    /// of this file; nothing if no rule matches.
+    /// of this file; `None` if no rule matches.
     fn verdict(&self, path: &[u8], is_directory: bool) -> Option<bool> {
         let last = self.rules.iter().rev().find(|rule| rule.matches(path, is_directory));
         last.map(|rule| !rule.includes)
@@ -102,7 +102,7 @@ impl Excludes {
         self.by_project(ignore_files, path, is_directory).or_else(default).unwrap_or(false)
     }
 
-    /// The same of a file that is a member of a unit: the default excludes do not hold for it.
+    /// As [`Excludes::excludes`], for a member of a unit: the default excludes do not apply to it.
     pub(crate) fn excludes_member(
         &self,
         ignore_files: &[(&[u8], &IgnoreFile)],
@@ -111,7 +111,7 @@ impl Excludes {
         self.by_project(ignore_files, path, false).unwrap_or(false)
     }
 
-    /// What all but the default excludes say of an entry.
+    /// The verdict of everything but the default excludes about an entry.
     fn by_project(
         &self,
         ignore_files: &[(&[u8], &IgnoreFile)],
@@ -162,7 +162,7 @@ impl Rule {
         Some(Rule { pattern, ending, literal, is_suffix, includes, directories_only, is_anchored })
     }
 
-    /// Whether the entry at `path`, relative to the directory of the file, is what this rule means.
+    /// Whether the rule matches the entry at `path`, relative to the directory of the file.
     fn matches(&self, path: &[u8], is_directory: bool) -> bool {
         if self.directories_only && !is_directory {
             return false;
@@ -183,7 +183,7 @@ impl Rule {
     }
 }
 
-/// What is left of a path inside of a directory; nothing if it is elsewhere.
+/// The path relative to a directory; `None` if it is not inside the directory.
 fn inside<'a>(directory: &[u8], path: &'a [u8]) -> Option<&'a [u8]> {
     match path.strip_prefix(directory)? {
         rest if directory.is_empty() => Some(rest),
@@ -191,7 +191,7 @@ fn inside<'a>(directory: &[u8], path: &'a [u8]) -> Option<&'a [u8]> {
     }
 }
 
-/// The line without its trailing spaces; a backslash protects the one it stands before.
+/// The line without its trailing spaces; a backslash protects the space after it.
 fn trim_end(line: &[u8]) -> &[u8] {
     let trailing = |text: &[u8], byte| text.iter().rev().take_while(|end| **end == byte).count();
     let spaces = trailing(line, b' ');
@@ -200,14 +200,14 @@ fn trim_end(line: &[u8]) -> &[u8] {
     &line[..text + usize::from(protected)]
 }
 
-/// Removes the first byte if it is `byte`, and says whether it did.
+/// Removes the first byte if it is `byte`, and returns whether it did.
 fn take_first(text: &mut &[u8], byte: u8) -> bool {
     let rest = text.strip_prefix(&[byte]);
     *text = rest.unwrap_or(text);
     rest.is_some()
 }
 
-/// How many bytes come before the first that is special in a pattern.
+/// The number of bytes before the first special byte of a pattern.
 fn literal_length(pattern: &[u8]) -> usize {
     let special = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\');
     pattern.iter().position(special).unwrap_or(pattern.len())
@@ -216,13 +216,12 @@ fn literal_length(pattern: &[u8]) -> usize {
 /// The state of matching a pattern with a text, from left to right, with what is needed to
 /// backtrack.
 ///
-/// Only the last star and the last `**/` are ever worth extending: what came before them has been
-/// matched as early in the text as it can be, and so left them every choice. The time stays
-/// polynomial.
+/// Only the last star and the last `**/` are ever extended: everything before them was matched as
+/// early in the text as possible, and so left them every choice. The time stays polynomial.
 struct Matching<'a> {
     pattern: &'a [u8],
     text: &'a [u8],
-    /// Whether the pattern stands where a component begins.
+    /// Whether the next element of the pattern begins a component.
     at_component: bool,
     /// The pattern after the last star, and the text that is left when the star ends here.
     star: Option<(&'a [u8], &'a [u8])>,
@@ -280,7 +279,7 @@ impl<'a> Matching<'a> {
         match self.pattern {
             [] if may_fill => return Break(true),
             [b'/', rest @ ..] | [b'\\', b'/', rest @ ..] if may_fill => {
-                // An escaped slash is no part of the element, so that a slash must be there.
+                // An escaped slash does not belong to the element, so that the text must have a slash.
                 let may_take_nothing = self.pattern[0] == b'/';
                 (self.directories, self.star) = (Some((rest, self.text)), None);
                 self.pattern = rest;
@@ -294,7 +293,7 @@ impl<'a> Matching<'a> {
         Continue(true)
     }
 
-    /// Lets the last star take one more byte, if it is one a star can take.
+    /// Lets the last star take one more byte, if a star can take it.
     fn extend_star(&mut self) -> bool {
         match self.star {
             Some((pattern, [byte, text @ ..])) if *byte != b'/' => {
@@ -306,7 +305,7 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Lets the last `**/` take everything up to the next slash, and with it.
+    /// Lets the last `**/` take everything up to and including the next slash.
     fn extend_directories(&mut self) -> bool {
         let Some((pattern, text)) = self.directories else {
             return false;
@@ -322,21 +321,21 @@ impl<'a> Matching<'a> {
     }
 }
 
-/// The first byte of a pattern, without a backslash before it, and the rest, if there is one.
+/// The first byte of a pattern, without a backslash before it, and the rest; `None` if it is empty.
 fn unescaped(pattern: &[u8]) -> Option<(u8, &[u8])> {
     let pattern = pattern.strip_prefix(b"\\").unwrap_or(pattern);
     pattern.split_first().map(|(byte, rest)| (*byte, rest))
 }
 
 /// Matches a byte with the bracket expression whose `[` is before `pattern`: whether it matches,
-/// and the pattern after the `]`. Nothing if the expression is invalid, which does not depend on
+/// and the pattern after the `]`. `None` if the expression is invalid, which does not depend on
 /// the byte.
 fn bracket(pattern: &[u8], byte: u8) -> Option<(bool, &[u8])> {
     let inverted = matches!(pattern, [b'!' | b'^', ..]);
     let members = &pattern[usize::from(inverted)..];
     let mut rest = members;
     let mut found = false;
-    // What a range could begin with: the member just before, but no range and no class.
+    // What a range could begin with: the member just before, but not a range or a class.
     let mut start = None;
     loop {
         rest = match (rest, start) {
@@ -371,7 +370,7 @@ fn bracket(pattern: &[u8], byte: u8) -> Option<(bool, &[u8])> {
     }
 }
 
-/// Whether a POSIX class holds the byte, in ASCII as git has it; nothing if there is no such class.
+/// Whether a POSIX class contains the byte, in ASCII as in git; `None` if there is no such class.
 fn is_in_class(name: &[u8], byte: u8) -> Option<bool> {
     Some(match name {
         b"alnum" => byte.is_ascii_alphanumeric(),

@@ -1,14 +1,14 @@
 //! Reference implementation of agent checkpoints: snapshots of project directories in one shared
 //! shadow git store, and restoring them.
 //!
-//! [`Manager`] is what everything is asked of. It is given its disk, clock and environment as
-//! arguments, so that nothing here reads a variable, a clock or a user's git configuration. Below
-//! it `restore` and `capture` write and read projects, `maintenance` keeps the store small, `store`
-//! stores what was read, and every byte that is written goes through [`disk`]. Each uses only those
-//! named after it, and `restore` does not use `capture`. [`triggers`] stands apart: it says when an agent
-//! should ask for a checkpoint, and touches no file. [`agent`] joins the two for authors of agents,
-//! [`rollback_line`] reads what somebody types, [`printed`] shows the list, and [`doctor`] looks at the places of all of them and
-//! changes nothing.
+//! [`Manager`] is the entry point. It is given its disk, clock and environment as arguments, so that
+//! this crate reads no variable, no clock and no git configuration of the user. Below it `restore` and
+//! `capture` write and read projects, `maintenance` keeps the store small, `store` stores the captured
+//! content, and every byte that is written goes through [`disk`]. Each module uses only those named
+//! after it, and `restore` does not use `capture`. [`triggers`] is independent: it decides when an agent
+//! should request a checkpoint, and touches no file. [`agent`] combines both for authors of agents,
+//! [`rollback_line`] parses typed rollback commands, [`printed`] prints the list, and [`doctor`] checks
+//! the files and folders of all modules and changes nothing.
 #![forbid(unsafe_code)]
 
 pub mod agent;

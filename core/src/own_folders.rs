@@ -1,17 +1,17 @@
-//! The folders that belong to no project, wherever they are and wherever else they are mounted: the
-//! checkpoint base, and the agent's, whose parts come back as such. As files they would be restored a second
-//! time, and what was done outside would be forgotten with them.
+//! The folders that belong to no project, also where they are mounted a second time: the checkpoint base
+//! and the agent folder. The parts of the agent state are restored as such; as files they would be restored
+//! twice, and the log of external actions would be rolled back with them.
 
 use crate::disk::{Disk, Stat, canonical};
 use crate::environment::Environment;
 use std::path::{Path, PathBuf};
 
-/// Those folders, each with its device and inode where it is there.
+/// The folders, each with its device and inode if it exists.
 #[derive(Clone, Debug)]
 pub struct OwnFolders(Vec<(PathBuf, Option<(u64, u64)>)>);
 
 impl OwnFolders {
-    /// Those of an environment.
+    /// The own folders of an environment.
     pub fn of(disk: &dyn Disk, environment: &Environment) -> Self {
         let folders = [&environment.base, &environment.agent_folder()];
         let folders = folders.map(|folder| {
@@ -22,14 +22,16 @@ impl OwnFolders {
         OwnFolders(folders.into_iter().collect())
     }
 
-    /// Whether a path with that stat is one of them.
+    /// Whether a path, whose stat is given if it exists, is one of the folders.
     // rule: scope/base-not-captured
     pub fn has(&self, path: &Path, stat: Option<&Stat>) -> bool {
         let identity = stat.map(Stat::identity);
-        self.0.iter().any(|(own, is)| own == path || is.is_some() && *is == identity)
+        self.0.iter().any(|(folder, folder_identity)| {
+            folder == path || folder_identity.is_some() && *folder_identity == identity
+        })
     }
 
-    /// Whether one of these paths is one of them; what is not there is known by its name alone.
+    /// Whether any of these paths is one of the folders; a path that does not exist is compared by name alone.
     pub fn has_any<'a>(&self, disk: &dyn Disk, paths: impl Iterator<Item = &'a Path>) -> bool {
         let mut paths = paths;
         paths.any(|path| self.has(path, disk.stat(path).ok().as_ref()))

@@ -22,7 +22,7 @@ pub fn parent(path: &[u8]) -> &[u8] {
     path.iter().rposition(|byte| *byte == b'/').map_or(&[], |slash| &path[..slash])
 }
 
-/// The part of `path` behind its last slash; all of it where there is none.
+/// The part of `path` after its last slash; all of it where there is none.
 pub fn name_of(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
 }

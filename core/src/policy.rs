@@ -1,8 +1,8 @@
-//! Why a checkpoint is taken, and when a whole agent has one taken by itself: events that are told, and
-//! a policy that says which of them are reason enough.
+//! Why a checkpoint is taken, and when an agent takes one automatically: reported events, and a policy
+//! that decides which of them cause a checkpoint.
 //!
-//! Nothing is taken here; [`crate::agent::CheckpointManager::happens`] does what the policy says. It
-//! stands below the configuration, which holds a policy, and below the store, which keeps triggers.
+//! This module takes no checkpoint; [`crate::agent::CheckpointManager::happens`] follows the policy. It
+//! lies below the configuration, which contains a policy, and below the store, which stores triggers.
 
 use crate::triggers::risk;
 use serde::{Deserialize, Serialize};
@@ -13,32 +13,32 @@ use serde::{Deserialize, Serialize};
 pub enum Trigger {
     /// A tool that changes files is about to run.
     PreTool,
-    /// Something is about to run that cannot be taken back easily.
+    /// An action is about to run that cannot be undone easily.
     PreDestructiveAction,
     /// The goal passed a milestone.
     GoalMilestone,
     /// A card is done.
     CardDone,
-    /// A conversation came to the end of so many turns.
+    /// The configured number of turns of a conversation has ended.
     TurnBoundary,
-    /// A tool call begins that is going to take long.
+    /// A tool call begins that is expected to take long.
     LongToolCall,
-    /// A person asked for it.
+    /// A user requested it.
     Manual,
-    /// A rollback is about to change what is there.
+    /// A restore is about to change the present state.
     PreRollback,
-    /// One that this version does not know.
+    /// A trigger that this version does not know.
     #[serde(other)]
     Other,
 }
 
 impl Trigger {
-    /// Whether it comes before what a turn does, so that a rollback takes that turn away as well.
+    /// Whether the checkpoint precedes the work of its turn, so that a restore removes that turn as well.
     pub fn is_before_work(self) -> bool {
         matches!(self, Trigger::PreTool | Trigger::PreDestructiveAction | Trigger::LongToolCall)
     }
 
-    /// The word for it, as it is stored.
+    /// The name of the trigger, as it is stored.
     pub fn word(self) -> &'static str {
         match self {
             Trigger::PreTool => "pre_tool",
@@ -54,20 +54,20 @@ impl Trigger {
     }
 }
 
-/// Which events are reason enough.
+/// Which events cause a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Whether something of high risk is.
+    /// Whether an action of high risk does.
     pub before_high_risk: bool,
-    /// So many files changed at once count as a mass edit; 0 is none.
+    /// The number of files changed at once that counts as a mass edit; 0 turns this off.
     pub mass_edit_files: usize,
-    /// A goal passes a milestone at each such part of a hundred; 0 is none.
+    /// The percentage at each multiple of which a goal passes a milestone; 0 turns this off.
     pub milestone_percent: u64,
-    /// Whether a card that is done is.
+    /// Whether a card that becomes done does.
     pub card_done: bool,
-    /// Each end of so many turns is; 0 is none.
+    /// The number of turns from one boundary to the next; 0 turns this off.
     pub every_turns: u64,
-    /// A call that runs longer than so many seconds is; 0 is none.
+    /// The duration in seconds above which a call counts as long; 0 turns this off.
     pub long_call_seconds: u64,
 }
 
@@ -89,9 +89,9 @@ impl Default for Policy {
 pub enum Event<'a> {
     /// A line of shell is about to run.
     Command(&'a str),
-    /// So many files are about to be changed at once.
+    /// Files are about to be changed at once.
     Edit {
-        /// How many.
+        /// The number of files.
         files: usize,
     },
     /// The progress of a goal went from one number between 0 and 1 to another.
@@ -114,44 +114,44 @@ pub enum Event<'a> {
     },
     /// A turn of a conversation ended, counted from 1.
     TurnEnded(u64),
-    /// A call begins that is about to take so many seconds.
+    /// A call begins, with the time that it is expected to take.
     LongCall {
-        /// What is called.
+        /// The name of the call.
         what: &'a str,
-        /// How long it is expected to take.
+        /// The expected duration.
         seconds: u64,
     },
 }
 
-/// What a policy says of an event.
+/// The decision of a policy about an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Why a checkpoint is to be taken; none where none is.
+    /// Why a checkpoint is to be taken; `None` if none is.
     pub trigger: Option<Trigger>,
-    /// In words, why it is, or is not.
+    /// The reason for the decision, in words.
     pub why: String,
-    /// What tells this event from others: for each, at most one checkpoint is taken. None where the
-    /// turn's slot sees to that.
+    /// The key of the event, for which at most one checkpoint is taken; `None` where the turn's slot
+    /// ensures that.
     pub once: Option<String>,
 }
 
 impl Policy {
-    /// What is to be done about an event; nothing is taken.
+    /// Decides about an event; takes no checkpoint.
     // rule: agent/triggers
     pub fn decide(&self, event: &Event<'_>) -> Decision {
-        let not = |why: String| Decision { trigger: None, why, once: None };
+        let no_checkpoint = |why: String| Decision { trigger: None, why, once: None };
         let in_turn = |trigger, why: String| Decision { trigger: Some(trigger), why, once: None };
         let once =
             |trigger, why: String, key| Decision { trigger: Some(trigger), why, once: Some(key) };
         match *event {
             Event::Command(_) | Event::Edit { .. } if !self.before_high_risk => {
-                not("checkpoints before what is of high risk are switched off".into())
+                no_checkpoint("checkpoints before what is of high risk are switched off".into())
             }
             Event::Command(command) => match risk(command) {
                 Some(why) => {
                     in_turn(Trigger::PreDestructiveAction, format!("About to run {command}: {why}"))
                 }
-                None => not(format!("nothing in {command} is known to be of high risk")),
+                None => no_checkpoint(format!("nothing in {command} is known to be of high risk")),
             },
             Event::Edit { files } => {
                 match self.mass_edit_files > 0 && files >= self.mass_edit_files {
@@ -159,7 +159,7 @@ impl Policy {
                         Trigger::PreDestructiveAction,
                         format!("About to change {files} files at once"),
                     ),
-                    false => not(format!(
+                    false => no_checkpoint(format!(
                         "{files} files at once are no mass edit, which begins at {}",
                         self.mass_edit_files
                     )),
@@ -171,14 +171,16 @@ impl Policy {
                     format!("{goal}: {percent}% reached"),
                     format!("goal {goal} {percent}"),
                 ),
-                None => not(format!("no milestone lies between {from} and {to}")),
+                None => no_checkpoint(format!("no milestone lies between {from} and {to}")),
             },
             Event::Card { id, from, to } => {
                 match self.card_done && to == "done" && from != "done" {
                     true => {
                         once(Trigger::CardDone, format!("Card {id} is done"), format!("card {id}"))
                     }
-                    false => not(format!("card {id} did not become done, or that is no reason")),
+                    false => no_checkpoint(format!(
+                        "card {id} did not become done, or that is no reason"
+                    )),
                 }
             }
             Event::TurnEnded(number) => {
@@ -188,19 +190,19 @@ impl Policy {
                         format!("Turn {number} ended"),
                         format!("turn {number}"),
                     ),
-                    false => not(format!(
+                    false => no_checkpoint(format!(
                         "turn {number} is no boundary: every {} turns are",
                         self.every_turns
                     )),
                 }
             }
-            Event::LongCall { what, seconds } => {
+            Event::LongCall { what: call, seconds } => {
                 match self.long_call_seconds > 0 && seconds > self.long_call_seconds {
                     true => in_turn(
                         Trigger::LongToolCall,
-                        format!("About to run {what} for {seconds} seconds"),
+                        format!("About to run {call} for {seconds} seconds"),
                     ),
-                    false => not(format!(
+                    false => no_checkpoint(format!(
                         "{seconds} seconds are not longer than {}",
                         self.long_call_seconds
                     )),
@@ -209,12 +211,12 @@ impl Policy {
         }
     }
 
-    /// The last milestone on the way from one progress to another, in parts of a hundred.
+    /// The last milestone between two values of progress, in percent.
     fn milestone(&self, from: f64, to: f64) -> Option<u64> {
         if self.milestone_percent == 0 || !from.is_finite() || !to.is_finite() {
             return None;
         }
-        // A little more, since the tenth part of a number is none that a computer knows.
+        // A small surplus, since 0.1 has no exact binary form.
         let passed = |progress: f64| {
             (progress.clamp(0.0, 1.0) * 100.0 + 1e-6) as u64 / self.milestone_percent
         };
@@ -232,7 +234,7 @@ mod tests {
 
     // rule: agent/triggers
     #[test]
-    fn each_event_of_the_page_is_reason_enough_and_its_like_is_not() {
+    fn decide_triggers_on_each_event_of_the_page_and_not_on_similar_ones() {
         let goal = "ship";
         for (event, expected) in [
             (Event::Command("git push --force"), Some(Trigger::PreDestructiveAction)),
@@ -257,7 +259,7 @@ mod tests {
 
     // rule: agent/triggers
     #[test]
-    fn a_policy_that_is_off_says_so() {
+    fn decide_gives_a_reason_where_the_policy_is_off() {
         let off = Policy {
             before_high_risk: false,
             mass_edit_files: 0,

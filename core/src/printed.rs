@@ -1,10 +1,10 @@
-//! The list of checkpoints as a person reads it, in the layout of the first document this kit
-//! follows: one line for each, whatever its reason holds.
+//! Prints the list of checkpoints for people, in the layout of the first document that this kit
+//! follows: one line per checkpoint, whatever its reason contains.
 
 use crate::report::Listed;
 use crate::text::{Style, Tone, count, line, local_time};
 
-/// Digits of an id that are shown.
+/// The number of digits of an id that are printed.
 pub const SHORT: usize = 7;
 
 /// The first digits of an id.
@@ -12,8 +12,8 @@ pub fn short(style: Style, id: &str) -> String {
     style.paint(Tone::Notable, id.get(..SHORT).unwrap_or(id))
 }
 
-/// The lines of a list: number, short id, date and time, reason and changes of each checkpoint; where it has
-/// a label or is damaged, another line says so.
+/// The lines of a list: number, short id, date and time, reason and changes of each checkpoint; a label and
+/// damage are printed on lines of their own.
 // rule: list/layout
 // rule: capture/reason-one-line
 pub fn list(style: Style, checkpoints: &[Listed]) -> Vec<String> {

@@ -31,7 +31,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// The project that a typed path means.
+    /// The project that a path typed by the user refers to.
     pub fn resolve(disk: &dyn Disk, environment: &Environment, typed: &Path) -> Self {
         // rule: scope/identity
         let directory = canonical(disk, &absolute(environment, typed));
@@ -39,13 +39,13 @@ impl Project {
         Project { directory, hash }
     }
 
-    /// How the names begin of what a restore of this project puts beside its places: like no name
-    /// that anybody else gives.
+    /// The prefix of the names of the temporary files that a restore of this project creates; no other
+    /// program uses such names.
     pub fn temporary_name(&self) -> String {
         temporary_name(&self.hash)
     }
 
-    /// Why no checkpoint may be taken of this directory, whatever it holds.
+    /// Refuses a directory of which no checkpoint may be taken, whatever it contains.
     pub fn check_scope(&self, disk: &dyn Disk, environment: &Environment) -> Result<()> {
         // rule: scope/never-root
         if self.directory == Path::new("/") {
@@ -62,13 +62,13 @@ impl Project {
         self.check_directory(disk)
     }
 
-    /// Whether the directory is there and is one.
+    /// Checks that the directory exists and is a directory.
     // rule: scope/no-directory
     pub fn check_directory(&self, disk: &dyn Disk) -> Result<()> {
         match disk.stat(&self.directory) {
             Ok(stat) if stat.kind == Kind::Directory => Ok(()),
             Ok(_) => Err(Error::NotADirectory(self.directory.clone())),
-            // Only this says that it is gone; other errors may be temporary.
+            // Only this error means that the directory is gone; others may be temporary.
             Err(error) if is_absence(&error) => {
                 Err(Error::MissingDirectory(self.directory.clone()))
             }
@@ -78,18 +78,18 @@ impl Project {
 }
 
 /// The directory of the project that a file belongs to: the nearest ancestor with a marker, else
-/// its parent. None for a file that lies directly in the home directory or the root.
+/// its parent. `None` for a file directly in the home directory or the root.
 pub fn project_of_file(disk: &dyn Disk, environment: &Environment, file: &Path) -> Option<PathBuf> {
     let path = canonical(disk, &absolute(environment, file));
     let home = canonical(disk, &environment.home);
-    let broad = |directory: &Path| directory == Path::new("/") || directory == home;
+    let is_broad = |directory: &Path| directory == Path::new("/") || directory == home;
     let is_directory = disk.stat(&path).is_ok_and(|stat| stat.kind == Kind::Directory);
     let start = if is_directory { path.as_path() } else { path.parent()? };
-    if broad(start) {
+    if is_broad(start) {
         return None;
     }
     // rule: scope/root-never-broad
-    let candidates = start.ancestors().take_while(|directory| !broad(directory));
+    let candidates = start.ancestors().take_while(|directory| !is_broad(directory));
     // rule: scope/root-of-file
     Some(
         candidates
@@ -100,15 +100,15 @@ pub fn project_of_file(disk: &dyn Disk, environment: &Environment, file: &Path) 
     )
 }
 
-/// Whether a directory holds what marks the root of a project.
+/// Whether a directory contains a marker of a project root.
 fn is_marked(disk: &dyn Disk, directory: &Path) -> bool {
     // A dangling link is no marker, so the link is followed.
-    let there = |marker| disk.stat(&canonical(disk, &directory.join(marker))).is_ok();
-    MARKERS.iter().any(there)
+    let exists = |marker| disk.stat(&canonical(disk, &directory.join(marker))).is_ok();
+    MARKERS.iter().any(exists)
 }
 
-/// The project of a file that a tool in that directory is about to change. Where no marker tells, it
-/// is the one of the tool's directory, so that file tools and a terminal share one history.
+/// The project of a file that a tool in that directory is about to change. Without a marker it is the
+/// project of the tool's directory, so that file tools and a terminal share one history.
 // rule: turn/shared-history
 pub fn project_of_tool(
     disk: &dyn Disk,
@@ -125,7 +125,7 @@ pub fn project_of_tool(
     }
 }
 
-/// The canonical directory of the project that a typed path means, as in every answer.
+/// The canonical directory of the project that a path typed by the user refers to, as answers report it.
 pub fn project_directory(disk: &dyn Disk, environment: &Environment, typed: &Path) -> PathBuf {
     Project::resolve(disk, environment, typed).directory
 }
@@ -138,7 +138,7 @@ fn absolute(environment: &Environment, typed: &Path) -> PathBuf {
     }
 }
 
-/// How the names begin of what restores of any project put alongside the paths that they write.
+/// The prefix of the names of the temporary files of all restores, whatever the project.
 pub const TEMPORARY: &str = ".herma-restore-";
 
 /// The first 16 hex digits of the SHA-256 of a canonical path.
@@ -148,7 +148,7 @@ pub fn hash_of(directory: &Path) -> String {
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// As [`Project::temporary_name`], of the project with that hash.
+/// As [`Project::temporary_name`], for the project with that hash.
 pub fn temporary_name(hash: &str) -> String {
     format!("{TEMPORARY}{hash}")
 }

@@ -1,4 +1,4 @@
-//! A path and what happened to it, as every answer and every checkpoint names one.
+//! Remarks on paths, in answers and in checkpoints.
 
 use crate::path::shown;
 use serde::{Serialize, Serializer};
@@ -9,7 +9,7 @@ pub struct Remark {
     /// Relative to the project, as bytes; serialized with all but printable ASCII escaped.
     #[serde(serialize_with = "escaped")]
     pub path: Vec<u8>,
-    /// For people.
+    /// What happened to it, for people.
     pub why: String,
 }
 

@@ -50,10 +50,10 @@ pub struct Taken {
     pub outcome: Outcome,
     /// What was left out though no ignore rule names it, and why.
     pub skipped: Vec<Remark>,
-    /// What a person should know of it beside that.
+    /// Further notices for the user.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
-    /// What had to go for it.
+    /// The checkpoints that were evicted for it.
     #[serde(flatten)]
     pub evicted: Evicted,
 }
@@ -64,7 +64,7 @@ pub struct Evicted {
     /// Those of the project that the limit on their number evicted, by their full ids.
     #[serde(rename = "evicted", skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<String>,
-    /// How many, of whichever project, the limit on the size of the store evicted.
+    /// How many, in all projects, the limit on the size of the store evicted.
     #[serde(rename = "evicted_for_size", skip_serializing_if = "is_zero")]
     pub for_size: usize,
 }
@@ -73,12 +73,12 @@ fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
     *number == T::default()
 }
 
-/// A restore of everything that was interrupted.
+/// A full restore that was interrupted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Interrupted {
-    /// The checkpoint that it restores, by its full id.
+    /// The full id of the checkpoint that it restores.
     pub target: String,
-    /// The checkpoint of the state before it, by its full id; none where there was nothing.
+    /// The full id of the checkpoint of the state before it; `None` if there was nothing to capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
 }
@@ -89,7 +89,7 @@ impl From<Record> for Interrupted {
     }
 }
 
-/// For people, with the commands that go on with it and undo it.
+/// For people, with the commands that continue and undo it.
 impl fmt::Display for Interrupted {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let short = |id: &str| id.get(..7).unwrap_or(id).to_owned();
@@ -107,14 +107,14 @@ impl fmt::Display for Interrupted {
     }
 }
 
-/// A pre-restore checkpoint that the list has no room for, and that its id names.
+/// A pre-restore checkpoint outside the list, which only its id names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unlisted {
     /// Its full id.
     pub id: String,
     /// When it was taken, in seconds since the epoch.
     pub time: i64,
-    /// Why it was taken, whole.
+    /// Why it was taken, in full.
     pub reason: String,
 }
 
@@ -127,17 +127,17 @@ pub struct Listed {
     pub id: String,
     /// When it was taken, in seconds since the epoch.
     pub time: i64,
-    /// Why it was taken, whole.
+    /// Why it was taken, in full.
     pub reason: String,
-    /// What changed against the one before it; none for the oldest, and where that is damaged.
+    /// The changes since the checkpoint before it; `None` for the oldest, and where damage hides them.
     pub stats: Option<Stats>,
-    /// Why it cannot be restored as a whole, as far as a look at its directories shows.
+    /// Why it cannot be restored completely, as far as its directories show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damage: Option<String>,
-    /// The label that a person gave it.
+    /// The label that the user gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Whether no limit drops it.
+    /// Whether it is pinned, so that no limit evicts it.
     #[serde(skip_serializing_if = "is_false")]
     pub pinned: bool,
 }
@@ -166,7 +166,7 @@ pub struct DiffEntry {
     pub path: Vec<u8>,
     /// How it differs.
     pub change: Change,
-    /// Its lines; none for a binary file.
+    /// The added and removed lines; `None` for a binary file.
     pub lines: Option<(usize, usize)>,
 }
 
@@ -177,12 +177,12 @@ pub struct Diff {
     pub id: String,
     /// The changed paths, sorted.
     pub entries: Vec<DiffEntry>,
-    /// Their lines together.
+    /// The totals of the entries.
     pub stats: Stats,
-    /// Paths that the checkpoint left out: how they differ is not known.
+    /// Paths that the checkpoint left out, whose differences are unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Remark>,
-    /// The change as a patch that git can apply, but for binary files, which it only names;
+    /// The change as a patch that git can apply, except for binary files, which it only names;
     /// serialized lossily as UTF-8.
     #[serde(serialize_with = "lossy")]
     pub patch: Vec<u8>,
@@ -196,13 +196,13 @@ pub struct Restored {
     /// Paths that are now as recorded and were not before.
     #[serde(serialize_with = "all_escaped")]
     pub restored: Vec<Vec<u8>>,
-    /// Paths that were removed; the pre-rollback checkpoint holds them.
+    /// Paths that were removed; the pre-restore checkpoint holds them.
     #[serde(serialize_with = "all_escaped")]
     pub removed: Vec<Vec<u8>>,
     /// Paths created since that were left.
     #[serde(serialize_with = "all_escaped")]
     pub left: Vec<Vec<u8>>,
-    /// Paths left as they are because something that no checkpoint holds would have been lost, or
+    /// Paths left as they are because content that no checkpoint holds would have been lost, or
     /// because the checkpoint left them out.
     pub kept: Vec<Remark>,
     /// Paths that the checkpoint left out and that are gone now, so that nothing restores them.
@@ -211,65 +211,65 @@ pub struct Restored {
     pub failed: Vec<Remark>,
     /// Paths that no checkpoint holds, since they could not be captured; they were not touched.
     pub left_out: Vec<Remark>,
-    /// The full id of the pre-rollback checkpoint, if one was taken.
+    /// The full id of the pre-restore checkpoint, if one was taken.
     pub safety: Option<String>,
-    /// Why no pre-rollback checkpoint could be taken, where the restore was forced past that.
+    /// Why no pre-restore checkpoint could be taken, where the restore was forced past that.
     pub forced_past: Option<String>,
     /// Whether the last conversation turn is to be undone along with it.
     pub undoes_turn: bool,
-    /// Those of these paths, sorted, that another hand than the agent's changed since the checkpoint; none
-    /// where no agent tells what it writes.
+    /// The paths of this report, sorted, that anyone but the agent changed since the checkpoint; `None` if
+    /// no agent reports what it writes.
     #[serde(serialize_with = "some_escaped", skip_serializing_if = "Option::is_none")]
     pub others: Option<Vec<Vec<u8>>>,
-    /// What became of the agent's state beside its files; none where it has none.
+    /// What was done to the agent state; `None` if the agent has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentRestored>,
-    /// Whether it was interrupted: what it did not get to is among what failed.
+    /// Whether it was interrupted: the paths that it did not reach are among the failed ones.
     #[serde(skip_serializing_if = "is_zero")]
     pub interrupted: bool,
-    /// What had to go for the pre-restore checkpoint.
+    /// The checkpoints that were evicted for the pre-restore checkpoint.
     #[serde(flatten)]
     pub evicted: Evicted,
 }
 
-/// What a rollback did to an agent's state beside its files.
+/// What a restore did to the agent state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AgentRestored {
-    /// The parts that are as the checkpoint carries them now.
+    /// The parts that are now as the checkpoint carries them.
     pub parts: Vec<PartNote>,
-    /// The names of those that were something else before.
+    /// The names of the parts that differed before.
     pub changed: Vec<String>,
-    /// What the agent did outside since, which is left behind, oldest first.
+    /// The external actions of the agent since, which are left behind, oldest first.
     pub external_actions: Vec<ListedAction>,
-    /// Why the checkpoint was taken, in one word, if it says so.
+    /// Why the checkpoint was taken, if it is recorded.
     pub trigger: Option<Trigger>,
-    /// When, in seconds since the epoch; 0 where it does not say so.
+    /// When it was taken, in seconds since the epoch; 0 if that is not recorded.
     pub taken_at: i64,
-    /// The turn of the conversation that the checkpoint belongs to, by its id.
+    /// The id of the turn of the conversation that the checkpoint belongs to.
     pub turn: Option<String>,
-    /// What a person should know of it beside that.
+    /// Further notices for the user.
     pub notices: Vec<String>,
 }
 
 impl Restored {
-    /// Sorts what was done by path.
+    /// Sorts the paths of each list.
     pub(crate) fn sort(&mut self) {
         for list in [&mut self.restored, &mut self.removed, &mut self.left] {
             list.sort_unstable();
         }
     }
 
-    /// Adds what another restore did to other paths.
-    pub(crate) fn add(&mut self, more: Restored) {
-        self.restored.extend(more.restored);
-        self.removed.extend(more.removed);
-        self.left.extend(more.left);
-        self.kept.extend(more.kept);
-        self.missing.extend(more.missing);
-        self.failed.extend(more.failed);
+    /// Adds the report of another restore, of other paths.
+    pub(crate) fn add(&mut self, report: Restored) {
+        self.restored.extend(report.restored);
+        self.removed.extend(report.removed);
+        self.left.extend(report.left);
+        self.kept.extend(report.kept);
+        self.missing.extend(report.missing);
+        self.failed.extend(report.failed);
     }
 
-    /// Every path that it is about, sorted.
+    /// Every path of the report, sorted.
     pub fn paths(&self) -> BTreeSet<&[u8]> {
         let named = [&self.restored, &self.removed, &self.left].into_iter().flatten();
         let remarks = self.kept.iter().chain(&self.missing).chain(&self.failed);
@@ -281,10 +281,10 @@ impl Restored {
 /// What a restore would do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Preview {
-    /// What it would answer, but for the pre-rollback checkpoint.
+    /// The report of the restore, without the pre-restore checkpoint.
     #[serde(flatten)]
     pub would: Restored,
-    /// Given to [`crate::Manager::restore_extent`], it lets nothing else happen.
+    /// Given to [`crate::Manager::restore_extent`], it allows only what this preview shows.
     #[serde(serialize_with = "displayed")]
     pub token: Token,
 }
@@ -294,35 +294,35 @@ pub struct Preview {
 pub struct ProjectStatus {
     /// Its hash.
     pub hash: String,
-    /// Its directory, as far as the metadata says.
+    /// Its directory, if the metadata is readable.
     pub workdir: Option<String>,
-    /// How many checkpoints can be listed; none where its history is damaged.
+    /// How many checkpoints can be listed; `None` if its history is damaged.
     pub checkpoints: Option<usize>,
     /// When it was last used, in seconds since the epoch.
     pub last_touch: Option<i64>,
-    /// What is known of its directory.
+    /// The state of its directory.
     pub state: ProjectState,
-    /// The restore of it that was interrupted, if one was.
+    /// The interrupted restore of it, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<Interrupted>,
 }
 
-/// What is known of the directory of a project.
+/// The state of the directory of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectState {
-    /// It is there.
+    /// It exists.
     Live,
-    /// It is gone, and the directory it was in is there.
+    /// It is gone, and its parent directory exists.
     Orphan,
-    /// It cannot be seen, or its path is not known.
+    /// It cannot be examined, or its path is unknown.
     Unknown,
 }
 
-/// The store as a whole.
+/// The state of the store.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Status {
-    /// The checkpoint base; serialized with what is no UTF-8 replaced.
+    /// The checkpoint base; serialized lossily as UTF-8.
     #[serde(serialize_with = "lossy_path")]
     pub base: PathBuf,
     /// Bytes of everything below the base.
@@ -331,30 +331,30 @@ pub struct Status {
     pub store_bytes: u64,
     /// v1 archives, each with its bytes.
     pub legacy: Vec<(String, u64)>,
-    /// How many entries of the base are not ours; nothing touches them.
+    /// How many entries of the base are third-party; nothing touches them.
     pub others: usize,
-    /// Every project, the one used last first.
+    /// Every project, the most recently used first.
     pub projects: Vec<ProjectStatus>,
 }
 
 /// What a prune did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Pruned {
-    /// Projects, and leftover v1 repositories, that were looked at.
+    /// Projects, and leftover v1 repositories, that were examined.
     pub scanned: usize,
-    /// Those of them that were removed because their directory is gone.
+    /// Projects and repositories that were removed because their directory is gone.
     pub orphans: usize,
-    /// Those of them that were removed because they were not used for long enough.
+    /// Projects and repositories that were removed because they were not used for long enough.
     pub stale: usize,
     /// v1 archives that were removed.
     pub archives: usize,
-    /// Checkpoints that were dropped to keep the store below its total size.
+    /// Checkpoints that were evicted to keep the store below its total size.
     pub dropped: usize,
-    /// Bytes by which the store exceeds its total size all the same: what is left is pinned, or the
-    /// newest of its project.
+    /// Bytes by which the store still exceeds its total size: the remaining checkpoints are pinned, or
+    /// the newest of their projects.
     #[serde(skip_serializing_if = "is_zero")]
     pub over_bytes: u64,
-    /// Failures; what they are about was left as it is.
+    /// Failures; the entries concerned were left as they are.
     pub errors: usize,
     /// Bytes that the base takes less than before.
     pub bytes_freed: u64,
@@ -366,7 +366,7 @@ pub struct Pruned {
 pub enum Swept {
     /// Sweeps are off, or there is nothing to sweep.
     Off,
-    /// The last one is not long enough ago.
+    /// The last sweep is not long enough ago.
     NotDue,
     /// It was done.
     Done(Pruned),
@@ -377,15 +377,15 @@ pub enum Swept {
 pub struct Holdings {
     /// Entries of the base that belong to this tool.
     pub entries: usize,
-    /// Projects with checkpoints; none where the store cannot be read.
+    /// Projects with checkpoints; `None` if the store cannot be read.
     pub projects: Option<usize>,
     /// v1 archives.
     pub archives: usize,
     /// v1 repositories that were never archived.
     pub repositories: usize,
-    /// Bytes of all of it, as far as they can be seen.
+    /// Bytes of all entries, as far as they can be read.
     pub bytes: u64,
-    /// Bytes of the archives, as far as they can be seen.
+    /// Bytes of the archives, as far as they can be read.
     pub archive_bytes: u64,
 }
 
@@ -405,20 +405,20 @@ pub struct ClearedLegacy {
     pub bytes_freed: u64,
 }
 
-/// What a look at everything that is stored found.
+/// The result of verifying everything that is stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Verified {
-    /// Projects with checkpoints that were looked at.
+    /// Projects with checkpoints that were verified.
     pub projects: usize,
     /// Their checkpoints.
     pub checkpoints: usize,
-    /// Those of them that cannot be restored as a whole.
+    /// The checkpoints that cannot be restored completely.
     pub damaged: Vec<DamagedCheckpoint>,
-    /// What checkpoints carried beside their files and is damaged, each with the directory of its
-    /// project; no file is lost by it.
+    /// Damage to the envelopes of checkpoints, each with the directory of its project; it costs no
+    /// file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub envelopes: Vec<Remark>,
-    /// Directories of projects whose history is lost altogether.
+    /// Directories of projects whose entire history is lost.
     pub unreadable: Vec<Remark>,
 }
 
@@ -429,14 +429,14 @@ impl Verified {
     }
 }
 
-/// A checkpoint that cannot be restored as a whole.
+/// A checkpoint that cannot be restored completely.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DamagedCheckpoint {
     /// The directory of its project.
     pub project: String,
     /// Its full id.
     pub id: String,
-    /// The paths that are lost; the empty one stands for all of it.
+    /// The paths that are lost; the empty path stands for the entire checkpoint.
     pub lost: Vec<Remark>,
 }
 

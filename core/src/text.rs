@@ -1,7 +1,7 @@
-//! Text that is safe to show: no name, reason or message moves the cursor, hides a part of
-//! itself or pretends to be another line. Sizes and times as a person says them are here too.
+//! Formats text that is safe to print: no name, reason or message moves the cursor, hides a part of
+//! itself or pretends to be another line. Also formats sizes and times for people.
 //!
-//! It knows nothing of checkpoints.
+//! This module does not depend on checkpoints.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -10,12 +10,12 @@ use std::ffi::OsString;
 /// How text is styled for an output.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
-    /// Whether a person reads it directly.
+    /// Whether the output is a terminal, which a person reads directly.
     pub terminal: bool,
     colour: bool,
 }
 
-/// What a piece of text is shown as.
+/// The meaning of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug)]
 pub enum Tone {
     /// Something added or done.
@@ -33,9 +33,9 @@ pub enum Tone {
 impl Style {
     /// The style of an output that is a terminal, or is not; `variable` looks up the environment.
     pub fn of_output(terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> Self {
-        let refused = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let able = variable("TERM").is_some_and(|term| term != "dumb");
-        Style { terminal, colour: terminal && able && !refused }
+        let is_refused = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let is_able = variable("TERM").is_some_and(|term| term != "dumb");
+        Style { terminal, colour: terminal && is_able && !is_refused }
     }
 
     /// The text in its colour, where there are colours.
@@ -54,9 +54,9 @@ impl Style {
     }
 }
 
-/// Whether showing this character could do anything but show one character.
+/// Whether printing this character could do anything but print one visible character.
 pub fn is_harmful(character: char) -> bool {
-    let invisible_or_turning = matches!(
+    let is_invisible_or_bidirectional = matches!(
         character,
         '\u{61c}'
             | '\u{200b}'
@@ -67,7 +67,7 @@ pub fn is_harmful(character: char) -> bool {
             | '\u{fff9}'..='\u{fffb}'
             | '\u{e0000}'..='\u{e007f}'
     );
-    character.is_control() || invisible_or_turning
+    character.is_control() || is_invisible_or_bidirectional
 }
 
 /// Any text on one line, with everything harmful escaped.
@@ -75,11 +75,11 @@ pub fn line(text: &[u8]) -> String {
     escape(text, &[])
 }
 
-/// A file name or path: as it is, or in quotes where that would mislead.
+/// A file name or path: as it is, or in quotes where the bare name would mislead.
 pub fn name(path: &[u8]) -> String {
     let escaped = escape(path, &['"', '\\']);
-    let bare = escaped.as_bytes() == path && !path.is_empty();
-    if bare && !path.starts_with(b" ") && !path.ends_with(b" ") {
+    let is_bare = escaped.as_bytes() == path && !path.is_empty();
+    if is_bare && !path.starts_with(b" ") && !path.ends_with(b" ") {
         return escaped;
     }
     format!("\"{escaped}\"")
@@ -106,7 +106,7 @@ fn escape(text: &[u8], quotes: &[char]) -> String {
     pieces(text).map(escaped).collect()
 }
 
-/// A word quoted for a shell, so that a command that is shown can be typed.
+/// A word quoted for a shell, so that a printed command can be typed.
 pub fn shell_word(word: &[u8]) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+=:@%,".contains(byte);
     if !word.is_empty() && word.iter().all(is_plain) {
@@ -127,11 +127,11 @@ pub fn shell_word(word: &[u8]) -> String {
 }
 
 /// `1 file`, `2 files`.
-pub fn count(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
+pub fn count(number: usize, singular: &str, plural: &str) -> String {
+    format!("{number} {}", if number == 1 { singular } else { plural })
 }
 
-/// Bytes in the largest unit that leaves something before the point.
+/// Bytes in the largest unit in which the amount is at least 1.
 pub fn size(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
@@ -139,7 +139,7 @@ pub fn size(bytes: u64) -> String {
     let mut amount = bytes as f64;
     let mut unit = "B";
     for larger in ["KB", "MB", "GB", "TB"] {
-        // What would round to 1024.0 is one of the next.
+        // An amount that would round to 1024.0 is printed as 1.0 of the next unit.
         if amount < 1023.95 {
             break;
         }
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_terminal_that_can_and_may_gets_colours() {
+    fn of_output_colours_only_a_capable_terminal_without_no_color() {
         let style = |terminal, set: &[(&str, &str)]| {
             let found = |name: &str| set.iter().find(|(given, _)| *given == name);
             Style::of_output(terminal, |name| found(name).map(|(_, value)| value.into()))
@@ -192,14 +192,14 @@ mod tests {
     }
 
     #[test]
-    fn a_size_is_told_in_the_largest_unit_that_leaves_something_before_the_point() {
+    fn size_uses_the_largest_unit_in_which_the_amount_is_at_least_one() {
         assert_eq!([size(0), size(1_023), size(1_024)], ["0 B", "1023 B", "1.0 KB"]);
         assert_eq!([size(1_048_524), size(1_048_525)], ["1023.9 KB", "1.0 MB"]);
         assert_eq!(size(u64::MAX), "16777216.0 TB");
     }
 
     #[test]
-    fn a_name_is_quoted_where_it_would_mislead() {
+    fn name_quotes_names_that_would_mislead() {
         assert_eq!(name(b"a b.txt"), "a b.txt");
         assert_eq!(name(b" a"), "\" a\"");
         assert_eq!(name(b"a\"b\\c"), "\"a\\\"b\\\\c\"");
@@ -207,12 +207,12 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_told_in_the_largest_whole_unit() {
-        let told = |passed: i64| ago(1_000_000, 1_000_000 + passed);
-        assert_eq!(told(-1), "in the future");
-        assert_eq!([told(0), told(59)], ["just now", "just now"]);
-        assert_eq!([told(60), told(3_599)], ["1m ago", "59m ago"]);
-        assert_eq!([told(3_600), told(86_399)], ["1h ago", "23h ago"]);
-        assert_eq!([told(86_400), told(200_000)], ["1d ago", "2d ago"]);
+    fn ago_uses_the_largest_whole_unit() {
+        let ago_after = |passed: i64| ago(1_000_000, 1_000_000 + passed);
+        assert_eq!(ago_after(-1), "in the future");
+        assert_eq!([ago_after(0), ago_after(59)], ["just now", "just now"]);
+        assert_eq!([ago_after(60), ago_after(3_599)], ["1m ago", "59m ago"]);
+        assert_eq!([ago_after(3_600), ago_after(86_399)], ["1h ago", "23h ago"]);
+        assert_eq!([ago_after(86_400), ago_after(200_000)], ["1d ago", "2d ago"]);
     }
 }

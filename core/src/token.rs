@@ -1,27 +1,27 @@
-//! What a preview hands out, so that a restore does what the preview showed and nothing else.
+//! The token that a preview returns, so that a restore does what the preview showed and nothing else.
 
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::str::FromStr;
 
-/// Stands for what a restore would change, and for what is there now and would be lost with it.
-/// Equal ones mean that the same restore would do the same.
+/// Identifies the changes of a restore, and the present content that they would replace. Equal tokens
+/// mean that the same restore would make the same changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token([u8; 8]);
 
 impl Token {
-    /// One for this and these as well.
-    pub fn and(self, more: impl Iterator<Item = String>) -> Self {
+    /// The token of this token and these texts together.
+    pub fn and(self, texts: impl Iterator<Item = String>) -> Self {
         let mut hash = Sha256::new();
         hash.update(self.0);
-        for one in more {
-            hash.update((one.len() as u64).to_be_bytes());
-            hash.update(one);
+        for text in texts {
+            hash.update((text.len() as u64).to_be_bytes());
+            hash.update(text);
         }
         Token::of(hash)
     }
 
-    /// One for what was hashed.
+    /// The token of the hashed bytes.
     pub(crate) fn of(hash: Sha256) -> Self {
         let digest = hash.finalize();
         let mut token = [0; 8];
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_read_as_it_is_shown_and_nothing_else_is_one() {
+    fn from_str_reads_what_display_writes_and_refuses_everything_else() {
         let token = Token([0, 1, 0xab, 3, 4, 5, 6, 0xff]);
         assert_eq!(token.to_string(), "0001ab03040506ff");
         assert_eq!(token.to_string().parse(), Ok(token));

@@ -1,62 +1,63 @@
-//! Units: files of one folder that are only right together, such as a database and its journal. A
+//! Units: files of one folder that are consistent only together, such as a database and its journal. A
 //! checkpoint holds all of them or none, and a restore changes all of them or none.
 //!
-//! This is the table of their kinds, from names and the first bytes of files alone. Reading the files,
-//! capturing and restoring them is up to the callers. The next kind is one row of [`KINDS`].
+//! This module recognizes the kinds of units by file names and the first bytes of files alone. The
+//! callers read, capture and restore the files. A new kind is a new row of [`KINDS`].
 
 use crate::path::{join, name_of, shown};
 use std::collections::BTreeSet;
 
-/// No kind is recognized by more bytes than this.
+/// The number of bytes at the beginning of a file that are enough to recognize every kind.
 pub const HEAD_BYTES: u64 = 64;
 
-/// What a file is to its unit.
+/// The role of a file in its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The unit cannot be opened without it.
     Anchor,
-    /// It is a part of what is stored in the unit.
+    /// Holds a part of the unit's content.
     Member,
-    /// Whoever opens the unit makes it anew from the members: it is never captured and never restored.
+    /// Rebuilt from the members when a process opens the unit: never captured and never restored.
     Derived,
 }
 
-/// The bytes of a file that a process locks that uses the unit.
+/// The range of bytes of a file that a process locks while it uses the unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockedBytes {
     /// The name of the file.
     pub name: Vec<u8>,
-    /// The first of the bytes.
+    /// The offset of the first byte.
     pub start: u64,
-    /// How many there are; 0 stands for all that follow.
+    /// The number of bytes; 0 means up to the end of the file.
     pub length: u64,
 }
 
-/// The first bytes of the regular file of that name in the folder, if there is such a file.
+/// Returns the first bytes of the regular file of that name in the folder, `None` if there is no such
+/// file.
 pub type Head<'a> = &'a mut dyn FnMut(&[u8]) -> Option<Vec<u8>>;
 
-/// A kind of unit. In one folder, units of a kind differ by a stem, which is a name or empty.
+/// A kind of unit. Units of one kind in the same folder differ by their stem, a file name or empty.
 struct Kind {
-    /// The stem of the unit that a file of that name suggests.
+    /// The stem of the unit that a file name suggests.
     suggests: fn(&[u8]) -> Option<&[u8]>,
-    /// Whether there is such a unit.
-    is_there: fn(&[u8], Head<'_>) -> bool,
-    /// The name of the file without which it cannot be opened.
+    /// Whether the unit of that stem exists.
+    exists: fn(&[u8], Head<'_>) -> bool,
+    /// The name of the file without which the unit cannot be opened.
     anchor: fn(&[u8]) -> &[u8],
-    /// What a file of that name is to the unit of that stem.
+    /// The role of a file (second argument) in the unit of that stem (first argument).
     role: fn(&[u8], &[u8]) -> Option<Role>,
-    /// All names that can have a role, where they are so few that each is looked for.
+    /// All file names that can have a role; `None` where they cannot be enumerated.
     names: fn(&[u8]) -> Option<Vec<Vec<u8>>>,
-    /// Whether members of these names can be all that there was of a unit.
+    /// Whether members of these names can be a complete unit.
     is_complete: fn(&[u8], &BTreeSet<&[u8]>) -> bool,
-    /// What a process locks that uses the unit.
+    /// The bytes that a process locks while it uses the unit.
     locked: fn(&[u8]) -> LockedBytes,
 }
 
 const KINDS: [Kind; 2] = [
     Kind {
         suggests: |name| SQLITE_ENDINGS.iter().find_map(|ending| name.strip_suffix(*ending)),
-        is_there: is_sqlite,
+        exists: is_sqlite,
         anchor: |stem| stem,
         role: |stem, name| match name.strip_prefix(stem)? {
             b"" => Some(Role::Anchor),
@@ -69,22 +70,22 @@ const KINDS: [Kind; 2] = [
             Some(endings.map(|ending| [stem, ending].concat()).collect())
         },
         is_complete: |stem, names| names.contains(stem),
-        // The bytes of SQLite's own protocol: pending, reserved, and 510 shared ones.
+        // The lock bytes of SQLite: pending, reserved, and 510 shared ones.
         locked: |stem| LockedBytes { name: stem.to_vec(), start: 0x4000_0000, length: 512 },
     },
     Kind {
         suggests: |name| (name == CURRENT).then_some(b""),
-        is_there: |_, head| {
+        exists: |_, head| {
             let manifest = head(CURRENT).and_then(|text| manifest_in(&text).map(<[u8]>::to_vec));
             manifest.is_some_and(|manifest| head(&manifest).is_some())
         },
         anchor: |_| CURRENT,
         role: |_, name| match name {
             CURRENT => Some(Role::Anchor),
-            _ => is_of_level_db(name).then_some(Role::Member),
+            _ => is_level_db_member(name).then_some(Role::Member),
         },
         names: |_| None,
-        // It has a journal from the first time that it is opened; some checkpoints leave out `*.log`.
+        // LevelDB writes a journal when it first opens a database; some checkpoints leave out `*.log`.
         is_complete: |_, names| {
             names.contains(CURRENT) && names.iter().any(|name| is_numbered(name, b"", b".log"))
         },
@@ -105,12 +106,12 @@ fn is_sqlite(stem: &[u8], head: Head<'_>) -> bool {
         || begins(b"-journal", &[b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"])
 }
 
-/// The name of the manifest in the text of a file CURRENT.
+/// The name of the manifest that a file CURRENT with this text points to.
 fn manifest_in(text: &[u8]) -> Option<&[u8]> {
     text.strip_suffix(b"\n").filter(|name| is_numbered(name, b"MANIFEST-", b""))
 }
 
-fn is_of_level_db(name: &[u8]) -> bool {
+fn is_level_db_member(name: &[u8]) -> bool {
     let endings: [&[u8]; 3] = [b".log", b".ldb", b".sst"];
     name == b"IDENTITY"
         || is_numbered(name, b"MANIFEST-", b"")
@@ -118,23 +119,23 @@ fn is_of_level_db(name: &[u8]) -> bool {
         || endings.iter().any(|ending| is_numbered(name, b"", ending))
 }
 
-fn is_numbered(name: &[u8], before: &[u8], after: &[u8]) -> bool {
-    let number = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+fn is_numbered(name: &[u8], prefix: &[u8], suffix: &[u8]) -> bool {
+    let number = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(suffix));
     number.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
 }
 
 /// A unit of a project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unit {
-    /// The folder that its files are in, relative to the project.
+    /// The folder of its files, relative to the project.
     pub folder: Vec<u8>,
     kind: usize,
     stem: Vec<u8>,
 }
 
 impl Unit {
-    /// The units of a folder. `names` are all names that a unit may be suggested by, and `head` reads what
-    /// is in the folder, so that nothing is read where no name suggests a unit.
+    /// The units of a folder. `names` are all file names that may suggest a unit; `head` reads files of the
+    /// folder and is called only for units that a name suggests.
     pub fn of_folder<'a>(
         folder: &[u8],
         names: impl IntoIterator<Item = &'a [u8]>,
@@ -144,11 +145,11 @@ impl Unit {
         for name in names {
             suggested.extend(Unit::suggested_by(folder, name));
         }
-        suggested.retain(|unit| (KINDS[unit.kind].is_there)(&unit.stem, head));
+        suggested.retain(|unit| (KINDS[unit.kind].exists)(&unit.stem, head));
         suggested
     }
 
-    /// The units that a name suggests.
+    /// The units that a file name suggests.
     fn suggested_by(folder: &[u8], name: &[u8]) -> impl Iterator<Item = Unit> {
         let unit = |(kind, stem): (usize, &[u8])| Unit {
             folder: folder.to_vec(),
@@ -159,12 +160,12 @@ impl Unit {
         KINDS.iter().enumerate().filter_map(suggests).map(unit)
     }
 
-    /// What a file of that name in the folder of this unit is to it.
+    /// The role in this unit of a file of that name in the unit's folder.
     pub fn role(&self, name: &[u8]) -> Option<Role> {
         (KINDS[self.kind].role)(&self.stem, name)
     }
 
-    /// What the file at that path is to this unit.
+    /// The role of the file at that path in this unit.
     pub fn role_of(&self, path: &[u8]) -> Option<Role> {
         let inside = match self.folder[..] {
             [] => Some(path),
@@ -173,33 +174,34 @@ impl Unit {
         inside.filter(|name| !name.contains(&b'/')).and_then(|name| self.role(name))
     }
 
-    /// All names that can have a role, where each can be looked for; none where the folder must be read.
+    /// All file names that can have a role; `None` where only listing the folder finds them.
     pub fn names(&self) -> Option<Vec<Vec<u8>>> {
         (KINDS[self.kind].names)(&self.stem)
     }
 
-    /// Whether these paths of members can be all that there was of it.
+    /// Whether members at these paths can be the complete unit.
     pub fn is_complete<'a>(&self, members: impl IntoIterator<Item = &'a [u8]>) -> bool {
         let names: BTreeSet<&[u8]> = members.into_iter().map(name_of).collect();
         (KINDS[self.kind].is_complete)(&self.stem, &names)
     }
 
-    /// The path of the file without which it cannot be opened.
+    /// The path of the file without which the unit cannot be opened.
     pub fn anchor(&self) -> Vec<u8> {
         join(&self.folder, (KINDS[self.kind].anchor)(&self.stem))
     }
 
-    /// What a process locks that uses it.
+    /// The bytes that a process locks while it uses the unit.
     pub fn locked(&self) -> LockedBytes {
         (KINDS[self.kind].locked)(&self.stem)
     }
 
-    /// How it is called: the path of the file it is named by, or of its folder; empty for the project's.
+    /// The path that names the unit in messages: that of its main file, or of its folder, which is empty for
+    /// the project's own folder.
     pub fn path(&self) -> Vec<u8> {
         if self.stem.is_empty() { self.folder.clone() } else { join(&self.folder, &self.stem) }
     }
 
-    /// What is said of a member: whose part it is, with the end of the sentence.
+    /// A sentence about a member: names the unit that it belongs to, and continues with `end`.
     pub fn part(&self, end: &str) -> String {
         match self.path()[..] {
             [] => format!("part of the database in the project's own folder, {end}"),
@@ -208,12 +210,12 @@ impl Unit {
     }
 }
 
-/// That something is the matter with a member, as the end of a sentence about its unit.
-pub fn whose(member: &[u8], matter: &str) -> String {
-    format!("whose {} {matter}", shown(member))
+/// The end of a sentence about a unit that says what is wrong with one member.
+pub fn whose(member: &[u8], problem: &str) -> String {
+    format!("whose {} {problem}", shown(member))
 }
 
-/// Whether a name suggests a unit. Nothing more is looked at where no name does.
+/// Whether a file name suggests a unit. Where no name does, no file needs to be read.
 pub fn suggests(name: &[u8]) -> bool {
     KINDS.iter().any(|kind| (kind.suggests)(name).is_some())
 }
@@ -227,7 +229,7 @@ mod tests {
     const JOURNAL: &[u8] = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7 and more";
     const MAIN: &[u8] = b"SQLite format 3\0 and more";
 
-    /// The paths of the units among these files of a folder, and which files were read.
+    /// The paths of the units among these files of a folder, and the names of the files that were read.
     fn found(files: &[(&str, &[u8])]) -> (Vec<String>, Vec<String>) {
         let files: BTreeMap<&[u8], &[u8]> =
             files.iter().map(|(name, text)| (name.as_bytes(), *text)).collect();
@@ -242,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn sqlite_is_recognized_by_content_and_only_where_a_name_suggests_it() {
+    fn of_folder_recognizes_sqlite_by_content_where_a_name_suggests_it() {
         for files in [
             &[("a.db", MAIN), ("a.db-wal", b"")][..],
             &[("a.db", MAIN), ("a.db-shm", b"")],
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn level_db_is_a_folder_whose_current_names_a_manifest_that_is_there() {
+    fn of_folder_recognizes_level_db_where_current_names_an_existing_manifest() {
         let current = ("CURRENT", &b"MANIFEST-000005\n"[..]);
         assert_eq!(found(&[current, ("MANIFEST-000005", b"x")]).0, ["d"]);
         for files in [
@@ -279,10 +281,11 @@ mod tests {
     }
 
     #[test]
-    fn a_role_is_that_of_a_file_in_the_folder_of_the_unit_alone() {
+    fn role_of_is_none_for_files_outside_the_folder_of_the_unit() {
         let unit =
             |kind, stem: &str| Unit { folder: b"d".to_vec(), kind, stem: stem.as_bytes().to_vec() };
-        let (sqlite, level) = (unit(0, "a.db"), unit(1, ""));
+        let sqlite = unit(0, "a.db");
+        let level = unit(1, "");
         for (unit, path, role) in [
             (&sqlite, "d/a.db", Some(Role::Anchor)),
             (&sqlite, "d/a.db-wal", Some(Role::Member)),
@@ -310,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_without_the_file_it_is_named_by_or_without_any_journal_is_a_part() {
+    fn is_complete_requires_the_anchor_and_for_level_db_a_journal() {
         let complete = |kind, stem: &str, names: &[&str]| {
             let unit = Unit { folder: Vec::new(), kind, stem: stem.as_bytes().to_vec() };
             unit.is_complete(names.iter().map(|name| name.as_bytes()))

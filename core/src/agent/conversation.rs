@@ -1,15 +1,15 @@
-//! The conversation of an agent, as far as checkpoints are concerned: its turns, and undoing the last.
+//! The conversation of an agent, as far as checkpoints are concerned: its turns, and undoing them.
 
-/// A message of the person and what the agent did about it.
+/// A message of the user, and the steps of the agent that followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// Its id, which it keeps whatever becomes of the turns around it; none where nobody gave it one.
+    /// Its id, which it keeps when turns around it are removed or compacted; `None` if it was given none.
     pub id: Option<String>,
     /// The ids of the turns that were compacted into this one, oldest first.
     pub compacted: Vec<String>,
-    /// What the person said.
+    /// The text of the user's message.
     pub message: String,
-    /// What was done, in its order.
+    /// The steps of the agent, in order.
     pub steps: Vec<String>,
 }
 
@@ -20,55 +20,57 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// The person says something: a turn begins.
+    /// Begins a turn with a message of the user.
     pub fn begin(&mut self, message: &str) {
         self.begin_as(None, message);
     }
 
-    /// The same for a turn that is to be known by an id.
+    /// As [`Conversation::begin`], for a turn with an id.
     // rule: agent/composes
     pub fn begin_as(&mut self, id: Option<String>, message: &str) {
-        let (message, steps, compacted) = (message.to_owned(), Vec::new(), Vec::new());
-        self.turns.push(Turn { id, compacted, message, steps });
+        let message = message.to_owned();
+        self.turns.push(Turn { id, compacted: Vec::new(), message, steps: Vec::new() });
     }
 
-    /// All turns become one, which says what they were about.
+    /// Replaces all turns by one turn with their summary.
     pub fn compact(&mut self, summary: &str) {
         let turns = std::mem::take(&mut self.turns);
         let ids = turns.into_iter().flat_map(|turn| turn.compacted.into_iter().chain(turn.id));
-        let (id, compacted) = (None, ids.collect());
-        self.turns.push(Turn { id, compacted, message: summary.to_owned(), steps: Vec::new() });
+        let compacted = ids.collect();
+        let message = summary.to_owned();
+        self.turns.push(Turn { id: None, compacted, message, steps: Vec::new() });
     }
 
-    /// Takes all turns away after the one of that id, which a rollback of a whole agent does, and that
-    /// one too unless it `stays`: oldest first. Where it was compacted into another, those after that go;
-    /// nothing does where nobody knows it, such as in a conversation that forked before it.
+    /// Removes and returns, oldest first, all turns after the turn with that id, as a restore of the agent
+    /// state does, and that turn too unless it `stays`. If it was compacted into another turn, the turns
+    /// after that one are removed; if no turn knows the id, as in an earlier fork, none is.
     // rule: agent/composes
     pub fn undo_to(&mut self, id: &str, stays: bool) -> Vec<Turn> {
-        let own = self.turns.iter().position(|turn| turn.id.as_deref() == Some(id));
-        let own = own.map(|at| at + usize::from(stays));
-        let within =
-            || self.turns.iter().position(|turn| turn.compacted.iter().any(|one| one == id));
-        match own.or_else(|| within().map(|at| at + 1)) {
+        let by_id = self.turns.iter().position(|turn| turn.id.as_deref() == Some(id));
+        let by_id = by_id.map(|index| index + usize::from(stays));
+        let compacted_into = || {
+            self.turns.iter().position(|turn| turn.compacted.iter().any(|turn_id| turn_id == id))
+        };
+        match by_id.or_else(|| compacted_into().map(|index| index + 1)) {
             Some(first) => self.turns.split_off(first),
             None => Vec::new(),
         }
     }
 
-    /// The agent did something in the last turn; before the first, nothing is noted.
+    /// Records a step of the agent in the last turn; before the first turn nothing is recorded.
     pub fn note(&mut self, step: &str) {
         if let Some(turn) = self.turns.last_mut() {
             turn.steps.push(step.to_owned());
         }
     }
 
-    /// Takes the last turn away, which a full restore does once; none where there is none.
+    /// Removes and returns the last turn, as each full restore does once; `None` if there is none.
     // rule: restore/undoes-turn
     pub fn undo_last(&mut self) -> Option<Turn> {
         self.turns.pop()
     }
 
-    /// Its turns.
+    /// The turns, oldest first.
     pub fn turns(&self) -> &[Turn] {
         &self.turns
     }
@@ -79,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_turn_is_undone_with_all_its_steps_and_no_other() {
+    fn undo_last_removes_the_last_turn_with_all_its_steps_and_no_other() {
         let mut conversation = Conversation::default();
         conversation.note("before the first turn");
         assert_eq!(conversation.undo_last(), None);
@@ -99,7 +101,7 @@ mod tests {
 
     // rule: agent/composes
     #[test]
-    fn a_turn_is_known_by_its_id_also_after_the_conversation_was_compacted_or_forked() {
+    fn undo_to_finds_a_turn_by_id_after_the_conversation_was_compacted_or_forked() {
         let messages = |turns: &[Turn]| -> Vec<String> {
             turns.iter().map(|turn| turn.message.clone()).collect()
         };

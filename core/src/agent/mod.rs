@@ -1,9 +1,9 @@
-//! For authors of agents: checkpoints before tools change files, which never get in the way of the
-//! agent.
+//! The interface for authors of agents: checkpoints before tools change files, which never get in the
+//! way of the agent.
 //!
-//! [`CheckpointManager`] is asked before each [`Tool`] runs, and told afterwards. What goes wrong there is logged, told
-//! once, and changes nothing else; what a person asks for (a list, a difference, a restore) is
-//! answered with an error that says what to do. How tools are run is up to the agent.
+//! The agent calls [`CheckpointManager`] before and after each [`Tool`] runs. Failures of these calls are
+//! logged, reported once, and change nothing else; requests of a user (a list, a difference, a restore)
+//! return an error that says what to do. Running the tools is up to the agent.
 
 mod conversation;
 mod tool;
@@ -26,12 +26,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What was done for one project before a tool ran.
+/// The checkpoint of one project before a tool ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protected {
     /// The directory of the project.
     pub project: PathBuf,
-    /// What came of it; none where it failed, which [`CheckpointManager::trouble`] tells.
+    /// The answer; `None` if it failed, which [`CheckpointManager::trouble`] reports.
     pub taken: Option<Taken>,
 }
 
@@ -63,50 +63,51 @@ pub struct Protected {
 /// let listed = checkpoints.list(&project).unwrap();
 /// assert_eq!(listed[0].reason, "before terminal: rm Makefile");
 /// assert_eq!(checkpoints.diff(&project, b"1").unwrap().stats.removed, 1);
-/// let all = Extent::All(RestoreOptions::default());
-/// let restored = checkpoints.restore(&project, b"1", all, None).unwrap();
+/// let extent = Extent::All(RestoreOptions::default());
+/// let restored = checkpoints.restore(&project, b"1", extent, None).unwrap();
 /// assert!(restored.undoes_turn && project.join("Makefile").exists());
 /// assert_eq!(restored.others, Some(Vec::new()), "nobody else changed anything since");
 /// ```
 pub struct CheckpointManager {
-    /// None where the configuration cannot be read, and why.
+    /// The manager, or why the configuration cannot be read.
     manager: std::result::Result<Manager, String>,
     disk: Arc<dyn Disk>,
     environment: Environment,
-    untold: Vec<String>,
-    told: BTreeSet<Code>,
-    /// What was captured of projects before the tool that runs now, of which only that can tell what
-    /// it writes.
+    /// Failures that [`CheckpointManager::trouble`] has not returned yet.
+    unreported: Vec<String>,
+    /// The codes of the failures that were recorded, each once.
+    recorded: BTreeSet<Code>,
+    /// What was captured of projects before the running tool, whose changes only a comparison shows.
     looks: BTreeMap<PathBuf, Look>,
-    /// The events that had their one checkpoint.
-    had: BTreeSet<String>,
+    /// The keys of the events that had their one checkpoint.
+    used_keys: BTreeSet<String>,
 }
 
 impl CheckpointManager {
-    /// As the configuration file says. One that cannot be read switches checkpoints off.
+    /// With the configuration of the configuration file. One that cannot be read switches checkpoints off.
     pub fn configured(environment: Environment) -> Self {
         let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
         match configuration::read(disk.as_ref(), &environment.configuration_file()) {
             Ok(Configured { config, warnings }) => {
-                let mut all = Self::with(environment, config);
-                all.untold.extend(warnings.iter().map(ToString::to_string));
-                all
+                let mut checkpoints = Self::with(environment, config);
+                checkpoints.unreported.extend(warnings.iter().map(ToString::to_string));
+                checkpoints
             }
             Err(error) => {
-                let mut all = Self::with(environment, Config::default());
-                all.manager = Err(error.to_string());
-                all.note(&error);
-                all
+                let mut checkpoints = Self::with(environment, Config::default());
+                checkpoints.manager = Err(error.to_string());
+                checkpoints.record_failure(&error);
+                checkpoints
             }
         }
     }
 
-    /// On this machine's disk and by its clock, configured like that.
+    /// With the given configuration, and with this machine's disk and clock.
     pub fn with(environment: Environment, config: Config) -> Self {
         Self::on(Arc::new(SystemDisk), Arc::new(SystemClock), environment, config)
     }
 
-    /// On any disk and by any clock.
+    /// With any disk and any clock.
     pub fn on(
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
@@ -115,24 +116,30 @@ impl CheckpointManager {
     ) -> Self {
         let manager = Manager::new(disk.clone(), clock, environment.clone(), config);
         let manager = Ok(manager.answering_first());
-        let (untold, told, looks, had) = Default::default();
-        CheckpointManager { manager, disk, environment, untold, told, looks, had }
+        CheckpointManager {
+            manager,
+            disk,
+            environment,
+            unreported: Vec::new(),
+            recorded: BTreeSet::new(),
+            looks: BTreeMap::new(),
+            used_keys: BTreeSet::new(),
+        }
     }
 
-    /// The same for an agent with that state beside its files: every checkpoint carries it, and a full
-    /// restore brings it back.
+    /// The same with the state of the agent: every checkpoint carries it, and a full restore restores it.
     // rule: agent/parts
     pub fn with_state(self, state: State) -> Self {
         let manager = self.manager.map(|manager| manager.with_state(state));
         CheckpointManager { manager, ..self }
     }
 
-    /// What the policy says of an event, and what was taken for it: nothing where it says so, where
-    /// checkpoints are switched off, or where it failed, which [`CheckpointManager::trouble`] tells.
+    /// Returns the policy's decision about an event, and the checkpoint taken for it: none if the policy
+    /// decides so, if checkpoints are off, or on failure, which [`CheckpointManager::trouble`] reports.
     // rule: agent/triggers
     pub fn happens(&mut self, dir: &Path, event: &Event<'_>) -> (Decision, Option<Taken>) {
         let decision = self.explain(event);
-        let is_new = decision.once.as_ref().is_none_or(|key| !self.had.contains(key));
+        let is_new = decision.once.as_ref().is_none_or(|key| !self.used_keys.contains(key));
         let Some(trigger) = decision.trigger.filter(|_| is_new && self.is_enabled()) else {
             return (decision, None);
         };
@@ -145,22 +152,22 @@ impl CheckpointManager {
         };
         match taken {
             Ok(taken) => {
-                self.had.extend(decision.once.clone());
+                self.used_keys.extend(decision.once.clone());
                 (decision, Some(taken))
             }
             Err(error) => {
-                self.note(&error);
+                self.record_failure(&error);
                 (decision, None)
             }
         }
     }
 
-    /// The agent was rolled back: what happened since may happen again, and counts again.
+    /// To be called after a restore of the agent: events since then may happen again, and count again.
     pub fn rolled_back(&mut self) {
-        self.had.clear();
+        self.used_keys.clear();
     }
 
-    /// What the policy says of an event; nothing is taken.
+    /// Returns the policy's decision about an event; takes no checkpoint.
     pub fn explain(&self, event: &Event<'_>) -> Decision {
         match &self.manager {
             Ok(manager) => manager.config().policy.decide(event),
@@ -181,25 +188,26 @@ impl CheckpointManager {
         }
     }
 
-    /// Takes the checkpoints that a tool needs before it runs, and looks at what stands where it is about
-    /// to write; [`CheckpointManager::after`] looks again. It never fails.
+    /// Takes the checkpoints that a tool needs before it runs, and records what exists at the paths that it
+    /// is about to write; [`CheckpointManager::after`] does so again. It never fails.
     pub fn before(&mut self, tool: &Tool<'_>) -> Vec<Protected> {
         let protected = self.protect(tool);
         if self.is_enabled() {
-            self.tell_begin(tool);
+            self.record_begin(tool);
         }
         protected
     }
 
-    /// Takes the checkpoints that a tool needs before it runs, for an agent that does not say when the
-    /// tool has ended: one for each project in which it may change files, at most one for each in a
-    /// turn. It never fails.
+    /// Takes the checkpoints that a tool needs before it runs, for an agent that does not report the end of
+    /// the tool: one for each project in which it may change files, at most one per project and turn. It
+    /// never fails.
     // rule: turn/triggers
     pub fn protect(&mut self, tool: &Tool<'_>) -> Vec<Protected> {
         if !self.is_enabled() {
             return Vec::new();
         }
-        let (reason, projects) = (tool.reason(), self.projects(tool, &tool.files()));
+        let reason = tool.reason();
+        let projects = self.projects(tool, &tool.files());
         let protect = |project: PathBuf| {
             let taken = self.ensure_checkpoint(&project, &reason);
             Protected { project, taken }
@@ -207,8 +215,8 @@ impl CheckpointManager {
         projects.into_keys().map(protect).collect()
     }
 
-    /// To be called once that tool has run: what it wrote counts as the agent's, and what changes
-    /// otherwise as another hand's, which a restore then tells apart. It never fails.
+    /// To be called after the tool has run: what it wrote is attributed to the agent, and all other changes
+    /// to others, which a restore reports separately. It never fails.
     // rule: restore/other-hands
     pub fn after(&mut self, tool: &Tool<'_>) {
         for (project, look) in std::mem::take(&mut self.looks) {
@@ -222,16 +230,17 @@ impl CheckpointManager {
         self.keep_up();
     }
 
-    /// Frees the space of checkpoints that were pushed out, for which no tool has waited; also done
-    /// after each tool and at the begin of a turn.
+    /// Frees the space of evicted checkpoints, for which no tool has waited; also done after each tool and
+    /// at the beginning of a turn.
     pub fn keep_up(&self) {
         if let Ok(manager) = &self.manager {
             manager.keep_up();
         }
     }
 
-    /// What stands where a tool is about to write; in all of a project where nobody knows.
-    fn tell_begin(&mut self, tool: &Tool<'_>) {
+    /// Records what exists at the paths that a tool is about to write; in the entire project if the paths
+    /// are not known.
+    fn record_begin(&mut self, tool: &Tool<'_>) {
         for (project, paths) in self.projects(tool, &tool.named_files()) {
             self.try_to(|manager| manager.tool_writes(&project, &borrowed(&paths)));
         }
@@ -244,13 +253,13 @@ impl CheckpointManager {
         }
     }
 
-    /// The projects of these files, each with their paths in it.
+    /// The projects of these files, each with the paths of its files.
     fn projects(&self, tool: &Tool<'_>, files: &[PathBuf]) -> BTreeMap<PathBuf, Vec<Vec<u8>>> {
         let disk = self.disk.as_ref();
         let mut found: BTreeMap<PathBuf, Vec<Vec<u8>>> = BTreeMap::new();
         for file in files {
             let project = project_of_tool(disk, &self.environment, tool.directory(), file);
-            // Where nothing is, nothing can be lost.
+            // A project that does not exist has nothing to lose.
             let Some(project) = project.filter(|project| disk.stat(project).is_ok()) else {
                 continue;
             };
@@ -261,14 +270,14 @@ impl CheckpointManager {
         found
     }
 
-    /// Asks something of which a failure must not disturb the agent.
-    fn try_to<T>(&self, ask: impl FnOnce(&Manager) -> Result<T>) -> Option<T> {
-        let asked = ask(self.manager.as_ref().ok()?);
-        asked.inspect_err(|error| tracing::debug!("whose hand it was is not known: {error}")).ok()
+    /// Makes a request whose failure must not disturb the agent.
+    fn try_to<T>(&self, request: impl FnOnce(&Manager) -> Result<T>) -> Option<T> {
+        let answer = request(self.manager.as_ref().ok()?);
+        answer.inspect_err(|error| tracing::debug!("whose hand it was is not known: {error}")).ok()
     }
 
-    /// Takes the automatic checkpoint of this turn, unless the project has it already; none where
-    /// that failed. It never fails otherwise.
+    /// Takes the automatic checkpoint of this turn, unless the project has it already; returns `None` if
+    /// that failed.
     // rule: turn/no-backend
     pub fn ensure_checkpoint(&mut self, dir: &Path, reason: &str) -> Option<Taken> {
         let taken = match &mut self.manager {
@@ -283,21 +292,21 @@ impl CheckpointManager {
                 Some(taken)
             }
             Err(error) => {
-                self.note(&error);
+                self.record_failure(&error);
                 None
             }
         }
     }
 
-    /// What went wrong and was not told yet; each kind of it is told once.
+    /// Returns the failures that were not reported yet; each kind of failure is reported once.
     pub fn trouble(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.untold)
+        std::mem::take(&mut self.unreported)
     }
 
-    fn note(&mut self, error: &Error) {
+    fn record_failure(&mut self, error: &Error) {
         tracing::warn!(code = error.code(), "no checkpoint: {error}");
-        if self.told.insert(error.code()) {
-            self.untold.push(error.to_string());
+        if self.recorded.insert(error.code()) {
+            self.unreported.push(error.to_string());
         }
     }
 
@@ -317,7 +326,7 @@ impl CheckpointManager {
         self.manager()?.diff(dir, target)
     }
 
-    /// What a restore would do; it changes nothing.
+    /// Returns what a restore would do; it changes nothing.
     ///
     /// # Errors
     /// As [`Manager::preview`], and [`Error::SwitchedOff`].
@@ -325,8 +334,8 @@ impl CheckpointManager {
         self.manager()?.preview(dir, target, extent)
     }
 
-    /// Restores a checkpoint or a file of one; with the token of a preview only what that showed.
-    /// Where the answer says that it undoes the turn, the last turn of the conversation goes as well.
+    /// Restores a checkpoint or one of its files; with the token of a preview only what that showed.
+    /// If the answer has `undoes_turn`, the last turn of the conversation is to be removed as well.
     ///
     /// # Errors
     /// As [`Manager::restore`], and [`Error::SwitchedOff`].
@@ -340,7 +349,7 @@ impl CheckpointManager {
         self.manager()?.restore_extent(dir, target, extent, token)
     }
 
-    /// The manager that is asked, for what is not to be asked here.
+    /// The underlying manager, for requests that this type does not offer.
     ///
     /// # Errors
     /// [`Error::SwitchedOff`].
@@ -348,7 +357,7 @@ impl CheckpointManager {
         self.manager.as_ref().map_err(|why| Error::SwitchedOff(why.clone()))
     }
 
-    /// The same, to take checkpoints.
+    /// The underlying manager, to take checkpoints.
     ///
     /// # Errors
     /// [`Error::SwitchedOff`].

@@ -1,4 +1,4 @@
-//! The tools of an agent that may change files, and which files that may be.
+//! The tools of an agent that may change files, and the files that each may change.
 
 use crate::triggers::{patch, reasons};
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ pub enum Tool<'a> {
     },
     /// A patch is applied.
     Patch {
-        /// Its body: a unified diff, one of git, or the form that begins with `*** Begin Patch`.
+        /// Its body: a unified diff, a git diff, or the form that begins with `*** Begin Patch`.
         body: &'a [u8],
         /// Where the tool runs.
         directory: &'a Path,
@@ -32,8 +32,8 @@ pub enum Tool<'a> {
 }
 
 impl Tool<'_> {
-    /// Files by which the projects are found that it may change; none where it changes no file, as
-    /// far as its words tell.
+    /// Files that identify the projects that the tool may change; empty if it changes no file, as far
+    /// as its words tell.
     pub fn files(&self) -> Vec<PathBuf> {
         match self {
             Tool::WriteFile { path, directory } => vec![directory.join(path)],
@@ -49,8 +49,8 @@ impl Tool<'_> {
         }
     }
 
-    /// The files that it names: all that a file tool may change, and none of a terminal, of which only a
-    /// look at what changed tells.
+    /// The files that the tool names: all that a file tool may change, and none for a terminal, whose
+    /// changes only a comparison of the project shows.
     pub(super) fn named_files(&self) -> Vec<PathBuf> {
         match self {
             Tool::WriteFile { .. } | Tool::Patch { .. } => self.files(),

@@ -1,7 +1,9 @@
-//! What restores put alongside the paths that they write, and did not come to remove: known by its
-//! name alone, so that it is never content of a project, whatever became of the record of the restore.
+//! Temporary files that restores put alongside the paths that they write, and did not remove. They are
+//! identified by name alone, so that they are never content of a project, whether or not the record of
+//! the restore exists.
 //!
-//! A draft may always go. What a draft changed places with is the user's, and may go where it is stored.
+//! A draft may always be removed. A file that was swapped with a draft belongs to the user, and may be
+//! removed only if it is stored.
 
 use crate::capture::walk::Candidate;
 use crate::disk::{Disk, Kind as FileKind, Stat};
@@ -12,61 +14,62 @@ use crate::store::object::{Kind, blob_of, id_of};
 use crate::store::objects::Objects;
 use std::path::Path;
 
-/// No restore has a draft for longer than this many seconds, so that an older one is left of a restore
-/// that was interrupted, in whichever store that is recorded.
+/// No restore has a draft for longer than this many seconds. An older draft is from an interrupted
+/// restore, in whichever store that is recorded.
 const DRAFT_SECONDS_MAX: i64 = 60 * 60;
 
 /// The name of a file that a restore put alongside a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Name<'a> {
+pub struct LeftoverName<'a> {
     /// The hash of the project that was restored.
     pub hash: &'a str,
-    /// Whether there is never anything but a draft under it, or a part of one.
+    /// Whether a file of that name is always a draft, or a part of one.
     pub is_draft: bool,
 }
 
-impl<'a> Name<'a> {
-    /// Reads a name; none for any that no restore gives.
+impl<'a> LeftoverName<'a> {
+    /// Parses a name; `None` if no restore gives such a name.
     pub fn read(name: &'a [u8]) -> Option<Self> {
         let rest = std::str::from_utf8(name).ok()?.strip_prefix(TEMPORARY)?;
         let (hash, numbers) = rest.split_once('-')?;
         let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let is_number =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let is_hash = hash.len() == 16 && hash.bytes().all(is_hex);
         let count = numbers.split('-').count();
-        let is_one = is_hash && count <= 2 && numbers.split('-').all(is_number);
-        is_one.then_some(Name { hash, is_draft: count == 2 })
+        let is_valid = is_hash && count <= 2 && numbers.split('-').all(is_number);
+        is_valid.then_some(LeftoverName { hash, is_draft: count == 2 })
     }
 
-    /// That of a path of a project.
+    /// The leftover name at the end of a path, if it is one.
     pub fn of_path(path: &'a [u8]) -> Option<Self> {
-        Name::read(name_of(path))
+        LeftoverName::read(name_of(path))
     }
 }
 
-/// What is to become of such a file.
+/// How a leftover is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It may go.
+    /// It may be removed.
     Remove,
-    /// Another restore may need it.
+    /// It is kept: another restore may need it.
     Leave,
-    /// No checkpoint holds it.
-    Tell,
+    /// It is reported: no checkpoint holds it.
+    Report,
 }
 
-/// A project in which such files are looked at.
+/// The leftovers in a project.
 pub struct Leftovers<'a> {
     /// The disk it is on.
     pub disk: &'a dyn Disk,
-    /// The hash of the project, where a restore of it was interrupted.
+    /// The hash of the project, if a restore of it was interrupted.
     pub interrupted: Option<&'a str>,
     /// The stat of a file made before anything is read.
     pub started: Option<&'a Stat>,
 }
 
 impl Leftovers<'_> {
-    /// What is to become of a file at `full` with that name.
+    /// Decides how the leftover at `full` with that name is handled.
     ///
     /// # Errors
     /// A store that cannot be read.
@@ -74,12 +77,12 @@ impl Leftovers<'_> {
         &self,
         full: &Path,
         candidate: &Candidate,
-        name: Name<'_>,
+        name: LeftoverName<'_>,
         objects: &Objects<'_>,
     ) -> Result<Fate> {
         let stat = &candidate.stat;
         if !name.is_draft && !self.is_stored(full, stat, objects)? {
-            return Ok(Fate::Tell);
+            return Ok(Fate::Report);
         }
         let is_own = self.interrupted == Some(name.hash);
         let is_old = self.started.is_some_and(|started| is_old(stat, started));
@@ -111,23 +114,26 @@ mod tests {
     use crate::project::temporary_name;
 
     #[test]
-    fn name_reads_what_restores_give_and_nothing_else() {
+    fn leftover_name_reads_names_that_restores_give_and_no_others() {
         let hash = "0123456789abcdef";
         let name = |end: &str| format!("{}{end}", temporary_name(hash));
-        let draft = Some(Name { hash, is_draft: true });
-        assert_eq!(Name::read(name("-12-0").as_bytes()), draft);
-        assert_eq!(Name::of_path(format!("a/b/{}", name("-0-3")).as_bytes()), draft);
-        assert_eq!(Name::read(name("-7").as_bytes()), Some(Name { hash, is_draft: false }));
-        for other in ["", "-", "-x", "-1-", "-1-2-3", "-1-x", "x-1", "-1\n"] {
-            assert_eq!(Name::read(name(other).as_bytes()), None, "{other}");
+        let draft = Some(LeftoverName { hash, is_draft: true });
+        assert_eq!(LeftoverName::read(name("-12-0").as_bytes()), draft);
+        assert_eq!(LeftoverName::of_path(format!("a/b/{}", name("-0-3")).as_bytes()), draft);
+        assert_eq!(
+            LeftoverName::read(name("-7").as_bytes()),
+            Some(LeftoverName { hash, is_draft: false })
+        );
+        for end in ["", "-", "-x", "-1-", "-1-2-3", "-1-x", "x-1", "-1\n"] {
+            assert_eq!(LeftoverName::read(name(end).as_bytes()), None, "{end}");
         }
-        for other in [".herma-restore-0123-1-1", ".herma-restore-0123456789ABCDEF-1", "x"] {
-            assert_eq!(Name::read(other.as_bytes()), None, "{other}");
+        for unrelated in [".herma-restore-0123-1-1", ".herma-restore-0123456789ABCDEF-1", "x"] {
+            assert_eq!(LeftoverName::read(unrelated.as_bytes()), None, "{unrelated}");
         }
     }
 
     #[test]
-    fn is_old_goes_by_the_last_change_of_the_inode_as_well() {
+    fn is_old_also_considers_the_last_change_of_the_inode() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("draft");
         std::fs::write(&path, "").unwrap();

@@ -1,7 +1,6 @@
-//! Reading a project: from the candidates of a walk to a snapshot of what was really read.
+//! Reads a project: turns the candidates of a walk into a snapshot of the files that were read.
 //!
-//! It ends at the snapshot, whose blobs it stores on the way; making a checkpoint of it is up to
-//! the caller.
+//! The module ends at the snapshot and its stored blobs; the caller makes a checkpoint of them.
 
 pub mod index;
 pub mod leftover;
@@ -9,10 +8,10 @@ mod steady;
 mod together;
 mod walk;
 
-use crate::capture::index::{Index, Known};
-use crate::capture::leftover::{Fate, Leftovers, Name};
+use crate::capture::index::{FileEntry, Index};
+use crate::capture::leftover::{Fate, LeftoverName, Leftovers};
 use crate::capture::steady::Failure;
-use crate::capture::together::{Found, Looking, Members};
+use crate::capture::together::{FoundUnit, Members, Scan};
 use crate::capture::walk::{Bounds, Candidate, walk};
 use crate::disk::{Disk, Kind as FileKind, Stat, is_absence, is_unreadable, of_any_group};
 use crate::environment::Config;
@@ -32,39 +31,40 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// A unit that changes while it is read is read this often before it is left out, after a pause that
-/// grows by this each time.
+/// How often a unit that changes while it is read is read before it is left out.
 const ATTEMPTS_MAX: u32 = 10;
+/// By how much the pause before each attempt grows.
 const PAUSE: Duration = Duration::from_millis(2);
-/// What is said of a unit then.
+/// The cause that is reported for such a unit.
 const KEEPS_CHANGING: &str = "which keeps changing while it is read";
 
-/// What is in a project.
+/// The present content of a project.
 #[derive(Debug, Default)]
 pub struct Current {
-    /// What a checkpoint holds of it.
+    /// The part of it that a checkpoint holds.
     pub snapshot: Snapshot,
-    /// What interrupted restores left alongside their paths, sorted: no content of the project, and
-    /// stored, or a draft.
+    /// Temporary files and folders of interrupted restores, sorted. They are not content of the project
+    /// and may be removed: each is stored, or a draft.
     pub leftovers: Vec<Vec<u8>>,
-    /// The units in it, each with why a checkpoint does not hold it, as the end of a sentence about it.
+    /// The units in it, each with the cause for which a checkpoint does not hold it, as the end of a
+    /// sentence about the unit.
     pub units: BTreeMap<Unit, Option<String>>,
 }
 
-/// What a capture found.
+/// The result of a capture.
 #[derive(Debug, Default)]
 pub struct Captured {
-    /// What was read.
+    /// The content that was read.
     pub current: Current,
-    /// What it permitted.
+    /// The permissions of its files and folders.
     pub permissions: Permissions,
     /// What was left out, and why; sorted by path.
     pub left_out: Vec<LeftOut>,
-    /// What to remember, so that the next capture need not read it again.
+    /// The new index, so that the next capture need not read unchanged files.
     pub index: Index,
 }
 
-/// How a project is read.
+/// Reads a project.
 pub struct Capture<'a> {
     /// The disk it is on.
     pub disk: &'a dyn Disk,
@@ -72,14 +72,14 @@ pub struct Capture<'a> {
     pub root: &'a Path,
     /// The folders that belong to no project.
     pub own: OwnFolders,
-    /// The bounds of a checkpoint.
+    /// The limits of a checkpoint.
     pub config: &'a Config,
-    /// The hash of the project, where a restore of it was interrupted.
+    /// The hash of the project, if a restore of it was interrupted.
     pub interrupted: Option<&'a str>,
-    /// What was known of the files before.
+    /// The index of the last capture.
     pub index: &'a Index,
-    /// The stat of a file made before anything is read: its time is that of the file system's
-    /// clock. Without it nothing is remembered.
+    /// The stat of a file made before anything is read, whose time is that of the file system's clock.
+    /// Without it no file is recorded in the new index.
     pub started: Option<Stat>,
 }
 
@@ -87,23 +87,22 @@ impl Capture<'_> {
     /// Reads the project.
     ///
     /// # Errors
-    /// [`Error::TooManyFiles`], [`Error::MissingDirectory`] where the project vanishes meanwhile,
-    /// and errors of storing. A file that cannot be read is left out instead.
+    /// [`Error::TooManyFiles`], [`Error::MissingDirectory`] if the project is removed meanwhile, and
+    /// errors of storing. A file that cannot be read is left out instead.
     // rule: capture/read-only
     pub fn run(&self, mut blobs: Blobs<'_, '_>) -> Result<Captured> {
         let before = self.root()?;
         let Config { max_file_bytes, max_files, .. } = *self.config;
         let started = self.started.as_ref();
-        let bounds = Bounds { max_file_bytes, max_files, own: &self.own, started };
+        let bounds = Bounds { max_file_bytes, max_files, own_folders: &self.own, started };
         let excludes = Excludes::of_every_project();
-        let (disk, root) = (self.disk, self.root);
-        let looking = Looking { disk, root, bounds: &bounds, excludes: &excludes };
-        let walked = walk(&looking)?;
+        let scan = Scan { disk: self.disk, root: self.root, bounds: &bounds, excludes: &excludes };
+        let walked = walk(&scan)?;
         let mut captured = Captured { left_out: walked.left_out, ..Captured::default() };
         let mut folders: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
         for (path, stat) in walked.folders.into_iter().chain([(Vec::new(), before)]) {
-            // A restore that died while it changed a unit left an empty folder.
-            let name = Name::of_path(&path);
+            // A restore that was interrupted while it changed a unit leaves an empty folder.
+            let name = LeftoverName::of_path(&path);
             if name.is_some_and(|name| self.interrupted == Some(name.hash)) {
                 captured.current.leftovers.push(path.clone());
             }
@@ -112,12 +111,12 @@ impl Capture<'_> {
         }
         let leftovers = Leftovers { disk: self.disk, interrupted: self.interrupted, started };
         for candidate in walked.leftovers {
-            let Some(name) = Name::of_path(&candidate.path) else { continue };
+            let Some(name) = LeftoverName::of_path(&candidate.path) else { continue };
             let full = on_disk(self.root, &candidate.path);
-            match leftovers.fate(&full, &candidate, name, blobs.stored())? {
+            match leftovers.fate(&full, &candidate, name, blobs.objects())? {
                 Fate::Remove => captured.current.leftovers.push(candidate.path),
                 Fate::Leave => {}
-                Fate::Tell => {
+                Fate::Report => {
                     captured.left_out.push(LeftOut::new(&candidate.path, Reason::Displaced));
                 }
             }
@@ -125,20 +124,20 @@ impl Capture<'_> {
         captured.current.leftovers.sort_unstable();
         let mut files = BTreeMap::new();
         for candidate in walked.candidates {
-            match self.read(&candidate, blobs.keep())? {
-                Read::Item(item) => {
+            match self.read(&candidate, blobs.target())? {
+                ReadResult::Item(item) => {
                     let bits = self.bits(&candidate.path, &item.stat, before.group);
                     files.insert(candidate.path.clone(), bits);
                     captured.add(candidate.path, item);
                 }
-                Read::Gone => {}
-                Read::LeftOut(left_out) => captured.left_out.push(left_out),
+                ReadResult::Gone => {}
+                ReadResult::LeftOut(left_out) => captured.left_out.push(left_out),
             }
         }
         for (found, cause) in walked.units {
             let cause = match cause {
                 Some(cause) => Some(cause),
-                None => match self.read_together(&looking, &found, &mut blobs)? {
+                None => match self.read_unit(&scan, &found, &mut blobs)? {
                     Ok(members) => {
                         for (path, item) in members {
                             let bits = self.bits(&path, &item.stat, before.group);
@@ -158,7 +157,7 @@ impl Capture<'_> {
         captured.permissions =
             Permissions::of(&captured.current.snapshot, &files, &folders, before.group);
         captured.left_out.sort_unstable_by(|left, right| left.path.cmp(&right.path));
-        // An empty project and one that is gone must not be confused.
+        // A project that was removed must not be taken for an empty one.
         // rule: capture/honest
         let now = self.root()?;
         if now.identity() != before.identity() {
@@ -167,13 +166,13 @@ impl Capture<'_> {
         Ok(captured)
     }
 
-    /// The permission bits of a file or folder of the project, which has that group: of another one,
-    /// and of an access list, what everybody may.
+    /// The permission bits of a file or folder of a project with that group. Of the bits for another
+    /// group, or with an access list, only those are kept that everybody has.
     // rule: restore/permissions
     fn bits(&self, path: &[u8], stat: &Stat, group: u32) -> u32 {
-        let has_list = || self.disk.access_list(&on_disk(self.root, path));
+        let access_list = || self.disk.access_list(&on_disk(self.root, path));
         let is_kept = !is_about_a_group(stat.mode)
-            || stat.group == group && has_list().is_ok_and(|list| list.is_none());
+            || stat.group == group && access_list().is_ok_and(|list| list.is_none());
         if is_kept { stat.mode } else { of_any_group(stat.mode) }
     }
 
@@ -188,35 +187,36 @@ impl Capture<'_> {
         }
     }
 
-    /// Reads all members of a unit as of one moment; or says why none of them is captured.
+    /// Reads all members of a unit as of one moment, or returns why the unit is not captured.
     // rule: unit/captured
-    fn read_together(
+    fn read_unit(
         &self,
-        looking: &Looking<'_>,
-        found: &Found,
+        scan: &Scan<'_>,
+        found: &FoundUnit,
         blobs: &mut Blobs<'_, '_>,
-    ) -> Result<Together> {
+    ) -> Result<UnitRead> {
         let mut last = Members::default();
         for attempt in 0..ATTEMPTS_MAX {
             if attempt > 0 {
                 sleep(PAUSE * attempt);
             }
-            let mut members = looking.look(found)?;
+            let mut members = scan.members(found)?;
             if let Some(cause) = members.cause.take() {
                 return Ok(Err((members, cause)));
             }
             let mut read = Vec::new();
             for file in &members.files {
-                match self.read(file, blobs.keep())? {
-                    Read::Item(item) => read.push((file.path.clone(), item)),
-                    Read::LeftOut(LeftOut { reason: Reason::Changing, .. }) | Read::Gone => {}
-                    Read::LeftOut(left_out) => {
+                match self.read(file, blobs.target())? {
+                    ReadResult::Item(item) => read.push((file.path.clone(), item)),
+                    ReadResult::LeftOut(LeftOut { reason: Reason::Changing, .. })
+                    | ReadResult::Gone => {}
+                    ReadResult::LeftOut(left_out) => {
                         let cause = members.block(left_out);
                         return Ok(Err((members, cause)));
                     }
                 }
             }
-            if self.is_steady(&looking.look(found)?, &read)? {
+            if self.is_steady(&scan.members(found)?, &read)? {
                 return Ok(Ok(read));
             }
             last = members;
@@ -224,26 +224,26 @@ impl Capture<'_> {
         Ok(Err((last, KEEPS_CHANGING.to_owned())))
     }
 
-    /// Whether the members of a unit, looked at again, are those that were read and nothing else.
-    fn is_steady(&self, again: &Members, read: &[ReadMember]) -> Result<bool> {
+    /// Whether the members of a unit, listed again, are exactly those that were read.
+    fn is_steady(&self, members: &Members, read: &[ReadMember]) -> Result<bool> {
         let is_same = |(file, (path, item)): (&Candidate, &ReadMember)| {
             file.path == *path && file.stat == item.stat
         };
-        if again.cause.is_some()
-            || again.files.len() != read.len()
-            || !again.files.iter().zip(read).all(is_same)
+        if members.cause.is_some()
+            || members.files.len() != read.len()
+            || !members.files.iter().zip(read).all(is_same)
         {
             return Ok(false);
         }
-        // Of two changes in one tick of the clock the second one leaves no trace but the bytes.
+        // A second change in one tick of the clock shows only in the bytes.
         let is_young = |stat: &Stat| {
             self.started.is_some_and(|started| !stat.is_settled_before(&started))
                 && stat.kind == FileKind::File
         };
-        for (path, item) in read.iter().filter(|(_, item)| is_young(&item.stat)) {
+        for (path, read_item) in read.iter().filter(|(_, item)| is_young(&item.stat)) {
             let full = on_disk(self.root, path);
             match blob_of(self.disk, &full) {
-                Ok((blob, _)) if blob == Some(item.item.blob) => {}
+                Ok((blob, _)) if blob == Some(read_item.item.blob) => {}
                 Ok(_) => return Ok(false),
                 Err(error) if is_unreadable(&error) || is_absence(&error) => return Ok(false),
                 Err(error) => return Err(error).context("reading", &full),
@@ -252,97 +252,99 @@ impl Capture<'_> {
         Ok(true)
     }
 
-    fn read(&self, candidate: &Candidate, keep: Option<&mut Objects<'_>>) -> Result<Read> {
+    /// Reads a file or link, and stores it if `objects` is given.
+    fn read(&self, candidate: &Candidate, objects: Option<&mut Objects<'_>>) -> Result<ReadResult> {
         let path = on_disk(self.root, &candidate.path);
-        let cap = self.config.max_file_bytes;
+        let size_limit = self.config.max_file_bytes;
         let read = match candidate.stat.kind {
             // rule: capture/symlink
             FileKind::Link => match self.disk.read_link(&path) {
-                Ok(target) => Ok(Some((steady::name(&target, keep)?, None))),
+                Ok(target) => Ok(Some((steady::blob_id(&target, objects)?, None))),
                 Err(error) => Err(Failure::File(error)),
             },
             _ => {
                 let mode = Mode::of_file(&candidate.stat);
-                // A blob that is not stored any more must be stored again.
+                // A blob that is no longer stored must be stored again.
                 let unchanged = self.index.unchanged(&candidate.path, &candidate.stat, mode);
-                let seen = self.index.seen_whole(&candidate.path, self.started.as_ref());
+                let mark = self.index.recorded_mark(&candidate.path, self.started.as_ref());
                 if let Some(item) = unchanged
-                    && keep
+                    && objects
                         .as_ref()
-                        .map_or(Ok(true), |keep| keep.is_still_whole(item.blob, &seen))?
+                        .map_or(Ok(true), |objects| objects.is_still_whole(item.blob, &mark))?
                 {
-                    let known = Some(Known::new(&candidate.stat, item, true));
-                    return Ok(Read::Item(ReadItem { item, known, stat: candidate.stat }));
+                    let entry = Some(FileEntry::new(&candidate.stat, item, true));
+                    return Ok(ReadResult::Item(ReadItem { item, entry, stat: candidate.stat }));
                 }
-                let most = if cap == 0 { u64::MAX } else { cap };
-                let read = steady::read(self.disk, &path, most, self.started.as_ref(), keep);
+                let limit = if size_limit == 0 { u64::MAX } else { size_limit };
+                let read = steady::read(self.disk, &path, limit, self.started.as_ref(), objects);
                 read.map(|file| file.map(|(blob, stat)| (blob, Some(stat))))
             }
         };
-        let left_out = |reason| Ok(Read::LeftOut(LeftOut::new(&candidate.path, reason)));
+        let left_out = |reason| Ok(ReadResult::LeftOut(LeftOut::new(&candidate.path, reason)));
         let (blob, stat) = match read {
             Ok(Some(read)) => read,
             // rule: capture/size-cap
-            Ok(None) => return left_out(Reason::TooLarge(cap)),
+            Ok(None) => return left_out(Reason::TooLarge(size_limit)),
             Err(Failure::File(error)) if error.kind() == ErrorKind::NotFound => {
-                return Ok(Read::Gone);
+                return Ok(ReadResult::Gone);
             }
             Err(Failure::Changing) => return left_out(Reason::Changing),
             // rule: capture/unreadable
             Err(Failure::File(error)) if is_unreadable(&error) => {
                 let reason = Reason::Unreadable(error.to_string());
-                let entry = LeftOut::new(&candidate.path, reason);
+                let unreadable = LeftOut::new(&candidate.path, reason);
                 let started = self.started.as_ref();
-                return Ok(Read::LeftOut(entry.with_stamp(&candidate.stat, started)));
+                return Ok(ReadResult::LeftOut(unreadable.with_stamp(&candidate.stat, started)));
             }
             Err(Failure::File(error)) => return Err(error).context("reading", &path),
             Err(Failure::Store(error)) => return Err(error),
         };
         let mode = stat.as_ref().map_or(Mode::Link, Mode::of_file);
         let item = Item { mode, blob };
-        let known = stat
+        let entry = stat
             .zip(self.started)
-            .map(|(stat, started)| Known::new(&stat, item, stat.is_settled_before(&started)));
-        Ok(Read::Item(ReadItem { item, known, stat: stat.unwrap_or(candidate.stat) }))
+            .map(|(stat, started)| FileEntry::new(&stat, item, stat.is_settled_before(&started)));
+        Ok(ReadResult::Item(ReadItem { item, entry, stat: stat.unwrap_or(candidate.stat) }))
     }
 }
 
-/// How many files and links of a project a checkpoint would hold, if all of them can be read, and what
-/// it would leave out. `root` is canonical.
+/// The number of files and links that a checkpoint of a project would hold if all of them can be read,
+/// and what it would leave out. `root` is canonical.
 ///
 /// # Errors
-/// As [`Capture::run`], as far as they show without reading a file.
+/// Those of [`Capture::run`] that occur without reading a file.
 pub fn survey(
     disk: &dyn Disk,
     root: &Path,
-    own: &OwnFolders,
+    own_folders: &OwnFolders,
     config: &Config,
 ) -> Result<(usize, Vec<LeftOut>)> {
     let Config { max_file_bytes, max_files, .. } = *config;
-    let bounds = &Bounds { max_file_bytes, max_files, own, started: None };
+    let bounds = &Bounds { max_file_bytes, max_files, own_folders, started: None };
     let excludes = &Excludes::of_every_project();
-    let mut walked = walk(&Looking { disk, root, bounds, excludes })?;
+    let mut walked = walk(&Scan { disk, root, bounds, excludes })?;
     walked.left_out.sort_unstable_by(|left, right| left.path.cmp(&right.path));
     Ok((walked.candidates.len() + walked.members, walked.left_out))
 }
 
-/// What becomes of the blobs that are read.
+/// Whether the blobs that are read are stored.
 pub enum Blobs<'a, 'o> {
     /// They are stored.
     Keep(&'a mut Objects<'o>),
-    /// They are only named.
+    /// Only their ids are computed.
     Name(&'a Objects<'o>),
 }
 
 impl<'o> Blobs<'_, 'o> {
-    fn keep(&mut self) -> Option<&mut Objects<'o>> {
+    /// The objects in which blobs are stored, if they are.
+    fn target(&mut self) -> Option<&mut Objects<'o>> {
         match self {
             Blobs::Keep(objects) => Some(objects),
             Blobs::Name(_) => None,
         }
     }
 
-    fn stored(&self) -> &Objects<'o> {
+    fn objects(&self) -> &Objects<'o> {
         match self {
             Blobs::Keep(objects) => objects,
             Blobs::Name(objects) => objects,
@@ -350,13 +352,13 @@ impl<'o> Blobs<'_, 'o> {
     }
 }
 
-/// What was read of a member, and its path.
+/// The path of a member of a unit, and the item that was read.
 type ReadMember = (Vec<u8>, ReadItem);
 
-/// The members of a unit, read as of one moment; or what was there, and why none is captured.
-type Together = std::result::Result<Vec<ReadMember>, (Members, String)>;
+/// The members of a unit, read as of one moment; or the members found, and why the unit is not captured.
+type UnitRead = std::result::Result<Vec<ReadMember>, (Members, String)>;
 
-enum Read {
+enum ReadResult {
     Item(ReadItem),
     Gone,
     LeftOut(LeftOut),
@@ -365,16 +367,16 @@ enum Read {
 /// A file or link that was read.
 struct ReadItem {
     item: Item,
-    /// What to remember of it.
-    known: Option<Known>,
-    /// What it was when it was read.
+    /// Its entry in the new index.
+    entry: Option<FileEntry>,
+    /// Its stat when it was read.
     stat: Stat,
 }
 
 impl Captured {
     fn add(&mut self, path: Vec<u8>, read: ReadItem) {
-        if let Some(known) = read.known {
-            self.index.insert(path.clone(), known);
+        if let Some(entry) = read.entry {
+            self.index.insert(path.clone(), entry);
         }
         self.current.snapshot.insert(path, read.item);
     }

@@ -1,5 +1,5 @@
-//! Reading one file that does not change meanwhile, and storing it on the way. A large one is never
-//! in memory as a whole.
+//! Reads one file, ensures that it does not change meanwhile, and stores it. A large file is never read
+//! into memory completely.
 
 use crate::disk::{Disk, Stat};
 use crate::error::Error;
@@ -9,7 +9,7 @@ use git2::Oid;
 use std::io;
 use std::path::Path;
 
-/// A file that changes while it is read is read this often before it is left out.
+/// How often a file that changes while it is read is read before it is left out.
 const ATTEMPTS_MAX: usize = 3;
 
 /// Why a file was not captured.
@@ -34,37 +34,37 @@ impl From<Error> for Failure {
     }
 }
 
-/// Reads a file of at most `most` bytes, and stores it where it is to be kept; none where it has
-/// more. `started` is the stat of a file made before anything was read.
+/// Reads a file of at most `limit` bytes, and stores it if `objects` is given; `None` if it is larger.
+/// `started` is the stat of a file made before anything was read.
 // rule: capture/bytes
 // rule: capture/no-conversion
 // rule: capture/honest
 pub fn read(
     disk: &dyn Disk,
     path: &Path,
-    most: u64,
+    limit: u64,
     started: Option<&Stat>,
-    mut keep: Option<&mut Objects<'_>>,
+    mut objects: Option<&mut Objects<'_>>,
 ) -> Result<Option<(Oid, Stat)>, Failure> {
     for _ in 0..ATTEMPTS_MAX {
-        match attempt(disk, path, most, started, keep.as_deref_mut())? {
-            Seen::Changing => {}
-            Seen::TooLarge => return Ok(None),
-            Seen::File(blob, stat) => return Ok(Some((blob, stat))),
+        match attempt(disk, path, limit, started, objects.as_deref_mut())? {
+            Attempt::Changing => {}
+            Attempt::TooLarge => return Ok(None),
+            Attempt::File(blob, stat) => return Ok(Some((blob, stat))),
         }
     }
     Err(Failure::Changing)
 }
 
-/// Names these bytes, and stores them where they are to be kept.
-pub fn name(bytes: &[u8], keep: Option<&mut Objects<'_>>) -> Result<Oid, Error> {
-    match keep {
+/// The blob id of these bytes, which are stored if `objects` is given.
+pub fn blob_id(bytes: &[u8], objects: Option<&mut Objects<'_>>) -> Result<Oid, Error> {
+    match objects {
         Some(objects) => objects.add(Kind::Blob, bytes),
         None => id_of(Kind::Blob, bytes),
     }
 }
 
-enum Seen {
+enum Attempt {
     Changing,
     TooLarge,
     File(Oid, Stat),
@@ -73,37 +73,37 @@ enum Seen {
 fn attempt(
     disk: &dyn Disk,
     path: &Path,
-    most: u64,
+    limit: u64,
     started: Option<&Stat>,
-    keep: Option<&mut Objects<'_>>,
-) -> Result<Seen, Failure> {
-    let in_memory = most.min(IN_MEMORY_BYTES_MAX);
+    objects: Option<&mut Objects<'_>>,
+) -> Result<Attempt, Failure> {
+    let in_memory = limit.min(IN_MEMORY_BYTES_MAX);
     let (content, before) = disk.read(path, in_memory + 1)?;
     if disk.stat(path)? != before {
-        return Ok(Seen::Changing);
+        return Ok(Attempt::Changing);
     }
     if content.len() as u64 <= in_memory {
-        // Of two changes in one tick of the clock the second one leaves no trace but the bytes.
+        // A second change in one tick of the clock shows only in the bytes.
         // rule: capture/steady
         let is_young = started.is_some_and(|started| !before.is_settled_before(started));
         if is_young && disk.read(path, in_memory + 1)?.0 != content {
-            return Ok(Seen::Changing);
+            return Ok(Attempt::Changing);
         }
-        return Ok(Seen::File(name(&content, keep)?, before));
+        return Ok(Attempt::File(blob_id(&content, objects)?, before));
     }
-    if in_memory == most || before.size > most {
-        return Ok(Seen::TooLarge);
+    if in_memory == limit || before.size > limit {
+        return Ok(Attempt::TooLarge);
     }
     // rule: cost/memory
     drop(content);
     let (blob, opened) = blob_of(disk, path)?;
-    let Some(blob) = blob.filter(|_| opened == before) else { return Ok(Seen::Changing) };
-    if let Some(objects) = keep
+    let Some(blob) = blob.filter(|_| opened == before) else { return Ok(Attempt::Changing) };
+    if let Some(objects) = objects
         && !objects.is_whole(blob)?
         && !objects.add_stream(blob, before.size, disk.open(path)?.0)?
     {
-        return Ok(Seen::Changing);
+        return Ok(Attempt::Changing);
     }
     let is_steady = disk.stat(path)? == before;
-    Ok(if is_steady { Seen::File(blob, before) } else { Seen::Changing })
+    Ok(if is_steady { Attempt::File(blob, before) } else { Attempt::Changing })
 }

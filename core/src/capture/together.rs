@@ -1,6 +1,6 @@
-//! The files of a unit, which are captured all together, as of one moment, or not at all.
+//! The members of a unit, which are captured together, as of one moment, or not at all.
 
-use super::walk::{Bounds, Candidate, Chain, levels};
+use super::walk::{Bounds, Candidate, IgnoreChain, levels};
 use crate::disk::{Disk, Entry, Kind, Stat, is_unreadable};
 use crate::error::{Context, Result};
 use crate::ignore::Excludes;
@@ -14,26 +14,26 @@ use std::path::Path;
 use std::rc::Rc;
 
 /// A unit that a walk found.
-pub struct Found {
+pub struct FoundUnit {
     /// The unit.
     pub unit: Unit,
-    /// The ignore files that hold for it.
-    pub ignores: Option<Rc<Chain>>,
+    /// The ignore files that apply to it.
+    pub ignores: Option<Rc<IgnoreChain>>,
 }
 
-/// The members of a unit that are there.
+/// The members of a unit that exist.
 #[derive(Debug, Default)]
 pub struct Members {
-    /// Those that can be captured, in the order of their paths.
+    /// The members that can be captured, in the order of their paths.
     pub files: Vec<Candidate>,
-    /// The others, where no ignore rule names them.
+    /// The other members, except ignored ones.
     left_out: Vec<LeftOut>,
-    /// Why none is captured, as the end of a sentence about the unit.
+    /// Why the unit is not captured, as the end of a sentence about the unit.
     pub cause: Option<String>,
 }
 
 impl Members {
-    /// What is left out of a unit, for that cause.
+    /// All members of the unit as left out for that cause.
     pub fn left_out(self, unit: &Unit, cause: &str, started: Option<&Stat>) -> Vec<LeftOut> {
         let mut left_out = self.left_out;
         left_out.extend(self.files.iter().map(|file| {
@@ -45,11 +45,11 @@ impl Members {
 
     /// Leaves out a member, and with it the unit; returns the cause.
     pub fn block(&mut self, member: LeftOut) -> String {
-        let matter = match &member.reason {
+        let obstacle = match &member.reason {
             Reason::Unreadable(why) => format!("cannot be read: {why}"),
             reason => format!("is {reason}"),
         };
-        let cause = whose(&member.path, &matter);
+        let cause = whose(&member.path, &obstacle);
         self.files.retain(|file| file.path != member.path);
         self.left_out.push(member);
         self.cause.get_or_insert_with(|| cause.clone());
@@ -57,38 +57,38 @@ impl Members {
     }
 }
 
-/// What decides which members of a unit are captured.
-pub struct Looking<'a> {
+/// What a search for units and their members depends on.
+pub struct Scan<'a> {
     /// The disk the project is on.
     pub disk: &'a dyn Disk,
     /// The project's canonical directory.
     pub root: &'a Path,
-    /// The bounds of a checkpoint.
+    /// The limits of a checkpoint.
     pub bounds: &'a Bounds<'a>,
-    /// The patterns that hold in every project.
+    /// The ignore patterns of every project.
     pub excludes: &'a Excludes,
 }
 
-impl Looking<'_> {
+impl Scan<'_> {
     /// The units of a folder with these entries.
     pub fn units(&self, folder: &[u8], entries: &[Entry]) -> Vec<Unit> {
         let names = entries.iter().map(|(name, _)| name.as_bytes());
-        let suggesting: Vec<&[u8]> = names.filter(|name| crate::unit::suggests(name)).collect();
-        if suggesting.is_empty() {
+        let suggestive: Vec<&[u8]> = names.filter(|name| crate::unit::suggests(name)).collect();
+        if suggestive.is_empty() {
             return Vec::new();
         }
-        let mut head = |name: &[u8]| {
+        let mut read_head = |name: &[u8]| {
             let path = on_disk(self.root, &join(folder, name));
             self.disk.read(&path, crate::unit::HEAD_BYTES).ok().map(|(head, _)| head)
         };
-        Unit::of_folder(folder, suggesting, &mut head).into_iter().collect()
+        Unit::of_folder(folder, suggestive, &mut read_head).into_iter().collect()
     }
 
-    /// The members of a unit that are there now.
+    /// The members of a unit that exist now.
     ///
     /// # Errors
     /// The disk fails.
-    pub fn look(&self, found: &Found) -> Result<Members> {
+    pub fn members(&self, found: &FoundUnit) -> Result<Members> {
         let folder = on_disk(self.root, &found.unit.folder);
         let entries = match found.unit.names() {
             Some(names) => {
@@ -105,7 +105,7 @@ impl Looking<'_> {
                 entries => entries.context("reading the directory", &folder)?,
             },
         };
-        self.among(found, entries)
+        self.members_among(found, entries)
     }
 
     /// The members of a unit among these entries of its folder.
@@ -113,7 +113,7 @@ impl Looking<'_> {
     /// # Errors
     /// The disk fails.
     // rule: unit/captured
-    pub fn among(&self, found: &Found, entries: Vec<Entry>) -> Result<Members> {
+    pub fn members_among(&self, found: &FoundUnit, entries: Vec<Entry>) -> Result<Members> {
         let mut members = Members::default();
         for (name, stat) in entries {
             let role = found.unit.role(name.as_bytes());
@@ -123,7 +123,7 @@ impl Looking<'_> {
             let path = join(&found.unit.folder, name.as_bytes());
             let full = on_disk(self.root, &path);
             let stat = match stat {
-                // A folder of that name holds files of its own.
+                // A folder of that name is not a member.
                 Ok(stat) if stat.kind == Kind::Directory => continue,
                 Ok(stat) => stat,
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
@@ -134,20 +134,21 @@ impl Looking<'_> {
                 }
                 Err(error) => return Err(error).context("looking at", &full),
             };
-            let cap = self.bounds.max_file_bytes;
-            if self.bounds.own.has(&full, Some(&stat))
+            let size_limit = self.bounds.max_file_bytes;
+            if self.bounds.own_folders.has(&full, Some(&stat))
                 || self.excludes.excludes_member(&levels(&found.ignores), &path)
             {
                 members.cause.get_or_insert_with(|| whose(&path, "is ignored"));
             } else if stat.kind == Kind::Special {
                 // rule: capture/special
                 members.block(LeftOut::new(&path, Reason::Special));
-            } else if stat.kind == Kind::File && cap > 0 && stat.size > cap {
+            } else if stat.kind == Kind::File && size_limit > 0 && stat.size > size_limit {
                 // rule: capture/size-cap
-                let left_out = LeftOut::new(&path, Reason::TooLarge(cap));
+                let left_out = LeftOut::new(&path, Reason::TooLarge(size_limit));
                 members.block(left_out.with_stamp(&stat, self.bounds.started));
             } else {
-                // Opened here, so that the members of a unit that is left out count towards no limit.
+                // Opened here, so that the members of a unit that is left out do not count towards the
+                // limit on files.
                 // rule: scope/counts-captured
                 let opened = match stat.kind {
                     Kind::Link => Ok(()),

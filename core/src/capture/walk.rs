@@ -1,10 +1,10 @@
-//! Which paths of a project belong into a checkpoint, found by one walk over its directories.
+//! Finds the paths of a project that belong in a checkpoint by one walk over its directories.
 //!
-//! The walk reads directories, stat data and ignore files; reading the files themselves is up to
-//! [`crate::capture`].
+//! The walk reads directories, stat data and ignore files; [`crate::capture`] reads the files
+//! themselves.
 
-use super::together::{Found, Looking};
-use crate::capture::leftover::Name;
+use super::together::{FoundUnit, Scan};
+use crate::capture::leftover::LeftoverName;
 use crate::disk::{Disk, Entry, Kind, Stat, is_unreadable};
 use crate::error::{Context, Error, Result};
 use crate::ignore::{Excludes, IGNORE_BYTES_MAX, IgnoreFile};
@@ -17,41 +17,41 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// A file or link that belongs into a checkpoint if it can be read.
+/// A file or link that belongs in a checkpoint if it can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Relative to the project.
     pub path: Vec<u8>,
-    /// What it was when it was found.
+    /// Its stat when it was found.
     pub stat: Stat,
 }
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Default)]
 pub struct Walked {
-    /// Files and links to capture, but for members of units.
+    /// Files and links to capture, except the members of units.
     pub candidates: Vec<Candidate>,
-    /// Files and links that restores put alongside others, whatever ignore rules say of them.
+    /// Files and links that restores put alongside others, ignored or not.
     pub leftovers: Vec<Candidate>,
-    /// The units, of which each is left out for a cause if there is one.
-    pub units: Vec<(Found, Option<String>)>,
+    /// The units, each with the cause for which it is left out, if there is one.
+    pub units: Vec<(FoundUnit, Option<String>)>,
     /// How many members of units can be captured.
     pub members: usize,
-    /// What was left out though no ignore rule names it.
+    /// The paths that were left out although no ignore rule matches them.
     pub left_out: Vec<LeftOut>,
-    /// The folders below the root that may hold some.
+    /// The folders below the root that may hold captured paths.
     pub folders: BTreeMap<Vec<u8>, Stat>,
 }
 
 /// The ignore files from the project's root down to one directory, innermost first.
-pub struct Chain {
+pub struct IgnoreChain {
     directory: Vec<u8>,
     file: IgnoreFile,
-    above: Option<Rc<Chain>>,
+    above: Option<Rc<IgnoreChain>>,
 }
 
 /// The ignore files of a chain, each with its directory, the root first.
-pub fn levels(chain: &Option<Rc<Chain>>) -> Vec<(&[u8], &IgnoreFile)> {
+pub fn levels(chain: &Option<Rc<IgnoreChain>>) -> Vec<(&[u8], &IgnoreFile)> {
     let mut levels = Vec::new();
     let mut next = chain.as_deref();
     while let Some(chain) = next {
@@ -62,15 +62,15 @@ pub fn levels(chain: &Option<Rc<Chain>>) -> Vec<(&[u8], &IgnoreFile)> {
     levels
 }
 
-/// What bounds a walk.
+/// The limits of a walk.
 pub struct Bounds<'a> {
-    /// Files larger than this many bytes are left out; 0 is no bound.
+    /// Files larger than this many bytes are left out; 0 means no limit.
     pub max_file_bytes: u64,
-    /// With more files than this that can be read the walk ends.
+    /// With more readable files than this the walk fails.
     pub max_files: usize,
-    /// The folders that are never walked into.
-    pub own: &'a OwnFolders,
-    /// The stat of a file made before anything is looked at.
+    /// The folders that are never entered.
+    pub own_folders: &'a OwnFolders,
+    /// The stat of a file made before the walk.
     pub started: Option<&'a Stat>,
 }
 
@@ -80,19 +80,19 @@ struct Walk<'a> {
     bounds: &'a Bounds<'a>,
     excludes: &'a Excludes,
     walked: Walked,
-    pending: Vec<(Vec<u8>, Option<Rc<Chain>>)>,
-    /// Of so many candidates is known whether they can be read, and so many of them can.
-    looked_at: usize,
+    pending: Vec<(Vec<u8>, Option<Rc<IgnoreChain>>)>,
+    /// How many candidates were checked for being readable, and how many of these are.
+    checked: usize,
     readable: usize,
 }
 
 /// Walks the project at `root`.
 ///
 /// # Errors
-/// The root cannot be read, or the disk fails; [`Error::TooManyFiles`]. What there is no permission to
-/// read is left out.
-pub fn walk(looking: &Looking<'_>) -> Result<Walked> {
-    let Looking { disk, root, bounds, excludes } = *looking;
+/// The root cannot be read, or the disk fails; [`Error::TooManyFiles`]. Paths without permission to read
+/// are left out.
+pub fn walk(scan: &Scan<'_>) -> Result<Walked> {
+    let Scan { disk, root, bounds, excludes } = *scan;
     let mut walk = Walk {
         disk,
         root,
@@ -100,7 +100,7 @@ pub fn walk(looking: &Looking<'_>) -> Result<Walked> {
         excludes,
         walked: Walked::default(),
         pending: Vec::new(),
-        looked_at: 0,
+        checked: 0,
         readable: 0,
     };
     let entries = disk.entries(root).context("reading the directory", root)?;
@@ -118,8 +118,8 @@ pub fn walk(looking: &Looking<'_>) -> Result<Walked> {
             Err(error) => return Err(error).context("reading the directory", &full),
         }
     }
-    for found in [&mut walk.walked.candidates, &mut walk.walked.leftovers] {
-        found.sort_unstable_by(|left, right| left.path.cmp(&right.path));
+    for candidates in [&mut walk.walked.candidates, &mut walk.walked.leftovers] {
+        candidates.sort_unstable_by(|left, right| left.path.cmp(&right.path));
     }
     Ok(walk.walked)
 }
@@ -128,18 +128,19 @@ impl Walk<'_> {
     fn enter(
         &mut self,
         directory: Vec<u8>,
-        above: Option<Rc<Chain>>,
+        above: Option<Rc<IgnoreChain>>,
         entries: Vec<Entry>,
     ) -> Result<()> {
         let has_ignore_file = entries.iter().any(|(name, _)| name == ".gitignore");
-        let ignores = if has_ignore_file { self.descend(&directory, above)? } else { above };
+        let ignores =
+            if has_ignore_file { self.add_ignore_file(&directory, above)? } else { above };
         let entries = self.take_units(&directory, entries, &ignores)?;
         let levels = levels(&ignores);
         for (name, stat) in entries {
             let path = join(&directory, name.as_bytes());
             let full: PathBuf = on_disk(self.root, &path);
             // rule: scope/base-not-captured
-            if self.bounds.own.has(&full, stat.as_ref().ok()) {
+            if self.bounds.own_folders.has(&full, stat.as_ref().ok()) {
                 continue;
             }
             let stat = match stat {
@@ -154,7 +155,8 @@ impl Walk<'_> {
                 }
                 Err(error) => return Err(error).context("looking at", &full),
             };
-            if matches!(stat.kind, Kind::File | Kind::Link) && Name::read(name.as_bytes()).is_some()
+            if matches!(stat.kind, Kind::File | Kind::Link)
+                && LeftoverName::read(name.as_bytes()).is_some()
             {
                 self.walked.leftovers.push(Candidate { path, stat });
                 continue;
@@ -163,7 +165,7 @@ impl Walk<'_> {
             if self.excludes.excludes(&levels, &path, stat.kind == Kind::Directory) {
                 continue;
             }
-            let cap = self.bounds.max_file_bytes;
+            let size_limit = self.bounds.max_file_bytes;
             match stat.kind {
                 Kind::Directory => {
                     self.walked.folders.insert(path.clone(), stat);
@@ -174,8 +176,8 @@ impl Walk<'_> {
                     self.walked.left_out.push(LeftOut::new(&path, Reason::Special));
                 }
                 // rule: capture/size-cap
-                Kind::File if cap > 0 && stat.size > cap => {
-                    let left_out = LeftOut::new(&path, Reason::TooLarge(cap));
+                Kind::File if size_limit > 0 && stat.size > size_limit => {
+                    let left_out = LeftOut::new(&path, Reason::TooLarge(size_limit));
                     self.walked.left_out.push(left_out.with_stamp(&stat, self.bounds.started));
                 }
                 Kind::File | Kind::Link => self.walked.candidates.push(Candidate { path, stat }),
@@ -184,26 +186,26 @@ impl Walk<'_> {
         self.check_count()
     }
 
-    /// Takes the files of units out of the entries of a directory.
+    /// Removes the files of units from the entries of a directory, and returns the other entries.
     // rule: unit/captured
     fn take_units(
         &mut self,
         directory: &[u8],
         entries: Vec<Entry>,
-        ignores: &Option<Rc<Chain>>,
+        ignores: &Option<Rc<IgnoreChain>>,
     ) -> Result<Vec<Entry>> {
         let Walk { disk, root, bounds, excludes, .. } = *self;
-        let looking = Looking { disk, root, bounds, excludes };
+        let scan = Scan { disk, root, bounds, excludes };
         let mut rest = entries;
-        for unit in looking.units(directory, &rest) {
+        for unit in scan.units(directory, &rest) {
             let is_of_unit = |(name, stat): &Entry| {
                 let is_folder = stat.as_ref().is_ok_and(|stat| stat.kind == Kind::Directory);
                 !is_folder && unit.role(name.as_bytes()).is_some()
             };
-            let (files, others) = rest.into_iter().partition(is_of_unit);
-            rest = others;
-            let found = Found { unit, ignores: ignores.clone() };
-            let mut members = looking.among(&found, files)?;
+            let (unit_files, other_entries) = rest.into_iter().partition(is_of_unit);
+            rest = other_entries;
+            let found = FoundUnit { unit, ignores: ignores.clone() };
+            let mut members = scan.members_among(&found, unit_files)?;
             let cause = members.cause.take();
             match &cause {
                 Some(cause) => {
@@ -217,11 +219,13 @@ impl Walk<'_> {
         Ok(rest)
     }
 
-    /// Only files that would be captured count, and one that cannot be read would not be.
+    /// Checks the limit on files. Only files that would be captured count, and unreadable files would
+    /// not be captured.
     // rule: scope/too-many-files
     // rule: scope/counts-captured
     fn check_count(&mut self) -> Result<()> {
-        let (candidates, limit) = (&self.walked.candidates, self.bounds.max_files);
+        let candidates = &self.walked.candidates;
+        let limit = self.bounds.max_files;
         if candidates.len() + self.walked.members <= limit {
             return Ok(());
         }
@@ -230,23 +234,28 @@ impl Walk<'_> {
             candidate.stat.kind == Kind::Link || self.disk.read(&path, 0).is_ok()
         };
         // Members of units were opened when they were found.
-        let most = (limit + 1).saturating_sub(self.readable + self.walked.members);
-        self.readable += candidates[self.looked_at..].iter().filter(is_readable).take(most).count();
-        self.looked_at = candidates.len();
+        let needed = (limit + 1).saturating_sub(self.readable + self.walked.members);
+        let unchecked = candidates[self.checked..].iter();
+        self.readable += unchecked.filter(is_readable).take(needed).count();
+        self.checked = candidates.len();
         if self.readable + self.walked.members > limit {
             return Err(Error::TooManyFiles { dir: self.root.to_owned(), limit });
         }
         Ok(())
     }
 
-    /// Adds the ignore file of `directory`. One that is no regular file, or cannot be read,
-    /// excludes nothing, as with git.
-    fn descend(&self, directory: &[u8], above: Option<Rc<Chain>>) -> Result<Option<Rc<Chain>>> {
+    /// Adds the ignore file of `directory` to the chain. As in git, an ignore file that cannot be read
+    /// or is not a regular file excludes nothing.
+    fn add_ignore_file(
+        &self,
+        directory: &[u8],
+        above: Option<Rc<IgnoreChain>>,
+    ) -> Result<Option<Rc<IgnoreChain>>> {
         let full = on_disk(self.root, &join(directory, b".gitignore"));
         match self.disk.read(&full, IGNORE_BYTES_MAX) {
             Ok((text, _)) => {
                 let file = IgnoreFile::parse(&text);
-                Ok(Some(Rc::new(Chain { directory: directory.to_vec(), file, above })))
+                Ok(Some(Rc::new(IgnoreChain { directory: directory.to_vec(), file, above })))
             }
             Err(error) if is_unreadable(&error) || error.kind() == ErrorKind::NotFound => Ok(above),
             Err(error) => Err(error).context("reading", &full),

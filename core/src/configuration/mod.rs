@@ -1,8 +1,8 @@
 //! The configuration file: from the `checkpoints` section of `config.yaml` to a [`Config`].
 //!
-//! The file is shared with other programs, so only that section is checked. An unknown key in it is
-//! only warned of, since a later version may know it; an invalid value is refused, since whoever
-//! wrote it relies on it.
+//! The file is shared with other programs, so only that section is checked. An unknown key causes only
+//! a warning, since a later version may know it; an invalid value is refused, since its author relies
+//! on it.
 
 mod yaml;
 
@@ -12,16 +12,16 @@ use crate::error::{Context, Error, Result};
 use serde_saphyr::Spanned;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use yaml::{Place, Value, Wrong, place};
+use yaml::{Position, Problem, Value, position};
 
 /// The section that is about checkpoints.
 const SECTION: &str = "checkpoints";
-/// More bytes than anyone writes into a configuration.
+/// The largest configuration file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// How alike two keys must be, from 0 to 1, for one to be suggested for the other.
 const ALIKE: f64 = 0.85;
 
-/// What a configuration file says.
+/// The content of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Configured {
     /// The configuration.
@@ -41,7 +41,7 @@ pub struct Warning {
     pub column: u64,
     /// The key as written.
     pub key: String,
-    /// A known key that is similar.
+    /// The most similar known key.
     pub nearest: Option<&'static str>,
 }
 
@@ -63,7 +63,7 @@ impl fmt::Display for Warning {
 /// [`Error::BadConfig`] for a file that is not YAML, or an invalid value in the section;
 /// [`Error::Io`] for one that cannot be read.
 pub fn read(disk: &dyn Disk, path: &Path) -> Result<Configured> {
-    // A dangling link counts as there: its target may only be out of reach for now.
+    // A dangling link counts as existing: its target may only be unreachable for now.
     match disk.stat(path) {
         Err(error) if is_absence(&error) => return Ok(Configured::default()),
         stat => stat.context("looking at", path)?,
@@ -71,9 +71,9 @@ pub fn read(disk: &dyn Disk, path: &Path) -> Result<Configured> {
     let (bytes, _) =
         disk.read(&canonical(disk, path), FILE_BYTES_MAX + 1).context("reading", path)?;
     let mut configured = Configured::default();
-    match understand(&bytes, &mut configured.config) {
+    match apply_document(&bytes, &mut configured.config) {
         Ok(unknown) => {
-            let warning = |((line, column), key): (Place, String)| {
+            let warning = |((line, column), key): (Position, String)| {
                 let nearest = nearest(&key);
                 Warning { path: path.to_owned(), line, column, key, nearest }
             };
@@ -86,38 +86,38 @@ pub fn read(disk: &dyn Disk, path: &Path) -> Result<Configured> {
     }
 }
 
-/// The unknown keys and their places.
-type Unknown = Vec<(Place, String)>;
+/// The unknown keys and their positions.
+type Unknown = Vec<(Position, String)>;
 
 /// Changes `config` to what the file says, and returns the unknown keys.
-fn understand(bytes: &[u8], config: &mut Config) -> std::result::Result<Unknown, Wrong> {
+fn apply_document(bytes: &[u8], config: &mut Config) -> std::result::Result<Unknown, Problem> {
     let text = text(bytes)?;
     let document = yaml::parse(text)?;
     let sections = match document.value {
         Value::Null => return Ok(Vec::new()),
         Value::Mapping(sections) => sections,
-        other => {
-            let why = format!("the file is {other}, but must be a mapping of sections");
-            return Err((place(document.referenced), why));
+        value => {
+            let why = format!("the file is {value}, but must be a mapping of sections");
+            return Err((position(document.referenced), why));
         }
     };
-    let ours = Value::Text(SECTION.to_owned());
-    let sections: Vec<_> = sections.into_iter().filter(|(key, _)| key.value == ours).collect();
+    let own_key = Value::Text(SECTION.to_owned());
+    let sections: Vec<_> = sections.into_iter().filter(|(key, _)| key.value == own_key).collect();
     refuse_duplicates(&sections)?;
     match sections.into_iter().next() {
-        Some((_, section)) => apply(section, config),
+        Some((_, section)) => apply_section(section, config),
         None => Ok(Vec::new()),
     }
 }
 
-/// One of two values of the same key would be ignored.
+/// Refuses duplicate keys, since all values of a key but one would be ignored.
 fn refuse_duplicates(
     entries: &[(Spanned<Value>, Spanned<Value>)],
-) -> std::result::Result<(), Wrong> {
-    for (at, (key, _)) in entries.iter().enumerate() {
-        if entries[..at].iter().any(|(other, _)| other.value == key.value) {
+) -> std::result::Result<(), Problem> {
+    for (index, (key, _)) in entries.iter().enumerate() {
+        if entries[..index].iter().any(|(earlier, _)| earlier.value == key.value) {
             let why = format!("the key {} is there twice", name_of(&key.value));
-            return Err((place(key.referenced), why));
+            return Err((position(key.referenced), why));
         }
     }
     Ok(())
@@ -126,30 +126,33 @@ fn refuse_duplicates(
 fn name_of(key: &Value) -> String {
     match key {
         Value::Text(name) => name.clone(),
-        other => other.to_string(),
+        value => value.to_string(),
     }
 }
 
-fn text(bytes: &[u8]) -> std::result::Result<&str, Wrong> {
+fn text(bytes: &[u8]) -> std::result::Result<&str, Problem> {
     if bytes.len() as u64 > FILE_BYTES_MAX {
         let why = format!("the file is larger than {} MB", FILE_BYTES_MAX / MEBIBYTE);
-        return Err((behind(""), why));
+        return Err((position_after(""), why));
     }
     std::str::from_utf8(bytes).map_err(|error| {
         let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
         let byte = bytes.get(error.valid_up_to()).copied().unwrap_or_default();
         let why = format!("the byte 0x{byte:02x} is no UTF-8, which the file must be");
-        (behind(valid), why)
+        (position_after(valid), why)
     })
 }
 
-/// The place right behind a text.
-fn behind(text: &str) -> Place {
+/// The position right after a text.
+fn position_after(text: &str) -> Position {
     let last = text.rsplit('\n').next().unwrap_or_default();
     (text.matches('\n').count() as u64 + 1, last.chars().count() as u64 + 1)
 }
 
-fn apply(section: Spanned<Value>, config: &mut Config) -> std::result::Result<Unknown, Wrong> {
+fn apply_section(
+    section: Spanned<Value>,
+    config: &mut Config,
+) -> std::result::Result<Unknown, Problem> {
     let entries = match section.value {
         Value::Null => return Ok(Vec::new()),
         Value::Bool(enabled) => {
@@ -157,20 +160,21 @@ fn apply(section: Spanned<Value>, config: &mut Config) -> std::result::Result<Un
             return Ok(Vec::new());
         }
         Value::Mapping(entries) => entries,
-        other => {
-            let why = unfit(SECTION, &other, "true, false or a mapping of its keys");
-            return Err((place(section.referenced), why));
+        value => {
+            let why = invalid_value(SECTION, &value, "true, false or a mapping of its keys");
+            return Err((position(section.referenced), why));
         }
     };
     refuse_duplicates(&entries)?;
     let mut unknown = Vec::new();
     for (key, Spanned { value, referenced, .. }) in entries {
-        match KEYS.iter().find(|known| key.value == Value::Text(known.name.to_owned())) {
-            Some(known) => (known.set)(config, &value)
-                .map_err(|allowed| (place(referenced), unfit(known.name, &value, allowed)))?,
+        match KEYS.iter().find(|setting| key.value == Value::Text(setting.name.to_owned())) {
+            Some(setting) => (setting.set)(config, &value).map_err(|allowed| {
+                (position(referenced), invalid_value(setting.name, &value, allowed))
+            })?,
             None => {
-                let at = place(key.referenced);
-                unknown.push((at, name_of(&key.value)));
+                let key_position = position(key.referenced);
+                unknown.push((key_position, name_of(&key.value)));
             }
         }
     }
@@ -178,7 +182,7 @@ fn apply(section: Spanned<Value>, config: &mut Config) -> std::result::Result<Un
 }
 
 /// The message for a value that is not allowed.
-fn unfit(key: &str, found: &Value, allowed: &str) -> String {
+fn invalid_value(key: &str, found: &Value, allowed: &str) -> String {
     let mut why = format!("{key} is {found}, but must be {allowed}");
     // Booleans in older versions of YAML.
     if let Value::Text(text) = found {
@@ -202,49 +206,63 @@ struct Key {
 
 /// The keys of the section, as the behaviour lists them.
 const KEYS: [Key; 14] = [
-    Key { name: "enabled", set: |to, value| put(&mut to.enabled, boolean(value)) },
-    Key { name: "max_snapshots", set: |to, value| put(&mut to.max_snapshots, number(value)) },
+    Key { name: "enabled", set: |config, value| put(&mut config.enabled, boolean(value)) },
+    Key {
+        name: "max_snapshots",
+        set: |config, value| put(&mut config.max_snapshots, number(value)),
+    },
     Key {
         name: "max_total_size_mb",
-        set: |to, value| put(&mut to.max_total_bytes, amount(value, MEBIBYTE)),
+        set: |config, value| put(&mut config.max_total_bytes, amount(value, MEBIBYTE)),
     },
     Key {
         name: "max_file_size_mb",
-        set: |to, value| put(&mut to.max_file_bytes, amount(value, MEBIBYTE)),
+        set: |config, value| put(&mut config.max_file_bytes, amount(value, MEBIBYTE)),
     },
-    Key { name: "auto_prune", set: |to, value| put(&mut to.auto_prune, boolean(value)) },
+    Key { name: "auto_prune", set: |config, value| put(&mut config.auto_prune, boolean(value)) },
     Key {
         name: "retention_days",
-        set: |to, value| put(&mut to.retention_seconds, amount(value, DAY_SECONDS)),
+        set: |config, value| put(&mut config.retention_seconds, amount(value, DAY_SECONDS)),
     },
-    Key { name: "delete_orphans", set: |to, value| put(&mut to.delete_orphans, boolean(value)) },
+    Key {
+        name: "delete_orphans",
+        set: |config, value| put(&mut config.delete_orphans, boolean(value)),
+    },
     Key {
         name: "min_interval_hours",
-        set: |to, value| put(&mut to.min_interval_seconds, amount(value, HOUR_SECONDS)),
+        set: |config, value| put(&mut config.min_interval_seconds, amount(value, HOUR_SECONDS)),
     },
-    // Those of a whole agent.
+    // The keys of the policy of an agent.
     Key {
         name: "before_high_risk",
-        set: |to, value| put(&mut to.policy.before_high_risk, boolean(value)),
+        set: |config, value| put(&mut config.policy.before_high_risk, boolean(value)),
     },
     Key {
         name: "mass_edit_files",
-        set: |to, value| put(&mut to.policy.mass_edit_files, amount(value, 1).map(|n| n as usize)),
+        set: |config, value| {
+            put(&mut config.policy.mass_edit_files, amount(value, 1).map(|n| n as usize))
+        },
     },
     Key {
         name: "milestone_percent",
-        set: |to, value| put(&mut to.policy.milestone_percent, amount(value, 1)),
+        set: |config, value| put(&mut config.policy.milestone_percent, amount(value, 1)),
     },
-    Key { name: "card_done", set: |to, value| put(&mut to.policy.card_done, boolean(value)) },
-    Key { name: "every_turns", set: |to, value| put(&mut to.policy.every_turns, amount(value, 1)) },
+    Key {
+        name: "card_done",
+        set: |config, value| put(&mut config.policy.card_done, boolean(value)),
+    },
+    Key {
+        name: "every_turns",
+        set: |config, value| put(&mut config.policy.every_turns, amount(value, 1)),
+    },
     Key {
         name: "long_call_seconds",
-        set: |to, value| put(&mut to.policy.long_call_seconds, amount(value, 1)),
+        set: |config, value| put(&mut config.policy.long_call_seconds, amount(value, 1)),
     },
 ];
 
-fn put<T>(place: &mut T, value: Meaning<T>) -> Meaning<()> {
-    value.map(|value| *place = value)
+fn put<T>(field: &mut T, value: Meaning<T>) -> Meaning<()> {
+    value.map(|value| *field = value)
 }
 
 fn boolean(value: &Value) -> Meaning<bool> {
@@ -256,7 +274,7 @@ fn boolean(value: &Value) -> Meaning<bool> {
 
 fn number(value: &Value) -> Meaning<usize> {
     match value {
-        // What is too large for the type is the largest there is.
+        // A number too large for the type becomes the maximum of the type.
         Value::Number(number) if *number >= 1.0 && number.fract() == 0.0 => Ok(*number as usize),
         _ => Err("a whole number of at least 1"),
     }
@@ -265,8 +283,8 @@ fn number(value: &Value) -> Meaning<usize> {
 /// A number of units, in bytes or seconds.
 fn amount(value: &Value, unit: u64) -> Meaning<u64> {
     match value {
-        // 0 turns a limit off, so that a little must not be rounded to 0; what is too large for the
-        // type is the largest there is.
+        // 0 turns a limit off, so that a small number must not be rounded to 0; a number too large for
+        // the type becomes the maximum of the type.
         Value::Number(number) if *number >= 0.0 && number.is_finite() => {
             Ok(((number * unit as f64).round() as u64).max(u64::from(*number > 0.0)))
         }
@@ -276,8 +294,8 @@ fn amount(value: &Value, unit: u64) -> Meaning<u64> {
 
 fn nearest(key: &str) -> Option<&'static str> {
     let key = key.to_lowercase();
-    let alike = KEYS.iter().map(|known| (strsim::jaro_winkler(&key, known.name), known.name));
-    let (alike, name) = alike.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let alike = KEYS.iter().map(|setting| (strsim::jaro_winkler(&key, setting.name), setting.name));
+    let (alike, name) = alike.max_by(|left, right| left.0.total_cmp(&right.0))?;
     (alike >= ALIKE).then_some(name)
 }
 

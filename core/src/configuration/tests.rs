@@ -1,4 +1,4 @@
-//! What a configuration file may say, and what becomes of one that may not.
+//! Tests of valid and of refused configuration files.
 
 use super::*;
 use crate::disk::SystemDisk;
@@ -6,7 +6,7 @@ use crate::policy::Policy;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-/// What comes of a file with this content.
+/// Reads a file with this content.
 fn file(content: impl AsRef<[u8]>) -> Result<Configured> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config.yaml");
@@ -14,7 +14,7 @@ fn file(content: impl AsRef<[u8]>) -> Result<Configured> {
     read(&SystemDisk, &path)
 }
 
-/// The configuration of a file that is taken without a word.
+/// The configuration of a file that causes no warning.
 #[track_caller]
 fn config(content: impl AsRef<[u8]>) -> Config {
     let Configured { config, warnings } = file(content).unwrap();
@@ -22,7 +22,7 @@ fn config(content: impl AsRef<[u8]>) -> Config {
     config
 }
 
-/// The configuration that a section of one line comes to.
+/// The configuration of a section with this one line.
 #[track_caller]
 fn key(line: &str) -> Config {
     config(format!("checkpoints:\n  {line}\n"))
@@ -35,28 +35,28 @@ fn refused(content: impl AsRef<[u8]>) -> (u64, u64, String) {
     assert_eq!(error.code(), "bad_config");
     match error {
         Error::BadConfig { line, column, why, .. } => (line, column, why),
-        other => panic!("{other}"),
+        error => panic!("{error}"),
     }
 }
 
-/// Why a section of one line is refused.
+/// Why a section with this one line is refused.
 #[track_caller]
 fn refused_key(line: &str) -> String {
-    let (at, column, why) = refused(format!("checkpoints:\n  {line}\n"));
+    let (line_number, column, why) = refused(format!("checkpoints:\n  {line}\n"));
     let value = line.find(": ").map_or(line.len(), |colon| colon + 2);
-    assert_eq!((at, column), (2, value as u64 + 3), "{line}");
+    assert_eq!((line_number, column), (2, value as u64 + 3), "{line}");
     why
 }
 
-/// The place, key and suggestion of each warning.
+/// The position, key and suggestion of each warning.
 #[track_caller]
 fn warnings(content: &str) -> Vec<(u64, u64, String, Option<&'static str>)> {
     let warned = file(content).unwrap().warnings.into_iter();
-    warned.map(|one| (one.line, one.column, one.key, one.nearest)).collect()
+    warned.map(|warning| (warning.line, warning.column, warning.key, warning.nearest)).collect()
 }
 
 #[test]
-fn nothing_said_and_no_file_leave_the_defaults() {
+fn read_returns_the_defaults_for_a_missing_file_or_an_empty_section() {
     let default = Config::default();
     assert_eq!(default.max_total_bytes, 524_288_000);
     assert_eq!((default.retention_seconds, default.min_interval_seconds), (604_800, 86_400));
@@ -84,9 +84,10 @@ fn nothing_said_and_no_file_leave_the_defaults() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_refused_and_a_link_is_followed() {
+fn read_follows_a_link_and_refuses_a_file_that_cannot_be_read() {
     let folder = tempfile::tempdir().unwrap();
-    let (link, real) = (folder.path().join("config.yaml"), folder.path().join("real.yaml"));
+    let link = folder.path().join("config.yaml");
+    let real = folder.path().join("real.yaml");
     symlink("real.yaml", &link).unwrap();
     assert_eq!(read(&SystemDisk, &link).unwrap_err().code(), "io");
     fs::write(&real, "checkpoints: true\n").unwrap();
@@ -97,9 +98,9 @@ fn a_file_that_cannot_be_read_is_refused_and_a_link_is_followed() {
 }
 
 #[test]
-fn each_key_sets_what_it_is_named_for_and_nothing_else() {
+fn read_sets_for_each_key_its_field_and_nothing_else() {
     let default = Config::default;
-    // A bare truth is that of the first.
+    // A boolean instead of a section is the value of the first key.
     assert_eq!(config("checkpoints: true\n"), Config { enabled: true, ..default() });
     assert_eq!(config("checkpoints: false\n"), default());
     assert_eq!(key("enabled: true"), Config { enabled: true, ..default() });
@@ -122,7 +123,7 @@ fn each_key_sets_what_it_is_named_for_and_nothing_else() {
 }
 
 #[test]
-fn amounts_may_be_nothing_and_parts_and_are_never_too_much() {
+fn read_accepts_zero_and_fractional_amounts_and_limits_large_ones() {
     assert_eq!(key("max_total_size_mb: 0").max_total_bytes, 0);
     assert_eq!(key("max_file_size_mb: 0.0").max_file_bytes, 0);
     assert_eq!(key("max_file_size_mb: -0").max_file_bytes, 0);
@@ -139,7 +140,7 @@ fn amounts_may_be_nothing_and_parts_and_are_never_too_much() {
 }
 
 #[test]
-fn a_value_of_the_wrong_kind_is_refused_with_its_place_and_what_is_allowed() {
+fn read_refuses_an_invalid_value_with_its_position_and_what_is_allowed() {
     let cases = [
         ("enabled: 1", "enabled is 1, but must be true or false"),
         ("enabled: yes", "enabled is the text \"yes\", but must be true or false (write true)"),
@@ -202,7 +203,7 @@ fn a_value_of_the_wrong_kind_is_refused_with_its_place_and_what_is_allowed() {
 }
 
 #[test]
-fn a_section_or_a_file_of_the_wrong_kind_is_refused() {
+fn read_refuses_a_section_or_a_file_of_the_wrong_kind() {
     let allowed = "but must be true, false or a mapping of its keys";
     let section = |text: &str| refused(text);
     assert_eq!(section("checkpoints: 1\n"), (1, 14, format!("checkpoints is 1, {allowed}")));
@@ -218,7 +219,7 @@ fn a_section_or_a_file_of_the_wrong_kind_is_refused() {
 }
 
 #[test]
-fn columns_are_counted_in_characters() {
+fn read_counts_columns_in_characters() {
     let (line, column, _) = refused("ü: {ß: é}\n\"checkpoints\": {  enabled: 'ü' }\n");
     assert_eq!((line, column), (2, 28));
     let (line, column, _) = refused("{\"ü\": é, checkpoints: ü}\n");
@@ -226,7 +227,7 @@ fn columns_are_counted_in_characters() {
 }
 
 #[test]
-fn what_belongs_to_others_may_be_anything() {
+fn read_accepts_anything_in_the_sections_of_other_programs() {
     let text = "
 model: !custom {temperature: .nan, top: 1e999, name: yes}
 1: [a, {b: [~, !!binary aGk=]}]
@@ -247,7 +248,7 @@ checkpoints: {max_snapshots: 7}
 }
 
 #[test]
-fn what_is_no_yaml_is_refused_wherever_it_stands() {
+fn read_refuses_invalid_yaml_in_any_section() {
     for (text, line, column, why) in [
         ("checkpoints: true\nmodel: [a\n", 2, 8, "unclosed bracket '['"),
         ("model: \"open\n", 2, 1, "invalid indentation in multiline quoted scalar"),
@@ -263,7 +264,7 @@ fn what_is_no_yaml_is_refused_wherever_it_stands() {
 }
 
 #[test]
-fn what_is_no_utf_8_is_refused_at_the_byte() {
+fn read_refuses_invalid_utf_8_at_the_position_of_the_byte() {
     let (line, column, why) = refused(b"a: 1\nb: \xc3\xa9\xff\n");
     assert_eq!((line, column), (2, 5));
     assert_eq!(why, "the byte 0xff is no UTF-8, which the file must be");
@@ -273,7 +274,7 @@ fn what_is_no_utf_8_is_refused_at_the_byte() {
 }
 
 #[test]
-fn a_key_that_stands_twice_is_refused_at_the_second() {
+fn read_refuses_a_duplicate_key_at_its_second_occurrence() {
     let (line, column, why) = refused("checkpoints:\n  enabled: true\n  enabled: false\n");
     assert_eq!((line, column), (3, 3), "{why}");
     assert!(why.contains("enabled"), "{why}");
@@ -282,7 +283,7 @@ fn a_key_that_stands_twice_is_refused_at_the_second() {
 }
 
 #[test]
-fn a_key_that_nobody_knows_is_warned_of_and_the_rest_counts() {
+fn read_warns_of_an_unknown_key_and_applies_the_others() {
     let configured = file("checkpoints:\n  enabled: true\n  max_snapshot: 3\n").unwrap();
     assert_eq!(configured.config, Config { enabled: true, ..Config::default() });
     let warning = configured.warnings[0].to_string();
@@ -292,12 +293,12 @@ fn a_key_that_nobody_knows_is_warned_of_and_the_rest_counts() {
     let found = warnings("checkpoints: {colour: blue, 7: a, [b]: c}\n");
     let key = |column, key: &str| (1, column, key.to_owned(), None);
     assert_eq!(found, [key(15, "colour"), key(29, "7"), key(35, "a list")]);
-    let all = file("checkpoints: {colour: 1}\n").unwrap().warnings[0].to_string();
-    assert!(all.contains("there are enabled, max_snapshots, "), "{all}");
+    let message = file("checkpoints: {colour: 1}\n").unwrap().warnings[0].to_string();
+    assert!(message.contains("there are enabled, max_snapshots, "), "{message}");
 }
 
 #[test]
-fn the_key_that_may_be_meant_is_suggested() {
+fn nearest_suggests_the_key_that_may_be_meant() {
     for (typed, meant) in [
         ("max_snapshot", Some("max_snapshots")),
         ("maxSnapshots", Some("max_snapshots")),
@@ -321,7 +322,7 @@ fn the_key_that_may_be_meant_is_suggested() {
 }
 
 #[test]
-fn anchors_and_merges_count_where_they_are_used() {
+fn read_applies_anchors_and_merges_where_they_are_used() {
     let text = "base: &base {max_snapshots: 4, enabled: &truth true}\n";
     let merged = config(format!("{text}checkpoints:\n  <<: *base\n  auto_prune: *truth\n"));
     assert_eq!(merged, Config { enabled: true, max_snapshots: 4, ..Config::default() });
@@ -330,7 +331,7 @@ fn anchors_and_merges_count_where_they_are_used() {
 }
 
 #[test]
-fn a_file_that_would_grow_without_end_is_refused_and_one_that_is_too_large_too() {
+fn read_refuses_aliases_that_expand_too_far_and_files_that_are_too_large() {
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {
         let before = format!("*a{}, ", level - 1).repeat(10);

@@ -1,7 +1,7 @@
-//! The YAML of a configuration file: every value with its place, or why it is not YAML.
+//! The YAML of a configuration file: every value with its position, or why the file is not YAML.
 //!
-//! It knows no key. All values have one type, since most of the file belongs to other programs
-//! and may hold anything.
+//! This module knows no keys. All values have one type, since most of the file belongs to other
+//! programs and may contain anything.
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{
@@ -16,13 +16,13 @@ const SHOWN_MAX: usize = 40;
 const REPLAYED_MAX: usize = 100_000;
 
 /// A line and a column, both counted from 1, the column in characters.
-pub type Place = (u64, u64);
+pub type Position = (u64, u64);
 
-/// What is wrong with a file, and where.
-pub type Wrong = (Place, String);
+/// Where a file is invalid, and why.
+pub type Problem = (Position, String);
 
-/// The place of a location; one that is not known is where the file begins.
-pub fn place(location: Location) -> Place {
+/// The position of a location; an unknown location counts as the beginning of the file.
+pub fn position(location: Location) -> Position {
     (location.line().max(1), location.column().max(1))
 }
 
@@ -33,30 +33,30 @@ pub enum Value {
     Null,
     /// A boolean.
     Bool(bool),
-    /// Any number; what is too large for its type is infinite.
+    /// Any number; one too large for the type is infinite.
     Number(f64),
     /// A text.
     Text(String),
-    /// A list, of whatever.
+    /// A list, of any values.
     List,
-    /// Keys and their values, in their order.
+    /// Keys and their values, in order.
     Mapping(Vec<(Spanned<Value>, Spanned<Value>)>),
 }
 
 /// Reads the one document of a file.
 ///
 /// # Errors
-/// What is not YAML, and aliases that expand to too much. A key may be there twice: whose it is must
+/// Text that is not YAML, and aliases that expand to too much. A key may occur twice: the caller must
 /// judge that.
-pub fn parse(text: &str) -> Result<Spanned<Value>, Wrong> {
-    // An empty document has no place that could be asked for.
-    let read: Option<Spanned<Value>> = serde_saphyr::from_str_with_options(text, options())
+pub fn parse(text: &str) -> Result<Spanned<Value>, Problem> {
+    // An empty document has no position to report.
+    let document: Option<Spanned<Value>> = serde_saphyr::from_str_with_options(text, options())
         .map_err(|error| {
             let why = UserMessageFormatter.format_message(&error).into_owned();
-            (place(error.location().unwrap_or(Location::UNKNOWN)), why)
+            (position(error.location().unwrap_or(Location::UNKNOWN)), why)
         })?;
     let nothing = || Spanned::new(Value::Null, Location::UNKNOWN, Location::UNKNOWN);
-    Ok(read.unwrap_or_else(nothing))
+    Ok(document.unwrap_or_else(nothing))
 }
 
 fn options() -> Options {
@@ -64,10 +64,10 @@ fn options() -> Options {
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: REPLAYED_MAX },
         merge_keys: MergeKeyPolicy::Merge,
         duplicate_keys: DuplicateKeyPolicy::PassThrough,
-        // As YAML 1.2 has them: yes and 1_000 are texts.
+        // As in YAML 1.2: yes and 1_000 are texts.
         strict_booleans: true,
         underscored_numbers_as_strings: true,
-        // Other sections may hold them, and ours refuses them with a message of its own.
+        // Other sections may contain them, and our section refuses them with its own message.
         non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
         with_snippet: false,
     }
@@ -78,7 +78,7 @@ impl fmt::Display for Value {
         match self {
             Value::Null => f.write_str("empty"),
             Value::Bool(truth) => write!(f, "{truth}"),
-            // The digits of a number so large say nothing.
+            // The digits of such a large number carry no information.
             Value::Number(number) if number.is_finite() && number.abs() >= 1e15 => {
                 write!(f, "{number:e}")
             }
@@ -99,7 +99,7 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Takes whatever there is.
+/// Accepts any value.
 struct Anything;
 
 impl<'de> Visitor<'de> for Anything {

@@ -1,26 +1,26 @@
-//! Writing a file so that it is whole at every moment: under a temporary name beside its place, made
-//! durable, and moved there in one step.
+//! Writes a file so that it is complete at every moment: first under a temporary name, then, once it
+//! is durable, renamed into place.
 
 use crate::disk::Disk;
 use crate::error::{Context, Error, Result};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// How many names are tried for a new file: more than were left by processes that died.
+/// How many names are tried for a new file: more than the files that dead processes leave.
 const NAMES_MAX: usize = 1_000;
 
-/// Writes the durable file at `place` in one step, by way of a fresh one beside the store's own.
-pub fn write_whole(
+/// Writes a durable file at `path` in one step, by way of a file in the store's folder `fresh`.
+pub fn write_atomically(
     disk: &dyn Disk,
     store: &Path,
     name: &str,
     content: &[u8],
-    place: &Path,
+    path: &Path,
 ) -> Result<()> {
-    replace_file(disk, &write_fresh(disk, store, name, content)?, place)
+    replace_file(disk, &write_fresh(disk, store, name, content)?, path)
 }
 
-/// Writes a new durable file beside the store's own, to be moved into place by [`replace_file`].
+/// Writes a new durable file in the store's folder `fresh`, to be moved by [`replace_file`].
 pub fn write_fresh(disk: &dyn Disk, store: &Path, name: &str, content: &[u8]) -> Result<PathBuf> {
     write_new_named(disk, &store.join("fresh"), name, content, 0o600)
 }
@@ -36,7 +36,7 @@ pub fn write_new_named(
     make_new_named(folder, name, |path| disk.write_new(path, content, mode))
 }
 
-/// Makes what `make` makes at a path in `folder`, under a name that begins with `name`.
+/// Calls `make` with paths in `folder` whose names begin with `name`, until one of them is free.
 pub fn make_new_named(
     folder: &Path,
     name: &str,
@@ -46,17 +46,17 @@ pub fn make_new_named(
         let path = folder.join(format!("{name}-{attempt}"));
         match make(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            // What stands there may be somebody else's: it is not removed.
+            // An existing file may belong to another process: it is not removed.
             made => return made.map(|()| path.clone()).context("writing", &path),
         }
     }
     Err(Error::Busy(folder.to_owned()))
 }
 
-/// Moves a fresh file to its place in one step and waits until that is durable.
-pub fn replace_file(disk: &dyn Disk, fresh: &Path, place: &Path) -> Result<()> {
-    let moved = disk.rename(fresh, place).context("replacing", place).and_then(|()| {
-        let folder = place.parent().unwrap_or(place);
+/// Renames a fresh file to `path` in one step and waits until that is durable.
+pub fn replace_file(disk: &dyn Disk, fresh: &Path, path: &Path) -> Result<()> {
+    let moved = disk.rename(fresh, path).context("replacing", path).and_then(|()| {
+        let folder = path.parent().unwrap_or(path);
         disk.sync_directory(folder).context("replacing a file in", folder)
     });
     if moved.is_err() {

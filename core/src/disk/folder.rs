@@ -1,6 +1,6 @@
-//! A folder as a whole: its size, when something in it last changed, and removing it.
+//! Operations on complete folders and optional files: size, time of the last change, and removal.
 //!
-//! No symbolic link is followed, whatever it leads to.
+//! No symbolic link is followed.
 
 use crate::disk::{Disk, Kind, Stat, is_absence};
 use crate::error::{Context, Result};
@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// The names in a folder, sorted; none where there is no folder.
+/// The names in a folder, sorted; empty if there is no folder.
 pub fn names(disk: &dyn Disk, path: &Path) -> Result<Vec<OsString>> {
     match disk.list(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
@@ -16,13 +16,13 @@ pub fn names(disk: &dyn Disk, path: &Path) -> Result<Vec<OsString>> {
     }
 }
 
-/// Those of the names that are text, as all of git's are.
+/// The names in a folder that are UTF-8, as the names that git gives are.
 pub fn text_names(disk: &dyn Disk, path: &Path) -> Result<Vec<String>> {
     let names = names(disk, path)?.into_iter();
     Ok(names.filter_map(|name| name.into_string().ok()).collect())
 }
 
-/// At most `limit` bytes of a file; none where there is no file.
+/// At most `limit` bytes of a file; `None` if there is no file.
 pub fn read_file(disk: &dyn Disk, path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
     match disk.read(path, limit) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -30,7 +30,7 @@ pub fn read_file(disk: &dyn Disk, path: &Path, limit: u64) -> Result<Option<Vec<
     }
 }
 
-/// The same where something that is no regular file may be in its place, and counts as nothing.
+/// As [`read_file`], but anything that is not a regular file counts as missing.
 // rule: maintenance/damage
 pub fn read_if_file(disk: &dyn Disk, path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
     if is_file_or_nothing(disk, path)? {
@@ -40,12 +40,12 @@ pub fn read_if_file(disk: &dyn Disk, path: &Path, limit: u64) -> Result<Option<V
     Ok(None)
 }
 
-/// Whether nothing but a regular file is at `path`.
+/// Whether a regular file or nothing is at `path`.
 pub fn is_file_or_nothing(disk: &dyn Disk, path: &Path) -> Result<bool> {
     Ok(stat(disk, path)?.is_none_or(|stat| stat.kind == Kind::File))
 }
 
-/// What is at `path`; none where there is nothing.
+/// The stat of `path`; `None` if nothing is there.
 pub fn stat(disk: &dyn Disk, path: &Path) -> Result<Option<Stat>> {
     match disk.stat(path) {
         Err(error) if is_absence(&error) => Ok(None),
@@ -53,7 +53,7 @@ pub fn stat(disk: &dyn Disk, path: &Path) -> Result<Option<Stat>> {
     }
 }
 
-/// Bytes of all files at and below `path`; 0 where there is nothing.
+/// The size of all files at and below `path` in bytes; 0 if nothing is there.
 pub fn bytes(disk: &dyn Disk, path: &Path) -> Result<u64> {
     let mut bytes = 0;
     visit(disk, path, &mut |stat| {
@@ -64,20 +64,20 @@ pub fn bytes(disk: &dyn Disk, path: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// When something at or below `path` last changed, in seconds since the epoch; none where there
-/// is nothing.
+/// When anything at or below `path` last changed, in seconds since the epoch; `None` if nothing is
+/// there.
 pub fn last_changed(disk: &dyn Disk, path: &Path) -> Result<Option<i64>> {
     let mut last = None;
     visit(disk, path, &mut |stat| last = last.max(Some(stat.modified.0)))?;
     Ok(last)
 }
 
-fn visit(disk: &dyn Disk, path: &Path, look: &mut dyn FnMut(&Stat)) -> Result<()> {
+fn visit(disk: &dyn Disk, path: &Path, visitor: &mut dyn FnMut(&Stat)) -> Result<()> {
     let mut pending = vec![path.to_owned()];
     while let Some(path) = pending.pop() {
         // Another process may just have removed it.
         let Some(stat) = stat(disk, &path)? else { continue };
-        look(&stat);
+        visitor(&stat);
         if stat.kind == Kind::Directory {
             let names = match disk.list(&path) {
                 Err(error) if is_absence(&error) => continue,
@@ -89,7 +89,7 @@ fn visit(disk: &dyn Disk, path: &Path, look: &mut dyn FnMut(&Stat)) -> Result<()
     Ok(())
 }
 
-/// Removes `path` and everything below it, if it is there.
+/// Removes `path` and everything below it, if it exists.
 pub fn remove(disk: &dyn Disk, path: &Path) -> Result<()> {
     let Some(stat) = stat(disk, path)? else { return Ok(()) };
     if stat.kind != Kind::Directory {
@@ -102,26 +102,26 @@ pub fn remove(disk: &dyn Disk, path: &Path) -> Result<()> {
     for name in disk.list(path).context("reading the directory", path)? {
         remove(disk, &path.join(name))?;
     }
-    absent(disk.remove_directory(path)).context("removing the directory", path)
+    ignore_absence(disk.remove_directory(path)).context("removing the directory", path)
 }
 
-/// Removes the file or link at `path`, if it is there.
+/// Removes the file or link at `path`, if it exists.
 pub fn remove_file(disk: &dyn Disk, path: &Path) -> Result<()> {
-    absent(disk.remove_file(path)).context("removing", path)
+    ignore_absence(disk.remove_file(path)).context("removing", path)
 }
 
-/// Removes what stands at the path of a file of ours, if anything does: also an empty folder, which a
-/// damaged disk may leave there. What is in one is nobody's to remove.
+/// Removes the file at the path of a file of this tool, if it exists, or an empty folder, which a
+/// damaged disk may leave there. A folder with content is not removed.
 pub fn remove_place(disk: &dyn Disk, path: &Path) -> Result<()> {
     let removed = remove_file(disk, path);
     if removed.is_err() && stat(disk, path)?.is_some_and(|stat| stat.kind == Kind::Directory) {
-        return absent(disk.remove_directory(path)).context("removing the directory", path);
+        return ignore_absence(disk.remove_directory(path)).context("removing the directory", path);
     }
     removed
 }
 
-/// Removing what is gone already succeeds.
-fn absent(removed: std::io::Result<()>) -> std::io::Result<()> {
+/// Turns the error that a removed file does not exist into success.
+fn ignore_absence(removed: std::io::Result<()>) -> std::io::Result<()> {
     match removed {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         removed => removed,

@@ -1,9 +1,9 @@
 //! Access to the disk: this crate reads and writes every file through [`Disk`], so that a test can
 //! make any step fail.
 //!
-//! No method follows a symbolic link, in any component of a path: what must follow one asks for the
-//! canonical path first. What needs several of these calls, for any file or folder, is in the
-//! modules below.
+//! No method follows a symbolic link in any component of a path: callers that must follow links
+//! resolve the canonical path first. Operations that need several of these calls are in the modules
+//! below.
 
 pub(crate) mod atomic_write;
 mod canonical;
@@ -22,7 +22,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// What is at a path.
+/// The kind of file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -35,14 +35,14 @@ pub enum Kind {
     Special,
 }
 
-/// What the file system knows about a path without opening it.
+/// The stat data of a path, as the file system reports it without opening the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// What it is.
+    /// The kind of file.
     pub kind: Kind,
     /// Permission bits.
     pub mode: u32,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     /// When the content changed last: seconds and nanoseconds since the epoch.
     pub modified: (i64, i64),
@@ -67,14 +67,14 @@ impl Stat {
         self.mode & 0o100 != 0
     }
 
-    /// What tells one file or directory from every other one, whatever its name: device and inode.
+    /// Device and inode, which identify a file or directory regardless of its name.
     pub fn identity(&self) -> (u64, u64) {
         (self.device, self.inode)
     }
 
-    /// Whether this file was last changed in an earlier tick of its clock than `clock`, a file
-    /// just made. On another device, whose clock may be coarser or a little off, it must have been
-    /// seconds earlier.
+    /// Whether this file was last changed in an earlier clock tick than the one in which `clock`, a new
+    /// file, was made. On another device, whose clock may be coarser or a little off, it must have been
+    /// changed seconds earlier.
     pub fn is_settled_before(&self, clock: &Stat) -> bool {
         let last = self.modified.max(self.changed);
         if self.device == clock.device {
@@ -108,25 +108,25 @@ impl From<&rustix::fs::Stat> for Stat {
     }
 }
 
-/// Whether two paths lead to one thing, also where that is mounted at both.
-pub(crate) fn is_same(disk: &dyn Disk, one: &Path, other: &Path) -> bool {
+/// Whether two paths lead to the same file or directory, also if it is mounted at both.
+pub(crate) fn is_same(disk: &dyn Disk, left: &Path, right: &Path) -> bool {
     let identity = |path| disk.stat(path).ok().map(|stat| stat.identity());
-    identity(one).is_some_and(|one| identity(other) == Some(one))
+    identity(left).is_some_and(|left| identity(right) == Some(left))
 }
 
-/// Who may do what with a file or directory.
+/// The permissions of a file or directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     /// The permission bits.
     pub bits: u32,
-    /// The group that they are about; none where that is not known.
+    /// The group that they are about; `None` if unknown.
     pub group: Option<u32>,
-    /// The access list, where there is one.
+    /// The access list, if there is one.
     pub list: Option<Vec<u8>>,
 }
 
-/// Permission bits that give a group nothing that not everybody has: what is left of them in another
-/// group.
+/// The permission bits without those for the group that not everybody has: what remains of the bits if
+/// the file gets another group.
 pub(crate) fn of_any_group(bits: u32) -> u32 {
     bits & !0o070 | bits & (bits & 0o007) << 3
 }
@@ -145,19 +145,19 @@ pub trait LockGuard: Send {}
 
 impl LockGuard for File {}
 
-/// A name in a directory, and what it is, if that can be seen.
+/// A name in a directory, and its stat or why it cannot be read.
 pub type Entry = (OsString, io::Result<Stat>);
 
-/// The bytes of a file, one after the other.
+/// A stream of the bytes of a file.
 pub type Stream = Box<dyn Read>;
 
-/// Everything this crate asks of a file system.
+/// The operations of a file system that this crate needs.
 pub trait Disk: Send + Sync {
-    /// What is at `path` itself: a link is not followed.
+    /// The stat of `path` itself: a link is not followed.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
     /// The names in a directory, sorted.
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>>;
-    /// The names in a directory, sorted, with what each is.
+    /// The names in a directory, sorted, with their stats.
     fn entries(&self, path: &Path) -> io::Result<Vec<Entry>> {
         let with_stat = |name: OsString| {
             let stat = self.stat(&path.join(&name));
@@ -165,61 +165,59 @@ pub trait Disk: Send + Sync {
         };
         Ok(self.list(path)?.into_iter().map(with_stat).collect())
     }
-    /// The bytes of a regular file from the one at `offset` on, to be read one after the other, and
-    /// what it was when it was opened.
+    /// A stream of the bytes of a regular file from `offset` on, and its stat when it was opened.
     fn open_at(&self, path: &Path, offset: u64) -> io::Result<(Stream, Stat)>;
-    /// All its bytes.
+    /// A stream of all bytes of a regular file, and its stat when it was opened.
     fn open(&self, path: &Path) -> io::Result<(Stream, Stat)> {
         self.open_at(path, 0)
     }
-    /// At most `limit` bytes of a regular file, and what it was when it was opened.
+    /// At most `limit` bytes of a regular file, and its stat when it was opened.
     fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)> {
         let (stream, stat) = self.open(path)?;
         let mut content = Vec::new();
-        // A size may be more than there is memory for, which would end the process.
+        // A stated size may exceed the memory; a failed allocation would end the process.
         content.try_reserve(stat.size.min(limit) as usize)?;
         stream.take(limit).read_to_end(&mut content)?;
         Ok((content, stat))
     }
-    /// What tells the file system of a directory from others that were mounted under the same number;
-    /// 0 where nothing does.
+    /// The id of the file system of a directory, which distinguishes it from other file systems with the
+    /// same device number; 0 if it has none.
     fn file_system(&self, directory: &Path) -> io::Result<u64>;
-    /// Bytes that are free to its user on the file system of a directory.
+    /// Free bytes for this user on the file system of a directory.
     fn free_bytes(&self, directory: &Path) -> io::Result<u64>;
-    /// What a symbolic link points at.
+    /// The target of a symbolic link.
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>>;
-    /// Writes a new file with exactly these permission bits and waits until it is durable; only its
-    /// owner may read it before. Fails where something is already, which it leaves alone, and leaves
-    /// nothing of its own where it fails.
+    /// Writes a new file with exactly these permission bits and waits until it is durable; until then
+    /// only its owner may read it. Fails if anything exists at `path`, which stays as it is, and leaves
+    /// no partial file when it fails.
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()>;
-    /// The same without waiting until it is durable.
+    /// As [`Disk::write_new`], without waiting until the file is durable.
     fn write_soon(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()>;
-    /// The same of what is read from a stream, however much that is.
+    /// As [`Disk::write_soon`], with content from a stream of any length.
     fn write_from(&self, path: &Path, content: &mut dyn Read, mode: u32) -> io::Result<()>;
-    /// Waits until what a file holds is durable.
+    /// Waits until the content of a file is durable.
     fn sync_file(&self, path: &Path) -> io::Result<()>;
-    /// Waits until all is durable on the file system that this file is on.
+    /// Waits until everything on the file system of a file is durable.
     fn sync_file_system(&self, path: &Path) -> io::Result<()>;
-    /// Adds to the end of a file, an existing or new empty one, in one step and without waiting
-    /// until that is durable.
+    /// Appends to an existing or new file, in one step and without waiting until that is durable.
     fn append(&self, path: &Path, content: &[u8]) -> io::Result<()>;
     /// Makes a symbolic link.
     fn make_link(&self, target: &[u8], path: &Path) -> io::Result<()>;
-    /// Makes one directory; its parent is there.
+    /// Makes one directory, whose parent exists.
     fn make_directory(&self, path: &Path, mode: u32) -> io::Result<()>;
-    /// Moves a file or link onto `to` in one step, replacing what is there, or a directory to where
-    /// nothing is.
+    /// Moves a file or link to `to` in one step, replacing an existing file or link, or a directory to
+    /// a path that does not exist.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Renames where nothing is at `to`; fails as *already existing* where something is, and as
-    /// *unsupported* where the file system cannot tell.
+    /// As [`Disk::rename`], but fails as *already existing* if anything exists at `to`, and as
+    /// *unsupported* if the file system cannot check that.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Lets two names change places in one step; *unsupported* where the file system cannot.
-    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()>;
-    /// The access list of a file, as the system gives it; none where it has permission bits alone.
+    /// Swaps two names in one step; fails as *unsupported* if the file system cannot.
+    fn exchange(&self, left: &Path, right: &Path) -> io::Result<()>;
+    /// The access list of a file, as the system returns it; `None` if it has only permission bits.
     fn access_list(&self, path: &Path) -> io::Result<Option<Vec<u8>>>;
-    /// Gives a file or directory that was made just now to the group that it is to have, with its access
-    /// list, and then its permission bits. Where it cannot get one of these it stays as it is: the bits
-    /// would let others in.
+    /// Sets the group of a file or directory that was just made, then its access list, then its
+    /// permission bits. If one of these cannot be set, the next ones are not set: the bits would give
+    /// access to others.
     fn permit(&self, path: &Path, access: &Access) -> io::Result<()>;
     /// Sets the permission bits of a directory.
     fn permit_directory(&self, path: &Path, mode: u32) -> io::Result<()>;
@@ -229,12 +227,12 @@ pub trait Disk: Send + Sync {
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
     /// Waits until the entries of a directory are durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
-    /// Takes the lock on `path`, a directory, or an existing or new empty file; none if another
-    /// holds it.
+    /// Takes the lock on `path`, a directory, or an existing or new empty file; `None` if another
+    /// process holds it.
     fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>>;
-    /// Takes the write lock that processes agree on by `fcntl` on some bytes of an existing file, which it
-    /// may have or not; of all that follow where `length` is 0. None if another process holds one on any
-    /// of them; *unsupported* where the system has no such lock that belongs to a handle.
+    /// Takes the `fcntl` write lock on a range of bytes of an existing file, which may be shorter; a
+    /// `length` of 0 means all following bytes. `None` if another process holds a lock on any of them;
+    /// *unsupported* if the system has no such lock for a handle.
     fn try_lock_bytes(
         &self,
         path: &Path,
@@ -263,18 +261,18 @@ mod tests {
     }
 
     #[test]
-    fn what_everybody_may_is_left_of_what_a_group_may() {
-        for (bits, left) in [(0o660, 0o600), (0o664, 0o644), (0o750, 0o700), (0o755, 0o755)] {
-            assert_eq!(of_any_group(bits), left, "{bits:o}");
+    fn of_any_group_keeps_of_the_group_bits_only_what_everybody_has() {
+        for (bits, kept) in [(0o660, 0o600), (0o664, 0o644), (0o750, 0o700), (0o755, 0o755)] {
+            assert_eq!(of_any_group(bits), kept, "{bits:o}");
         }
     }
 
     #[test]
-    fn a_file_is_settled_once_its_clock_has_moved_on() {
+    fn is_settled_before_holds_once_the_clock_of_the_file_has_advanced() {
         let clock = stat(1, 100, 500);
         assert!(stat(1, 100, 499).is_settled_before(&clock));
         assert!(!stat(1, 100, 500).is_settled_before(&clock));
-        // A device that stamps whole seconds may stamp another change the same.
+        // On a device with times in whole seconds, a later change may have the same time.
         assert!(!stat(2, 100, 0).is_settled_before(&clock));
         assert!(!stat(2, 97, 0).is_settled_before(&clock));
         assert!(stat(2, 96, 0).is_settled_before(&clock));

@@ -1,5 +1,5 @@
-//! Where a path leads without a symbolic link: through a directory that became a link it leads
-//! nowhere, also where it becomes one at this moment.
+//! Opens a path without following symbolic links: a path through a directory that is or becomes a link
+//! is refused, even if the directory is replaced at the same moment.
 
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -8,38 +8,38 @@ use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// To go through a directory takes no permission to read it, where the system knows the difference.
+/// Opens a directory for path lookup only, which on Linux needs no permission to read it.
 #[cfg(target_os = "linux")]
 pub const ENTER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(not(target_os = "linux"))]
 pub const ENTER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
-/// A name in a directory that is held open: nobody can put another directory in its place.
-pub struct Place<'a> {
+/// A name in a directory that is held open, so that no process can replace the directory meanwhile.
+pub struct AnchoredPath<'a> {
     /// The directory.
     pub folder: OwnedFd,
     /// The name in it.
     pub name: &'a OsStr,
 }
 
-impl<'a> Place<'a> {
-    /// Where `path` is, whether or not anything is there.
+impl<'a> AnchoredPath<'a> {
+    /// Opens the parent directory of `path`, whether or not `path` exists.
     ///
     /// # Errors
-    /// *Not a directory* where a link or a file is on the way.
+    /// *Not a directory* if a component of the parent is a link or a file.
     // rule: restore/contained
     pub fn of(path: &'a Path) -> io::Result<Self> {
         let folder = match path.parent() {
             Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
             Some(parent) => parent,
-            None => return Ok(Place { folder: enter(path)?, name: OsStr::new(".") }),
+            None => return Ok(AnchoredPath { folder: enter(path)?, name: OsStr::new(".") }),
         };
-        // Its name would only be known by following what is above.
+        // The name of `..` would only be known by following it.
         let no_name = || io::Error::new(ErrorKind::InvalidInput, "the path ends in no name");
-        Ok(Place { folder: enter(folder)?, name: path.file_name().ok_or_else(no_name)? })
+        Ok(AnchoredPath { folder: enter(folder)?, name: path.file_name().ok_or_else(no_name)? })
     }
 
-    /// Opens what is here, unless it is a link, which is an error.
+    /// Opens the file or directory of that name; a link is an error.
     pub fn open(&self, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&self.folder, self.name, flags, mode)?)
@@ -51,7 +51,7 @@ fn enter(folder: &Path) -> io::Result<OwnedFd> {
     use rustix::fs::{ResolveFlags, openat2};
     match openat2(CWD, folder, ENTER, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         Err(Errno::LOOP) => Err(Errno::NOTDIR.into()),
-        // An old kernel, or a sandbox that does not know the call.
+        // An old kernel, or a sandbox that refuses the call.
         Err(Errno::NOSYS | Errno::PERM) => enter_step_by_step(folder),
         entered => Ok(entered?),
     }
@@ -62,7 +62,7 @@ fn enter(folder: &Path) -> io::Result<OwnedFd> {
     enter_step_by_step(folder)
 }
 
-/// Enters one directory after the other, none of them through a link.
+/// Opens one directory after the other, none of them through a link.
 fn enter_step_by_step(folder: &Path) -> io::Result<OwnedFd> {
     let start = if folder.is_absolute() { "/" } else { "." };
     let mut entered = openat(CWD, start, ENTER, Mode::empty())?;
@@ -82,17 +82,17 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
-    fn no_link_is_on_the_way_to_a_place() {
+    fn enter_refuses_links_on_the_way_and_needs_no_permission_to_read() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("one/two")).unwrap();
         fs::write(root.join("file"), "").unwrap();
         symlink("one", root.join("link")).unwrap();
         symlink("nothing", root.join("dangling")).unwrap();
-        // To go through it is permitted, to read it is not.
+        // Lookup in the directory is permitted, reading it is not.
         fs::set_permissions(root.join("one"), fs::Permissions::from_mode(0o311)).unwrap();
-        for way in [enter, enter_step_by_step] {
-            let kind = |path: &str| way(&root.join(path)).map(drop).map_err(|error| error.kind());
+        for enter in [enter, enter_step_by_step] {
+            let kind = |path: &str| enter(&root.join(path)).map(drop).map_err(|error| error.kind());
             assert_eq!(kind("one/two"), Ok(()));
             assert_eq!(kind("."), Ok(()));
             assert_eq!(kind("nothing/two"), Err(ErrorKind::NotFound));
@@ -100,8 +100,8 @@ mod tests {
                 assert_eq!(kind(path), Err(ErrorKind::NotADirectory), "{path}");
             }
         }
-        assert_eq!(Place::of(Path::new("/")).unwrap().name, ".");
-        assert_eq!(Place::of(Path::new("name")).unwrap().name, "name");
-        assert!(Place::of(&root.join("one/..")).is_err());
+        assert_eq!(AnchoredPath::of(Path::new("/")).unwrap().name, ".");
+        assert_eq!(AnchoredPath::of(Path::new("name")).unwrap().name, "name");
+        assert!(AnchoredPath::of(&root.join("one/..")).is_err());
     }
 }

@@ -1,7 +1,7 @@
-//! The file system of this machine. Each call goes through handles of directories, so that no link
-//! is followed, whatever somebody puts on the way meanwhile.
+//! The file system of this machine. Each call uses handles of directories, so that no link is followed,
+//! even if a process replaces a directory by a link meanwhile.
 
-use super::place::{ENTER, Place};
+use super::place::{AnchoredPath, ENTER};
 use super::{Access, Disk, Entry, Kind, LockGuard, Sharing, Stat, Stream};
 #[cfg(target_os = "linux")]
 use rustix::buffer::spare_capacity;
@@ -28,9 +28,10 @@ const READ_FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
 const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 fn rename_with(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
-    let (from, to) = (Place::of(from)?, Place::of(to)?);
+    let from = AnchoredPath::of(from)?;
+    let to = AnchoredPath::of(to)?;
     match fs::renameat_with(&from.folder, from.name, &to.folder, to.name, flags) {
-        // A file system that does not know the flag says that it is invalid.
+        // A file system without this flag reports it as invalid.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             Err(io::ErrorKind::Unsupported.into())
         }
@@ -44,27 +45,27 @@ fn write(
     mode: u32,
     durable: bool,
 ) -> io::Result<()> {
-    let place = Place::of(path)?;
+    let anchored = AnchoredPath::of(path)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-    let mut file = File::from(place.open(flags, PRIVATE)?);
+    let mut file = File::from(anchored.open(flags, PRIVATE)?);
     let written = fill(&mut file).and_then(|()| {
         fs::fchmod(&file, Mode::from_raw_mode(mode))?;
         if durable { file.sync_all() } else { Ok(()) }
     });
     if written.is_err() {
-        // Half a file is useless, and that it stays would be no further harm.
-        let _ = fs::unlinkat(&place.folder, place.name, AtFlags::empty());
+        // A partial file is useless, but harmless if it cannot be removed.
+        let _ = fs::unlinkat(&anchored.folder, anchored.name, AtFlags::empty());
     }
     written
 }
 
-/// Where Linux keeps the access list of a file, and more bytes than one takes.
+/// The extended attribute with the access list of a file on Linux, and the size limit of a list.
 #[cfg(target_os = "linux")]
 const ACCESS_LIST: &str = "system.posix_acl_access";
 #[cfg(target_os = "linux")]
 const ACCESS_LIST_BYTES_MAX: usize = 64 * 1024;
 
-/// Sets the access list of a file, or removes the one that it got from its folder.
+/// Sets the access list of a file, or removes the list that it inherited from its folder.
 #[cfg(target_os = "linux")]
 fn set_access_list(file: &OwnedFd, list: Option<&[u8]>) -> io::Result<()> {
     let set = match list {
@@ -102,16 +103,16 @@ fn forbids_writing(error: &io::Error) -> bool {
 
 impl Disk for SystemDisk {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
-        let place = Place::of(path)?;
-        Ok(Stat::from(&fs::statat(&place.folder, place.name, AtFlags::SYMLINK_NOFOLLOW)?))
+        let anchored = AnchoredPath::of(path)?;
+        Ok(Stat::from(&fs::statat(&anchored.folder, anchored.name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
-        names(&Place::of(path)?.open(READ_FOLDER, Mode::empty())?)
+        names(&AnchoredPath::of(path)?.open(READ_FOLDER, Mode::empty())?)
     }
 
     fn entries(&self, path: &Path) -> io::Result<Vec<Entry>> {
-        let folder = Place::of(path)?.open(READ_FOLDER, Mode::empty())?;
+        let folder = AnchoredPath::of(path)?.open(READ_FOLDER, Mode::empty())?;
         let with_stat = |name: OsString| {
             let stat = fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW);
             (name, stat.map(|stat| Stat::from(&stat)).map_err(io::Error::from))
@@ -120,7 +121,7 @@ impl Disk for SystemDisk {
     }
 
     fn open_at(&self, path: &Path, offset: u64) -> io::Result<(Stream, Stat)> {
-        let file = Place::of(path)?.open(READ, Mode::empty())?;
+        let file = AnchoredPath::of(path)?.open(READ, Mode::empty())?;
         let stat = Stat::from(&fs::fstat(&file)?);
         if stat.kind != Kind::File {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
@@ -133,8 +134,8 @@ impl Disk for SystemDisk {
     }
 
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let place = Place::of(path)?;
-        Ok(fs::readlinkat(&place.folder, place.name, Vec::new())?.into_bytes())
+        let anchored = AnchoredPath::of(path)?;
+        Ok(fs::readlinkat(&anchored.folder, anchored.name, Vec::new())?.into_bytes())
     }
 
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
@@ -150,22 +151,22 @@ impl Disk for SystemDisk {
     }
 
     fn file_system(&self, directory: &Path) -> io::Result<u64> {
-        let directory = Place::of(directory)?.open(ENTER, Mode::empty())?;
+        let directory = AnchoredPath::of(directory)?.open(ENTER, Mode::empty())?;
         Ok(fs::fstatvfs(directory)?.f_fsid)
     }
 
     fn free_bytes(&self, directory: &Path) -> io::Result<u64> {
-        let found = fs::fstatvfs(Place::of(directory)?.open(ENTER, Mode::empty())?)?;
+        let found = fs::fstatvfs(AnchoredPath::of(directory)?.open(ENTER, Mode::empty())?)?;
         Ok(found.f_bavail.saturating_mul(found.f_frsize))
     }
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {
-        Ok(fs::fsync(Place::of(path)?.open(READ, Mode::empty())?)?)
+        Ok(fs::fsync(AnchoredPath::of(path)?.open(READ, Mode::empty())?)?)
     }
 
     #[cfg(target_os = "linux")]
     fn sync_file_system(&self, path: &Path) -> io::Result<()> {
-        Ok(fs::syncfs(Place::of(path)?.open(READ, Mode::empty())?)?)
+        Ok(fs::syncfs(AnchoredPath::of(path)?.open(READ, Mode::empty())?)?)
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -176,21 +177,22 @@ impl Disk for SystemDisk {
 
     fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NONBLOCK;
-        File::from(Place::of(path)?.open(flags, PRIVATE)?).write_all(content)
+        File::from(AnchoredPath::of(path)?.open(flags, PRIVATE)?).write_all(content)
     }
 
     fn make_link(&self, target: &[u8], path: &Path) -> io::Result<()> {
-        let place = Place::of(path)?;
-        Ok(fs::symlinkat(OsStr::from_bytes(target), &place.folder, place.name)?)
+        let anchored = AnchoredPath::of(path)?;
+        Ok(fs::symlinkat(OsStr::from_bytes(target), &anchored.folder, anchored.name)?)
     }
 
     fn make_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
-        let place = Place::of(path)?;
-        Ok(fs::mkdirat(&place.folder, place.name, Mode::from_raw_mode(mode))?)
+        let anchored = AnchoredPath::of(path)?;
+        Ok(fs::mkdirat(&anchored.folder, anchored.name, Mode::from_raw_mode(mode))?)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let (from, to) = (Place::of(from)?, Place::of(to)?);
+        let from = AnchoredPath::of(from)?;
+        let to = AnchoredPath::of(to)?;
         Ok(fs::renameat(&from.folder, from.name, &to.folder, to.name)?)
     }
 
@@ -198,17 +200,17 @@ impl Disk for SystemDisk {
         rename_with(from, to, RenameFlags::NOREPLACE)
     }
 
-    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
-        rename_with(one, other, RenameFlags::EXCHANGE)
+    fn exchange(&self, left: &Path, right: &Path) -> io::Result<()> {
+        rename_with(left, right, RenameFlags::EXCHANGE)
     }
 
     #[cfg(target_os = "linux")]
     fn access_list(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
-        let place = Place::of(path)?;
-        // The name in the folder that is held open: the system has no such call with a handle.
-        let held = Path::new("/proc/self/fd").join(place.folder.as_raw_fd().to_string());
+        let anchored = AnchoredPath::of(path)?;
+        // The path goes through the open folder: the system has no such call with a handle.
+        let held = Path::new("/proc/self/fd").join(anchored.folder.as_raw_fd().to_string());
         let mut list = Vec::with_capacity(ACCESS_LIST_BYTES_MAX);
-        match fs::lgetxattr(held.join(place.name), ACCESS_LIST, spare_capacity(&mut list)) {
+        match fs::lgetxattr(held.join(anchored.name), ACCESS_LIST, spare_capacity(&mut list)) {
             Ok(_) => Ok(Some(list)),
             Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(None),
             Err(error) => Err(error.into()),
@@ -221,7 +223,7 @@ impl Disk for SystemDisk {
     }
 
     fn permit(&self, path: &Path, access: &Access) -> io::Result<()> {
-        let file = Place::of(path)?.open(READ, Mode::empty())?;
+        let file = AnchoredPath::of(path)?.open(READ, Mode::empty())?;
         let Some(group) = access.group else { return Ok(()) };
         let is_of_group = fs::fstat(&file)?.st_gid == group
             || fs::fchown(&file, None, Some(Gid::from_raw(group))).is_ok();
@@ -232,37 +234,42 @@ impl Disk for SystemDisk {
     }
 
     fn permit_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
-        let place = Place::of(path)?;
-        // A directory that cannot be read cannot be opened, and is changed by its name.
+        let anchored = AnchoredPath::of(path)?;
+        // A directory that cannot be read cannot be opened, so that its mode is set by name.
         if self.stat(path)?.kind != Kind::Directory {
             return Err(Errno::NOTDIR.into());
         }
-        Ok(fs::chmodat(&place.folder, place.name, Mode::from_raw_mode(mode), AtFlags::empty())?)
+        Ok(fs::chmodat(
+            &anchored.folder,
+            anchored.name,
+            Mode::from_raw_mode(mode),
+            AtFlags::empty(),
+        )?)
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
-        let place = Place::of(path)?;
-        Ok(fs::unlinkat(&place.folder, place.name, AtFlags::empty())?)
+        let anchored = AnchoredPath::of(path)?;
+        Ok(fs::unlinkat(&anchored.folder, anchored.name, AtFlags::empty())?)
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        let place = Place::of(path)?;
-        Ok(fs::unlinkat(&place.folder, place.name, AtFlags::REMOVEDIR)?)
+        let anchored = AnchoredPath::of(path)?;
+        Ok(fs::unlinkat(&anchored.folder, anchored.name, AtFlags::REMOVEDIR)?)
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        Ok(fs::fsync(Place::of(path)?.open(READ_FOLDER, Mode::empty())?)?)
+        Ok(fs::fsync(AnchoredPath::of(path)?.open(READ_FOLDER, Mode::empty())?)?)
     }
 
     fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>> {
-        let place = Place::of(path)?;
-        let file = match place.open(OFlags::RDWR | OFlags::CREATE, PRIVATE) {
-            // Who may only read still waits for those who write; nobody writes to a directory.
+        let anchored = AnchoredPath::of(path)?;
+        let file = match anchored.open(OFlags::RDWR | OFlags::CREATE, PRIVATE) {
+            // A user who may only read still waits for writers; a directory cannot be opened for writing.
             Err(error)
                 if error.kind() == io::ErrorKind::IsADirectory
                     || sharing == Sharing::Shared && forbids_writing(&error) =>
             {
-                place.open(READ, Mode::empty())?
+                anchored.open(READ, Mode::empty())?
             }
             opened => opened?,
         };
@@ -285,7 +292,8 @@ impl Disk for SystemDisk {
         start: u64,
         length: u64,
     ) -> io::Result<Option<Box<dyn LockGuard>>> {
-        let file = File::from(Place::of(path)?.open(OFlags::RDWR | OFlags::NONBLOCK, PRIVATE)?);
+        let file =
+            File::from(AnchoredPath::of(path)?.open(OFlags::RDWR | OFlags::NONBLOCK, PRIVATE)?);
         let lock = libc::flock {
             l_type: libc::F_WRLCK as libc::c_short,
             l_whence: libc::SEEK_SET as libc::c_short,
@@ -313,14 +321,14 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn who_may_only_read_takes_a_lock_that_others_made_and_shares_it() {
+    fn try_lock_takes_a_shared_lock_on_a_file_that_may_only_be_read() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
         let forbidden = io::ErrorKind::PermissionDenied;
         drop(SystemDisk.try_lock(&path, Sharing::Exclusive).unwrap().unwrap());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
-        // A process that another test starts holds each lock of this one until its program begins.
+        // A process that another test starts holds the locks of this process until its `exec`.
         let shared = (0..100).find_map(|_| {
             let shared = SystemDisk.try_lock(&path, Sharing::Shared).unwrap();
             if shared.is_none() {
@@ -330,14 +338,14 @@ mod tests {
         });
         assert!(shared.is_some());
         match SystemDisk.try_lock(&path, Sharing::Exclusive) {
-            // Root may write whatever the file says.
+            // Root may write regardless of the permissions.
             Ok(exclusive) => assert!(exclusive.is_none()),
             Err(error) => assert_eq!(error.kind(), forbidden),
         }
     }
 
     #[test]
-    fn a_directory_is_locked_as_a_file_is() {
+    fn try_lock_locks_a_directory_as_it_locks_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let lock = |sharing| SystemDisk.try_lock(folder.path(), sharing).unwrap();
         let held = lock(Sharing::Exclusive);
@@ -349,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_read_or_appended_through_a_link_or_a_fifo() {
+    fn read_and_append_refuse_a_link_and_a_fifo() {
         let folder = tempfile::tempdir().unwrap();
         let [file, link, fifo] = ["file", "link", "fifo"].map(|name| folder.path().join(name));
         fs::write(&file, "one").unwrap();

@@ -1,5 +1,5 @@
-//! Whether what an agent has beside its files can be captured and restored, and whether a rollback of
-//! it died. An agent that has nothing of the kind is not spoken of.
+//! Checks whether the state of an agent can be captured and restored, and whether a restore of it was
+//! interrupted. There is no finding if the agent has no state.
 
 use super::{Check, Finding};
 use crate::disk::{Disk, Kind};
@@ -8,14 +8,14 @@ use crate::state::{PartKind, readable_log, readable_part};
 use crate::store::{lock, undo};
 use std::path::Path;
 
-/// Looks at the agent's folder, and at the notes of rollbacks in the store of `base`.
-pub fn look(disk: &dyn Disk, base: &Path, folder: &Path) -> Option<Finding> {
+/// Checks the agent's folder, and the journals of restores in the store of `base`.
+pub fn check(disk: &dyn Disk, base: &Path, folder: &Path) -> Option<Finding> {
     let is_there = disk.stat(folder).is_ok_and(|stat| stat.kind == Kind::Directory);
     if let Some(found) = interrupted(disk, base) {
         let undone = "`herma rollback` undoes it, and until then what is there may be half of each";
         let advice = match is_there {
             true => undone.to_owned(),
-            // Who has no parts cannot bring them back.
+            // Without the folder its parts cannot be restored.
             false => format!("make the agent's folder {folder:?} again: {undone}"),
         };
         return Some(Finding::trouble(Check::Agent, found, advice));
@@ -34,14 +34,14 @@ pub fn look(disk: &dyn Disk, base: &Path, folder: &Path) -> Option<Finding> {
     Some(Finding::notice(Check::Agent, damaged.join("; "), advice))
 }
 
-/// What is said of the first rollback that died. One that goes on holds its project, and is none.
+/// Describes the first interrupted restore. A restore that still runs holds the lock of its project.
 fn interrupted(disk: &dyn Disk, base: &Path) -> Option<String> {
     let store = base.join("store");
-    // What cannot be read is said of the base.
-    let lock = |hash: &String| store.join("locks").join(hash);
-    let is_held = |hash: &String| lock::is_held(disk, &lock(hash)).unwrap_or(false);
-    let died = undo::projects(disk, &store).ok()?.into_iter().find(|hash| !is_held(hash))?;
-    match undo::read(disk, &store, &died) {
+    // Locks that cannot be read are reported by the finding about the base.
+    let lock_path = |hash: &String| store.join("locks").join(hash);
+    let is_running = |hash: &String| lock::is_held(disk, &lock_path(hash)).unwrap_or(false);
+    let hash = undo::projects(disk, &store).ok()?.into_iter().find(|hash| !is_running(hash))?;
+    match undo::read(disk, &store, &hash) {
         Ok(undo) => {
             Some(format!("a rollback of {} was interrupted half-way", shown(&undo?.directory)))
         }

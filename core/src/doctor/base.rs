@@ -1,5 +1,5 @@
-//! The checkpoint base: whether it is there and can be used, or could be made; who else may look into
-//! it; and how much it may still grow.
+//! Checks of the checkpoint base: whether it exists and can be used, or could be made; which other users
+//! may read it; and how much it may still grow.
 
 use super::{Check, Finding, Machine};
 use crate::disk::{Disk, Kind, Stat, canonical, is_absence};
@@ -7,42 +7,43 @@ use crate::environment::{Config, MEBIBYTE};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// With less than this free, not even a small checkpoint is sure to fit.
-const FREE_LEAST: u64 = 10 * MEBIBYTE;
-/// A small checkpoint takes fewer files than this.
-const FREE_FILES_LEAST: u64 = 100;
-/// What helps wherever the base cannot be.
+/// With less free space than this, even a small checkpoint may not fit.
+const FREE_BYTES_MIN: u64 = 10 * MEBIBYTE;
+/// A small checkpoint makes fewer files than this.
+const FREE_FILES_MIN: u64 = 100;
+/// The end of each advice about a base that cannot be used.
 const ELSEWHERE: &str = "or set HERMES_HOME to a directory in which you may write";
 
-/// Whether the base and the store in it can be used, or made. `typed` is the base as it is configured,
-/// with any links on the way.
-pub fn place(disk: &dyn Disk, machine: &dyn Machine, typed: &Path) -> Finding {
-    let base = canonical(disk, typed);
+/// Checks whether the base and the store in it can be used, or made. `configured` is the path of the
+/// base as configured, before links are resolved.
+pub fn usability(disk: &dyn Disk, machine: &dyn Machine, configured: &Path) -> Finding {
+    let base = canonical(disk, configured);
     match disk.stat(&base) {
-        Ok(stat) => there(disk, machine, &base, &stat),
-        Err(error) if is_absence(&error) => missing(disk, machine, typed, &base),
-        Err(error) => unseen(&base, &error),
+        Ok(stat) => existing(disk, machine, &base, &stat),
+        Err(error) if is_absence(&error) => missing(disk, machine, configured, &base),
+        Err(error) => no_access(&base, &error),
     }
 }
 
-fn there(disk: &dyn Disk, machine: &dyn Machine, base: &Path, stat: &Stat) -> Finding {
+fn existing(disk: &dyn Disk, machine: &dyn Machine, base: &Path, stat: &Stat) -> Finding {
     let store = base.join("store");
-    let found = match disk.stat(&store) {
+    let store_stat = match disk.stat(&store) {
         Ok(stat) => Some(stat),
         Err(error) if is_absence(&error) => None,
-        Err(error) => return unseen(&store, &error),
+        Err(error) => return no_access(&store, &error),
     };
-    for (path, stat) in [(base, Some(stat)), (&store, found.as_ref())] {
+    for (path, stat) in [(base, Some(stat)), (&store, store_stat.as_ref())] {
         let Some(stat) = stat else { continue };
         if let Some(finding) = unusable(disk, machine, path, stat) {
             return finding;
         }
     }
-    let what = if found.is_some() { "holds a store" } else { "is there, without a store yet" };
-    Finding::ok(Check::Base, format!("{base:?} {what}"))
+    let state =
+        if store_stat.is_some() { "holds a store" } else { "is there, without a store yet" };
+    Finding::ok(Check::Base, format!("{base:?} {state}"))
 }
 
-/// What keeps a directory of ours from being used.
+/// The reason why a directory of this tool cannot be used, if there is one.
 fn unusable(disk: &dyn Disk, machine: &dyn Machine, path: &Path, stat: &Stat) -> Option<Finding> {
     if stat.kind != Kind::Directory {
         let found = format!("{path:?} is no directory");
@@ -59,19 +60,19 @@ fn unusable(disk: &dyn Disk, machine: &dyn Machine, path: &Path, stat: &Stat) ->
         return None;
     }
     let found = format!("{path:?} belongs to user {}, and you are user {user}", stat.user);
-    // What somebody else makes there is theirs, and closed to its owner.
+    // Files that another user makes there belong to that user and are closed to the owner.
     let advice = format!("run this as its owner, give it to yourself with chown -R, {ELSEWHERE}");
-    let works = user == 0;
-    let finding = if works { Finding::notice } else { Finding::trouble };
+    let is_root = user == 0;
+    let finding = if is_root { Finding::notice } else { Finding::trouble };
     Some(finding(Check::Base, found, advice))
 }
 
-fn missing(disk: &dyn Disk, machine: &dyn Machine, typed: &Path, base: &Path) -> Finding {
+fn missing(disk: &dyn Disk, machine: &dyn Machine, configured: &Path, base: &Path) -> Finding {
     let (above, stat) = match nearest(disk, base) {
-        Ok(found) => found,
-        Err((path, error)) => return unseen(&path, &error),
+        Ok(existing) => existing,
+        Err((path, error)) => return no_access(&path, &error),
     };
-    let link = broken_link(disk, typed);
+    let link = broken_link(disk, configured);
     let through = match &link {
         Some((link, target)) => format!(" ({link:?} is a link to {target:?}, which is not there)"),
         None => String::new(),
@@ -93,13 +94,13 @@ fn missing(disk: &dyn Disk, machine: &dyn Machine, typed: &Path, base: &Path) ->
     Finding::ok(Check::Base, format!("{base:?} is not there yet; the first checkpoint makes it"))
 }
 
-fn unseen(path: &Path, error: &io::Error) -> Finding {
+fn no_access(path: &Path, error: &io::Error) -> Finding {
     let found = format!("{path:?} cannot be looked at: {error}");
     let advice = format!("get the permission to go through the directories above, {ELSEWHERE}");
     Finding::trouble(Check::Base, found, advice)
 }
 
-/// What is there of a path: itself, or the nearest directory above.
+/// The path itself with its stat, or the nearest path above it that exists.
 pub fn nearest(disk: &dyn Disk, path: &Path) -> Result<(PathBuf, Stat), (PathBuf, io::Error)> {
     for ancestor in path.ancestors() {
         match disk.stat(ancestor) {
@@ -111,9 +112,9 @@ pub fn nearest(disk: &dyn Disk, path: &Path) -> Result<(PathBuf, Stat), (PathBuf
     Err((path.to_owned(), io::ErrorKind::NotFound.into()))
 }
 
-/// The first link on a path that leads nowhere, and where it would lead.
-fn broken_link(disk: &dyn Disk, typed: &Path) -> Option<(PathBuf, PathBuf)> {
-    let mut ancestors: Vec<&Path> = typed.ancestors().collect();
+/// The first broken link on a path, and its target.
+fn broken_link(disk: &dyn Disk, configured: &Path) -> Option<(PathBuf, PathBuf)> {
+    let mut ancestors: Vec<&Path> = configured.ancestors().collect();
     ancestors.reverse();
     ancestors.into_iter().find_map(|ancestor| {
         let link = canonical(disk, ancestor.parent()?).join(ancestor.file_name()?);
@@ -123,7 +124,7 @@ fn broken_link(disk: &dyn Disk, typed: &Path) -> Option<(PathBuf, PathBuf)> {
     })
 }
 
-/// Who else may look into the base, or change it. `home` is canonical.
+/// Checks which other users may read or change the base. `home` is canonical.
 pub fn privacy(disk: &dyn Disk, base: &Path, home: &Path) -> Finding {
     let mode = match disk.stat(base) {
         Ok(stat) if stat.kind == Kind::Directory => stat.mode & 0o777,
@@ -138,8 +139,8 @@ pub fn privacy(disk: &dyn Disk, base: &Path, home: &Path) -> Finding {
         return Finding::ok(Check::Privacy, found);
     }
     let advice = format!("chmod 700 {base:?}");
-    let found = |who: &str| format!("{base:?} has the permissions {mode:o}: {who}");
-    // Whoever may write there can give another store to the next restore.
+    let found = |risk: &str| format!("{base:?} has the permissions {mode:o}: {risk}");
+    // A user who may write there can give another store to the next restore.
     if mode & 0o002 != 0 && closed(0o001).is_none() {
         let found = found("anybody may replace what is stored in it");
         return Finding::trouble(Check::Privacy, found, advice);
@@ -147,8 +148,8 @@ pub fn privacy(disk: &dyn Disk, base: &Path, home: &Path) -> Finding {
     Finding::notice(Check::Privacy, found("it is open to others than its owner"), advice)
 }
 
-/// The directories that somebody has to get through to the base: up to the home, or the one that it is
-/// in. Those further up are the system's.
+/// The directories above the base that protect it: those up to the home directory, or, outside it, the
+/// parent directory. Directories further up belong to the system.
 fn above<'a>(base: &'a Path, home: &Path) -> Vec<&'a Path> {
     let above = base.ancestors().skip(1);
     if base.starts_with(home) {
@@ -158,15 +159,15 @@ fn above<'a>(base: &'a Path, home: &Path) -> Vec<&'a Path> {
     }
 }
 
-/// Whether one of these permission bits is set; also where that cannot be seen.
+/// Whether any of these permission bits is set; `true` if that is unknown.
 fn permits(disk: &dyn Disk, path: &Path, bits: u32) -> bool {
     disk.stat(path).map_or(true, |stat| stat.mode & bits != 0)
 }
 
-/// What is free where the base is, or would be made.
+/// Checks the free space where the base is or would be made.
 pub fn space(disk: &dyn Disk, machine: &dyn Machine, base: &Path, config: &Config) -> Finding {
-    let place = nearest(disk, base).map(|(place, _)| place);
-    let space = place.map_err(|(_, error)| error).and_then(|place| machine.space(&place));
+    let existing = nearest(disk, base).map(|(existing, _)| existing);
+    let space = existing.map_err(|(_, error)| error).and_then(|path| machine.space(&path));
     let space = match space {
         Ok(space) => space,
         Err(error) => {
@@ -175,18 +176,18 @@ pub fn space(disk: &dyn Disk, machine: &dyn Machine, base: &Path, config: &Confi
         }
     };
     let free = format!("{} MB are free at {base:?}", space.bytes / MEBIBYTE);
-    if space.bytes < FREE_LEAST {
+    if space.bytes < FREE_BYTES_MIN {
         let advice =
             format!("free some, {ELSEWHERE}; `herma checkpoints prune` makes the store smaller");
         return Finding::trouble(Check::Space, free, advice);
     }
-    if let Some(files) = space.files.filter(|files| *files < FREE_FILES_LEAST) {
+    if let Some(files) = space.files.filter(|files| *files < FREE_FILES_MIN) {
         let found = format!("only {files} more files can be made at {base:?}");
         return Finding::trouble(Check::Space, found, format!("remove some, {ELSEWHERE}"));
     }
-    let most = config.max_total_bytes;
-    if space.bytes < most {
-        let found = format!("{free}, and the store may grow to {} MB", most / MEBIBYTE);
+    let limit = config.max_total_bytes;
+    if space.bytes < limit {
+        let found = format!("{free}, and the store may grow to {} MB", limit / MEBIBYTE);
         let advice = "free some, or make max_total_size_mb smaller in the configuration";
         return Finding::notice(Check::Space, found, advice);
     }

@@ -1,6 +1,6 @@
-//! Whether names that differ in letter case only are one file in a directory.
+//! Checks whether names that differ only in letter case are one file in a directory.
 //!
-//! To find out without making a file, a name that is there is looked for in the other case.
+//! To find out without making a file, an existing name is looked up in the other case.
 
 use super::base::nearest;
 use super::{Check, Finding};
@@ -10,16 +10,16 @@ use std::io::{self, ErrorKind};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-/// Looks at the base and the project. To the store it makes no difference, since no two of its names
-/// differ in letter case only.
-pub fn look(disk: &dyn Disk, base: &Path, project: Option<&Path>) -> Finding {
+/// Checks the base and the project. For the store it makes no difference, since no two of its names
+/// differ only in letter case.
+pub fn check(disk: &dyn Disk, base: &Path, project: Option<&Path>) -> Finding {
     let mut parts = Vec::new();
-    for (what, directory) in [("store", Some(base)), ("project", project)] {
+    for (subject, directory) in [("store", Some(base)), ("project", project)] {
         let Some(directory) = directory else { continue };
-        // A directory that is made is as the one that it is made in.
-        let there = nearest(disk, directory).map(|(there, _)| there);
-        match there.ok().and_then(|there| folds(disk, &there)) {
-            Some(true) if what == "project" => {
+        // A new directory is like the directory in which it is made.
+        let existing = nearest(disk, directory).map(|(existing, _)| existing);
+        match existing.ok().and_then(|existing| folds(disk, &existing)) {
+            Some(true) if subject == "project" => {
                 let found =
                     format!("names that differ in letter case only are one file in {directory:?}");
                 let advice = "name the directory in the same letter case each time, since another \
@@ -28,9 +28,9 @@ pub fn look(disk: &dyn Disk, base: &Path, project: Option<&Path>) -> Finding {
                 return Finding::notice(Check::LetterCase, found, advice);
             }
             Some(true) => parts.push("one file in the store, which does not mind"),
-            Some(false) if what == "project" => parts.push("two files in the project"),
+            Some(false) if subject == "project" => parts.push("two files in the project"),
             Some(false) => parts.push("two files in the store"),
-            None if what == "project" => parts.push("not to be told for the project"),
+            None if subject == "project" => parts.push("not to be told for the project"),
             None => parts.push("not to be told for the store"),
         }
     }
@@ -38,36 +38,36 @@ pub fn look(disk: &dyn Disk, base: &Path, project: Option<&Path>) -> Finding {
     Finding::ok(Check::LetterCase, found)
 }
 
-/// Whether a directory takes no notice of letter case; none where that cannot be told, since no name
-/// in it has letters.
+/// Whether a directory ignores letter case; `None` if that cannot be determined, for example because no
+/// name in it has letters.
 fn folds(disk: &dyn Disk, directory: &Path) -> Option<bool> {
     let names = disk.list(directory).ok()?;
-    told(&names, |name| disk.stat(&directory.join(name)))
+    folds_names(&names, |name| disk.stat(&directory.join(name)))
 }
 
-fn told(names: &[OsString], stat: impl Fn(&OsStr) -> io::Result<Stat>) -> Option<bool> {
+fn folds_names(names: &[OsString], stat: impl Fn(&OsStr) -> io::Result<Stat>) -> Option<bool> {
     names.iter().find_map(|name| {
-        let other = in_other_case(name)?;
-        if names.contains(&other) {
+        let swapped = swap_case(name)?;
+        if names.contains(&swapped) {
             return Some(false);
         }
-        match (stat(name), stat(&other)) {
-            (Ok(one), Ok(other)) => Some(one.identity() == other.identity()),
+        match (stat(name), stat(&swapped)) {
+            (Ok(stat), Ok(swapped_stat)) => Some(stat.identity() == swapped_stat.identity()),
             (Ok(_), Err(error)) if error.kind() == ErrorKind::NotFound => Some(false),
             _ => None,
         }
     })
 }
 
-/// The name with its letters in the other case; none where it has no letters that every file system
-/// folds alike.
-fn in_other_case(name: &OsStr) -> Option<OsString> {
-    let turned = |byte: &u8| match byte {
+/// The name with its ASCII letters in the other case; `None` if it has none. Every file system folds
+/// these letters alike.
+fn swap_case(name: &OsStr) -> Option<OsString> {
+    let swap = |byte: &u8| match byte {
         b'a'..=b'z' => byte.to_ascii_uppercase(),
         _ => byte.to_ascii_lowercase(),
     };
-    let other: Vec<u8> = name.as_bytes().iter().map(turned).collect();
-    (other != name.as_bytes()).then(|| OsString::from_vec(other))
+    let swapped: Vec<u8> = name.as_bytes().iter().map(swap).collect();
+    (swapped != name.as_bytes()).then(|| OsString::from_vec(swapped))
 }
 
 #[cfg(test)]
@@ -76,35 +76,35 @@ mod tests {
     use crate::disk::SystemDisk;
     use std::fs;
 
-    /// What a directory of these names would answer.
-    fn asked(names: &[&str], folds: bool) -> Option<bool> {
+    /// Calls `folds_names` with a directory of these names that ignores letter case if `folds` is set.
+    fn folds_in_directory(names: &[&str], folds: bool) -> Option<bool> {
         let folder = tempfile::tempdir().unwrap();
         for name in names {
             fs::write(folder.path().join(name), "").unwrap();
         }
         let names: Vec<OsString> = names.iter().map(OsString::from).collect();
-        told(&names, |wanted| {
-            let alike = |name: &&OsString| folds && name.eq_ignore_ascii_case(wanted);
-            let name = names.iter().find(alike).map_or(wanted, |name| name.as_os_str());
+        folds_names(&names, |looked_up| {
+            let is_same = |name: &&OsString| folds && name.eq_ignore_ascii_case(looked_up);
+            let name = names.iter().find(is_same).map_or(looked_up, |name| name.as_os_str());
             SystemDisk.stat(&folder.path().join(name))
         })
     }
 
     #[test]
-    fn a_name_in_the_other_case_leads_to_the_same_file_or_to_none() {
-        assert_eq!(asked(&["123", "readme.TXT"], true), Some(true));
-        assert_eq!(asked(&["123", "readme.TXT"], false), Some(false));
+    fn folds_names_looks_a_name_up_in_the_other_case() {
+        assert_eq!(folds_in_directory(&["123", "readme.TXT"], true), Some(true));
+        assert_eq!(folds_in_directory(&["123", "readme.TXT"], false), Some(false));
     }
 
     #[test]
-    fn it_cannot_be_told_where_no_name_has_letters() {
-        assert_eq!(asked(&["123", "4.5", "é"], true), None);
-        assert_eq!(asked(&[], true), None);
+    fn folds_names_returns_none_where_no_name_has_letters() {
+        assert_eq!(folds_in_directory(&["123", "4.5", "é"], true), None);
+        assert_eq!(folds_in_directory(&[], true), None);
     }
 
     #[test]
-    fn two_names_that_differ_in_case_only_tell_without_a_look() {
+    fn folds_names_needs_no_stat_where_two_names_differ_only_in_case() {
         let names = ["A".into(), "a".into()];
-        assert_eq!(told(&names, |_| panic!("it looked")), Some(false));
+        assert_eq!(folds_names(&names, |_| panic!("it looked")), Some(false));
     }
 }

@@ -1,8 +1,8 @@
-//! Locks of the store that somebody holds or left behind.
+//! Checks for locks of the store that a process holds or left behind.
 //!
-//! Ours are dropped by the kernel with the process that held them, so that none of them is ever left
-//! behind. Git's are files: whoever dies leaves them, and the next that wants them takes them over
-//! after a while.
+//! The kernel releases the locks of this tool when their process dies, so that they are never left
+//! behind. Git's locks are files: a process that dies leaves them behind, and the next process that
+//! needs them takes them over after a while.
 
 use super::{Check, Finding};
 use crate::disk::{Disk, Kind};
@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 /// Git holds the lock on a ref for less than this many seconds, even where the disk is slow.
 const HELD_SECONDS_MAX: i64 = 60;
 
-/// Looks at the locks of the store, and at whether the store can be had at all.
-pub fn look(disk: &dyn Disk, base: &Path, now: i64) -> Finding {
+/// Checks the locks of the store, and whether the store can be locked.
+pub fn check(disk: &dyn Disk, base: &Path, now: i64) -> Finding {
     let store = base.join("store");
     if let Some(finding) = held(disk, &store.join("locks/store")) {
         return finding;
     }
-    let mut left = files(disk, &store, now);
+    let mut abandoned = abandoned_files(disk, &store, now);
     match git_lock::is_left_behind(disk, &store, now) {
-        Some(true) => left.push((store.join("gc.pid"), Kind::File)),
+        Some(true) => abandoned.push((store.join("gc.pid"), Kind::File)),
         Some(false) => {
             let found =
                 format!("`git gc` holds {:?}, or another machine did", store.join("gc.pid"));
@@ -30,29 +30,29 @@ pub fn look(disk: &dyn Disk, base: &Path, now: i64) -> Finding {
         }
         None => {}
     }
-    // Nobody takes over what is no file.
-    let stuck: Vec<_> = left.iter().filter(|(_, kind)| *kind == Kind::Directory).collect();
+    // A lock that is not a file is never taken over.
+    let stuck: Vec<_> = abandoned.iter().filter(|(_, kind)| *kind == Kind::Directory).collect();
     if let Some((path, _)) = stuck.first() {
         let found = format!("{path:?} stands where git's lock would be, and is a directory");
         return Finding::trouble(Check::Locks, found, "move it away");
     }
-    let Some((first, _)) = left.first() else {
+    let Some((first, _)) = abandoned.first() else {
         if disk.stat(&store).is_err() {
             return Finding::ok(Check::Locks, "there is no store yet that anybody could hold");
         }
         return Finding::ok(Check::Locks, "nobody holds the store, and no lock was left behind");
     };
-    let others = match left.len() - 1 {
+    let more = match abandoned.len() - 1 {
         0 => String::new(),
-        others => format!(" and {others} more"),
+        count => format!(" and {count} more"),
     };
-    let found = format!("{first:?}{others} was left by a process that died");
+    let found = format!("{first:?}{more} was left by a process that died");
     let advice = "none is needed: who needs it waits 2 seconds and takes it over; plain git does not, \
                   so remove it if no git works on the store";
     Finding::notice(Check::Locks, found, advice)
 }
 
-/// Whether somebody holds the store alone, or it cannot even be asked for.
+/// Reports a process that holds the store exclusively, or a lock that cannot be tried.
 fn held(disk: &dyn Disk, path: &Path) -> Option<Finding> {
     match lock::is_held(disk, path) {
         Ok(false) => None,
@@ -62,29 +62,30 @@ fn held(disk: &dyn Disk, path: &Path) -> Option<Finding> {
             Some(Finding::notice(Check::Locks, found, advice))
         }
         Err(error) => {
-            let otherwise = "make it yours to read and write";
-            Some(Finding::refusal(Check::Locks, &error, otherwise))
+            let default_advice = "make it yours to read and write";
+            Some(Finding::refusal(Check::Locks, &error, default_advice))
         }
     }
 }
 
-/// Git's lock files that are older than git holds one, beside the files of the store and its refs.
-fn files(disk: &dyn Disk, store: &Path, now: i64) -> Vec<(PathBuf, Kind)> {
+/// Git's lock files in the store and its refs that are older than git holds one.
+fn abandoned_files(disk: &dyn Disk, store: &Path, now: i64) -> Vec<(PathBuf, Kind)> {
     let refs = store.join("refs");
-    let mut left = Vec::new();
+    let mut abandoned = Vec::new();
     let mut pending = vec![store.to_owned()];
     while let Some(path) = pending.pop() {
-        // A folder that cannot be read is said of the base.
+        // A folder that cannot be read is reported by the finding about the base.
         for (name, stat) in disk.entries(&path).unwrap_or_default() {
-            let (path, Ok(stat)) = (path.join(name), stat) else { continue };
+            let path = path.join(name);
+            let Ok(stat) = stat else { continue };
             let is_lock = path.extension().is_some_and(|extension| extension == "lock");
             if is_lock && now.saturating_sub(stat.modified.0) > HELD_SECONDS_MAX {
-                left.push((path, stat.kind));
+                abandoned.push((path, stat.kind));
             } else if stat.kind == Kind::Directory && path.starts_with(&refs) {
                 pending.push(path);
             }
         }
     }
-    left.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-    left
+    abandoned.sort_unstable_by(|left, right| left.0.cmp(&right.0));
+    abandoned
 }

@@ -1,26 +1,26 @@
-//! What the system knows and no [`crate::disk::Disk`] is asked for: who runs this process, what it may
-//! write, and how much is free.
+//! Queries of the system that are not part of [`crate::disk::Disk`]: the user of this process, what it
+//! may write, and the free space.
 
 use rustix::fs::{Access, AtFlags, CWD, accessat, statvfs};
 use std::io;
 use std::path::Path;
 
-/// What is free on a file system.
+/// The free space on a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
     /// Bytes that a user without privileges may still write.
     pub bytes: u64,
-    /// Files that may still be made; none where the file system has no such limit.
+    /// Files that may still be made; `None` if the file system has no such limit.
     pub files: Option<u64>,
 }
 
-/// What a system knows beside the files.
+/// Queries of the system other than those of files.
 pub trait Machine {
     /// The number of the user whose permissions this process has.
     fn user(&self) -> u32;
-    /// Whether this process may make and remove entries of a directory: the error that it would get.
+    /// Whether this process may make and remove entries of a directory; if not, the error it would get.
     fn may_write(&self, directory: &Path) -> io::Result<()>;
-    /// What is free where `path` is.
+    /// The free space on the file system of `path`.
     fn space(&self, path: &Path) -> io::Result<Space>;
 }
 
@@ -34,13 +34,13 @@ impl Machine for SystemMachine {
     }
 
     fn may_write(&self, directory: &Path) -> io::Result<()> {
-        let wanted = Access::WRITE_OK | Access::EXEC_OK;
-        Ok(accessat(CWD, directory, wanted, AtFlags::EACCESS)?)
+        let access = Access::WRITE_OK | Access::EXEC_OK;
+        Ok(accessat(CWD, directory, access, AtFlags::EACCESS)?)
     }
 
     fn space(&self, path: &Path) -> io::Result<Space> {
         let found = statvfs(path)?;
-        // Some have no fixed number of files, and say that it is 0.
+        // Some file systems have no fixed number of files, and report 0.
         let files = (found.f_files > 0).then_some(found.f_favail);
         Ok(Space { bytes: found.f_bavail.saturating_mul(found.f_frsize), files })
     }

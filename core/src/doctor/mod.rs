@@ -1,8 +1,8 @@
-//! Whether checkpoints can work here, and if not, why and what to do: one finding for each thing that
-//! has to be right.
+//! Diagnoses whether checkpoints can work on this machine, and if not, why and what to do: one finding
+//! for each precondition.
 //!
-//! It changes nothing, so that it can be asked anywhere, and waits for no other process for longer
-//! than a moment. Whether what is stored is whole is said by [`crate::Manager::verify`].
+//! The diagnosis changes nothing and waits only briefly for other processes. Whether stored objects are
+//! intact is checked by [`crate::Manager::verify`].
 
 mod agent;
 mod base;
@@ -22,56 +22,56 @@ use crate::error::Error;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What is looked at.
+/// What is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
-    /// The home directory, and the variables that name it and the store's place.
+    /// The home directory, and the variables that name it and the location of the store.
     Home,
     /// The configuration file.
     Configuration,
     /// Whether checkpoints are taken automatically.
     Automatic,
-    /// The checkpoint base and the store in it, or where they would be made.
+    /// The checkpoint base and the store in it, or the directory in which they would be made.
     Base,
-    /// Who else may look into the base.
+    /// Which other users may read or change the base.
     Privacy,
-    /// What is free on the file system of the base.
+    /// The free space on the file system of the base.
     Space,
     /// The clock.
     Clock,
-    /// Locks that somebody holds or left behind.
+    /// Locks that a process holds or left behind.
     Locks,
     /// The project of the current directory.
     Project,
-    /// Whether names that differ in letter case only are one file.
+    /// Whether names that differ only in letter case are one file.
     LetterCase,
-    /// What an agent has beside its files, and rollbacks of it that died.
+    /// The state of an agent, and interrupted restores of it.
     Agent,
 }
 
-/// How a finding is meant.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It is as it should be.
+    /// Nothing is wrong.
     Ok,
-    /// Checkpoints work, but somebody may expect something else.
+    /// Checkpoints work, but the user may expect something else.
     Notice,
     /// Checkpoints do not work, or not safely.
     Trouble,
 }
 
-/// What one look found.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// What was checked.
     pub check: Check,
-    /// What it means.
+    /// The severity.
     pub verdict: Verdict,
     /// What was found, for people.
     pub found: String,
-    /// What to do, for people, where something can be done.
+    /// What to do, for people, if anything can be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
 }
@@ -82,60 +82,64 @@ impl Finding {
     }
 
     fn notice(check: Check, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        let (found, advice) = (found.into(), Some(advice.into()));
-        Finding { check, verdict: Verdict::Notice, found, advice }
+        Finding {
+            check,
+            verdict: Verdict::Notice,
+            found: found.into(),
+            advice: Some(advice.into()),
+        }
     }
 
     fn trouble(check: Check, found: impl Into<String>, advice: impl Into<String>) -> Self {
         Finding { verdict: Verdict::Trouble, ..Finding::notice(check, found, advice) }
     }
 
-    /// The trouble that a checkpoint would be refused for. A refusal says what to do at its end; where
-    /// it does not, that is `otherwise`.
-    fn refusal(check: Check, error: &Error, otherwise: &str) -> Self {
+    /// The error for which a checkpoint would be refused. The advice is the end of its message, or
+    /// `default_advice` if the message has none.
+    fn refusal(check: Check, error: &Error, default_advice: &str) -> Self {
         let message = error.to_string();
-        let parts =
+        let separators =
             ["; nothing was changed", "; no checkpoint was taken", "; no checkpoint was lost"];
-        let parted = parts.iter().find_map(|part| message.split_once(part));
-        let (found, rest) = parted.unwrap_or((message.as_str(), ""));
-        let advice = rest.strip_prefix(": ").unwrap_or(otherwise);
+        let split = separators.iter().find_map(|separator| message.split_once(separator));
+        let (found, rest) = split.unwrap_or((message.as_str(), ""));
+        let advice = rest.strip_prefix(": ").unwrap_or(default_advice);
         Finding::trouble(check, found, advice)
     }
 }
 
-/// All that was found.
+/// All findings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Examined {
-    /// The worst of the verdicts.
+    /// The most severe verdict of the findings.
     pub verdict: Verdict,
-    /// One finding for each thing that could be looked at, in the order in which they matter.
+    /// One finding for each check that was possible, the most important first.
     pub findings: Vec<Finding>,
 }
 
-/// What is looked at, as the process was given it.
+/// The environment of the process.
 pub struct Surroundings<'a> {
     /// The disk.
     pub disk: &'a dyn Disk,
     /// The clock.
     pub clock: &'a dyn Clock,
-    /// What else the system knows.
+    /// The user, permissions and free space.
     pub machine: &'a dyn Machine,
-    /// `HOME`, whatever it is set to.
+    /// The value of `HOME`, valid or not.
     pub home: Option<PathBuf>,
-    /// `HERMES_HOME`, whatever it is set to.
+    /// The value of `HERMES_HOME`, valid or not.
     pub hermes_home: Option<PathBuf>,
-    /// The current directory; none where it is gone.
+    /// The current directory; `None` if it was removed.
     pub current_directory: Option<PathBuf>,
 }
 
 impl Surroundings<'_> {
-    /// The directories that checkpoints go by; none where they refuse to work at all.
+    /// The directories that checkpoints use; `None` if checkpoints refuse to work.
     fn environment(&self) -> Option<Environment> {
         let variable = |name: &str| match name {
             "HOME" => self.home.clone(),
             _ => self.hermes_home.clone(),
         };
-        // Where it is gone, nothing may depend on it.
+        // If it was removed, no path may depend on it.
         let directory = match &self.current_directory {
             None if self.is_relative() => return None,
             None => PathBuf::from("/"),
@@ -144,34 +148,36 @@ impl Surroundings<'_> {
         Environment::from_variables(variable, directory)
     }
 
-    /// Whether the place of the base depends on the current directory.
+    /// Whether the path of the base depends on the current directory.
     fn is_relative(&self) -> bool {
-        let given = |path: &PathBuf| !path.as_os_str().is_empty() && path.is_relative();
-        self.hermes_home.as_ref().is_some_and(given)
+        let is_relative = |path: &PathBuf| !path.as_os_str().is_empty() && path.is_relative();
+        self.hermes_home.as_ref().is_some_and(is_relative)
     }
 }
 
-/// Looks at everything. Without a home nobody knows where the store is, and what depends on it is left
-/// out.
-pub fn examine(given: &Surroundings<'_>) -> Examined {
-    let (disk, machine, now) = (given.disk, given.machine, given.clock.seconds());
-    let mut findings = vec![surroundings::home(given)];
-    if let Some(environment) = given.environment() {
+/// Makes all checks. Without a home directory the location of the store is unknown, and the checks that
+/// depend on it are skipped.
+pub fn examine(surroundings: &Surroundings<'_>) -> Examined {
+    let disk = surroundings.disk;
+    let machine = surroundings.machine;
+    let now = surroundings.clock.seconds();
+    let mut findings = vec![surroundings::home(surroundings)];
+    if let Some(environment) = surroundings.environment() {
         let (configuration, config) = surroundings::configuration(disk, &environment);
         findings.push(configuration);
         findings
             .extend(config.as_ref().map(|config| surroundings::automatic(config, &environment)));
         let config = config.unwrap_or_default();
         let base = canonical(disk, &environment.base);
-        findings.push(base::place(disk, machine, &environment.base));
+        findings.push(base::usability(disk, machine, &environment.base));
         findings.push(base::privacy(disk, &base, &canonical(disk, &environment.home)));
         findings.push(base::space(disk, machine, &base, &config));
         findings.push(surroundings::clock(disk, now, Some(&base)));
-        findings.push(locks::look(disk, &base, now));
-        let here = given.current_directory.as_ref();
-        let project = here.map(|here| project::directory(disk, &environment, here));
+        findings.push(locks::check(disk, &base, now));
+        let current = surroundings.current_directory.as_ref();
+        let project = current.map(|current| project::directory(disk, &environment, current));
         findings.push(match &project {
-            Some(project) => project::look(disk, &environment, &config, project),
+            Some(project) => project::check(disk, &environment, &config, project),
             None => Finding::trouble(
                 Check::Project,
                 "the current directory is gone",
@@ -181,11 +187,11 @@ pub fn examine(given: &Surroundings<'_>) -> Examined {
         findings.extend(
             project.as_deref().and_then(|project| project::interrupted(disk, &base, project)),
         );
-        findings.push(letter_case::look(disk, &base, project.as_deref()));
-        findings.extend(agent::look(disk, &base, &environment.agent_folder()));
+        findings.push(letter_case::check(disk, &base, project.as_deref()));
+        findings.extend(agent::check(disk, &base, &environment.agent_folder()));
     } else {
         findings.push(surroundings::clock(disk, now, None));
     }
-    let verdict = findings.iter().map(|one| one.verdict).max().unwrap_or(Verdict::Ok);
+    let verdict = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Ok);
     Examined { verdict, findings }
 }

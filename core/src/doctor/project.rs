@@ -1,4 +1,4 @@
-//! Whether the project of the current directory can be checkpointed.
+//! Checks whether checkpoints of the project of the current directory can be taken.
 
 use super::{Check, Finding};
 use crate::capture;
@@ -11,13 +11,13 @@ use crate::report::Interrupted;
 use crate::store::restoring;
 use std::path::{Path, PathBuf};
 
-/// The directory of the project that a checkpoint taken here would be of.
-pub fn directory(disk: &dyn Disk, environment: &Environment, here: &Path) -> PathBuf {
-    let root = project_of_file(disk, environment, here).unwrap_or_else(|| here.to_owned());
+/// The directory of the project of which a checkpoint in the directory `current` would be taken.
+pub fn directory(disk: &dyn Disk, environment: &Environment, current: &Path) -> PathBuf {
+    let root = project_of_file(disk, environment, current).unwrap_or_else(|| current.to_owned());
     Project::resolve(disk, environment, &root).directory
 }
 
-/// A restore of the project that was interrupted. The directory is canonical.
+/// Reports an interrupted restore of the project, if there is one. The directory is canonical.
 pub fn interrupted(disk: &dyn Disk, base: &Path, directory: &Path) -> Option<Finding> {
     let record = restoring::interrupted(disk, &base.join("store"), &hash_of(directory))?;
     let found = Interrupted::from(record).to_string();
@@ -25,26 +25,27 @@ pub fn interrupted(disk: &dyn Disk, base: &Path, directory: &Path) -> Option<Fin
     Some(Finding::notice(Check::Project, found, advice))
 }
 
-/// Looks at the project as a checkpoint would, but for reading its files.
-pub fn look(
+/// Checks the project as a checkpoint would, but without reading its files.
+pub fn check(
     disk: &dyn Disk,
     environment: &Environment,
     config: &Config,
     directory: &Path,
 ) -> Finding {
-    let otherwise = "change to the directory of a project";
+    let default_advice = "change to the directory of a project";
     let project = Project::resolve(disk, environment, directory);
     if let Err(error) = project.check_scope(disk, environment) {
-        return Finding::refusal(Check::Project, &error, otherwise);
+        return Finding::refusal(Check::Project, &error, default_advice);
     }
-    let own = OwnFolders::of(disk, environment);
-    let (files, left_out) = match capture::survey(disk, &project.directory, &own, config) {
+    let own_folders = OwnFolders::of(disk, environment);
+    let surveyed = capture::survey(disk, &project.directory, &own_folders, config);
+    let (count, left_out) = match surveyed {
         Ok(surveyed) => surveyed,
-        Err(error) => return Finding::refusal(Check::Project, &error, otherwise),
+        Err(error) => return Finding::refusal(Check::Project, &error, default_advice),
     };
     let directory = &project.directory;
-    let what = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
-    let found = format!("a checkpoint of {directory:?} would hold {what}");
+    let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+    let found = format!("a checkpoint of {directory:?} would hold {files}");
     let Some(first) = left_out.first() else { return Finding::ok(Check::Project, found) };
     let paths =
         if left_out.len() == 1 { "1 path".to_owned() } else { format!("{} paths", left_out.len()) };

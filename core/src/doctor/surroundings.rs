@@ -1,4 +1,4 @@
-//! What a process is given: the home, the configuration, and the time.
+//! Checks of what the process is given: home directory, configuration and time.
 
 use super::{Check, Finding, Surroundings};
 use crate::configuration::{self, Configured};
@@ -8,16 +8,16 @@ use crate::store::{metadata, refs};
 use jiff::Timestamp;
 use std::path::Path;
 
-/// The first second of 2020: a clock that stands before was never set.
+/// The first second of 2020: a clock before that was never set.
 const CLOCK_LEAST: i64 = 1_577_836_800;
-/// Clocks of two machines that share a store may differ by so many seconds without harm.
+/// How many seconds the clocks of two machines that share a store may differ without harm.
 const CLOCK_TOLERANCE: i64 = 60;
 
-/// The variables that name the home and the place of the store.
-pub fn home(given: &Surroundings<'_>) -> Finding {
-    let usable = given.home.as_ref().filter(|home| home.is_absolute());
+/// Checks the variables that name the home directory and the location of the store.
+pub fn home(surroundings: &Surroundings<'_>) -> Finding {
+    let usable = surroundings.home.as_ref().filter(|home| home.is_absolute());
     let Some(home) = usable else {
-        let found = match &given.home {
+        let found = match &surroundings.home {
             Some(home) if !home.as_os_str().is_empty() => {
                 format!("HOME is {home:?}, which is no absolute path")
             }
@@ -25,20 +25,20 @@ pub fn home(given: &Surroundings<'_>) -> Finding {
         };
         return Finding::trouble(Check::Home, found, "set HOME to your home directory");
     };
-    if let Some(hermes) = given.hermes_home.as_ref().filter(|_| given.is_relative()) {
+    if let Some(hermes) = surroundings.hermes_home.as_ref().filter(|_| surroundings.is_relative()) {
         let found = format!(
             "HERMES_HOME is {hermes:?}, so that every directory you are in has a store of its own"
         );
         let advice = "set HERMES_HOME to an absolute path";
-        return if given.current_directory.is_some() {
+        return if surroundings.current_directory.is_some() {
             Finding::notice(Check::Home, found, advice)
         } else {
             Finding::trouble(Check::Home, found + ", and the current one is gone", advice)
         };
     }
-    match given.disk.stat(&canonical(given.disk, home)) {
+    match surroundings.disk.stat(&canonical(surroundings.disk, home)) {
         Ok(stat) if stat.kind == Kind::Directory => Finding::ok(Check::Home, format!("{home:?}")),
-        // The store may be elsewhere; where it is to be here, that is said of the base.
+        // The store may be elsewhere; if it would be here, the finding about the base reports it.
         _ => Finding::notice(
             Check::Home,
             format!("HOME is {home:?}, and no directory that can be seen is there"),
@@ -47,7 +47,7 @@ pub fn home(given: &Surroundings<'_>) -> Finding {
     }
 }
 
-/// The configuration file, and what it says if it can be understood.
+/// Checks the configuration file, and returns the configuration if it is valid.
 pub fn configuration(disk: &dyn Disk, environment: &Environment) -> (Finding, Option<Config>) {
     let file = environment.configuration_file();
     let Configured { config, warnings } = match configuration::read(disk, &file) {
@@ -72,7 +72,7 @@ pub fn configuration(disk: &dyn Disk, environment: &Environment) -> (Finding, Op
     (finding, Some(config))
 }
 
-/// Whether somebody who waits for checkpoints waits in vain.
+/// Checks whether checkpoints are taken automatically.
 pub fn automatic(config: &Config, environment: &Environment) -> Finding {
     if config.enabled {
         return Finding::ok(Check::Automatic, "an agent's changes are preceded by checkpoints");
@@ -87,7 +87,7 @@ pub fn automatic(config: &Config, environment: &Environment) -> Finding {
     )
 }
 
-/// The clock, also against the times that the store knows of, if there is one.
+/// Checks the clock, also against the times recorded in the store, if there is one.
 pub fn clock(disk: &dyn Disk, now: i64, base: Option<&Path>) -> Finding {
     let advice = "set the clock: checkpoints are listed with its times, and by them unused projects \
                   are removed";
@@ -97,7 +97,8 @@ pub fn clock(disk: &dyn Disk, now: i64, base: Option<&Path>) -> Finding {
     }
     match base.and_then(|base| newest(disk, base)) {
         Some(newest) if newest > now.saturating_add(CLOCK_TOLERANCE) => {
-            let (now, newest) = (moment(now), moment(newest));
+            let now = moment(now);
+            let newest = moment(newest);
             let found =
                 format!("the clock says that it is {now}, and the store was used at {newest}");
             Finding::notice(Check::Clock, found, advice)
@@ -106,22 +107,22 @@ pub fn clock(disk: &dyn Disk, now: i64, base: Option<&Path>) -> Finding {
     }
 }
 
-/// When a project of the store was used last. No lock is needed: each file is replaced as a whole.
+/// When a project of the store was used last. No lock is needed: each file is replaced atomically.
 fn newest(disk: &dyn Disk, base: &Path) -> Option<i64> {
     let store = base.join("store");
     let names = folder::text_names(disk, &store.join("projects")).ok()?;
     let hashes = names.iter().filter_map(|name| name.strip_suffix(".json"));
-    let known = hashes.filter(|hash| refs::is_hash(hash));
-    known
+    let hashes = hashes.filter(|hash| refs::is_hash(hash));
+    hashes
         .filter_map(|hash| metadata::read(disk, &store, hash))
-        .map(|one| one.last_touch as i64)
+        .map(|metadata| metadata.last_touch as i64)
         .max()
 }
 
 fn moment(seconds: i64) -> String {
     match Timestamp::from_second(seconds) {
         Ok(moment) => moment.strftime("%Y-%m-%d %H:%M UTC").to_string(),
-        // No calendar has it.
+        // The time is outside the calendar.
         Err(_) => format!("@{seconds}"),
     }
 }

@@ -1,4 +1,4 @@
-//! Removing the store and what v1 left, on request. Foreign entries of the base stay.
+//! Removes the store and what v1 left, on request. Third-party entries of the base stay.
 
 use crate::disk::{Disk, Kind, Sharing, folder};
 use crate::error::{Error, Result};
@@ -33,12 +33,13 @@ pub fn clear(disk: &dyn Disk, base: &Path) -> Result<Cleared> {
     let before = bytes_seen(disk, base);
     // A store that another tool made has no locks.
     let locks = base.join("store/locks");
-    let locked = disk.stat(&locks).is_ok_and(|stat| stat.kind == Kind::Directory);
-    let _alone =
-        locked.then(|| lock::take(disk, &locks.join("store"), Sharing::Exclusive)).transpose()?;
+    let has_locks = disk.stat(&locks).is_ok_and(|stat| stat.kind == Kind::Directory);
+    let _store_lock = has_locks
+        .then(|| lock::take(disk, &locks.join("store"), Sharing::Exclusive))
+        .transpose()?;
     let names = entries.iter().map(|(name, entry)| (name.as_os_str(), *entry));
     remove_all(disk, base, names)?;
-    // Fails where something else is in it, which then stays.
+    // Fails if the base contains something else, which then stays.
     let _ = disk.remove_directory(base);
     Ok(Cleared { bytes_freed: before.saturating_sub(bytes_seen(disk, base)) })
 }
@@ -52,8 +53,8 @@ pub fn clear_legacy(disk: &dyn Disk, base: &Path) -> Result<ClearedLegacy> {
     Ok(ClearedLegacy { archives: archives.len(), bytes_freed })
 }
 
-/// How many projects have checkpoints; none where the store is too damaged to say, since it can
-/// be cleared all the same.
+/// How many projects have checkpoints; `None` if the store is too damaged to count them, since it
+/// can be cleared nevertheless.
 fn projects(disk: &dyn Disk, base: &Path) -> Option<usize> {
     let counted = Store::open(disk, base).and_then(|store| match store {
         Some(store) => ref_recovery::projects(&store, &store.objects()).map(|hashes| hashes.len()),
@@ -62,18 +63,18 @@ fn projects(disk: &dyn Disk, base: &Path) -> Option<usize> {
     counted.ok()
 }
 
-/// The size of a folder; 0 where it cannot be read, since it can be removed all the same.
+/// The size of a folder; 0 if it cannot be read, since it can be removed nevertheless.
 fn bytes_seen(disk: &dyn Disk, path: &Path) -> u64 {
     folder::bytes(disk, path).unwrap_or_default()
 }
 
-/// Removes what it can of these, and returns the first error.
+/// Removes as many of these entries as possible, and returns the first error.
 fn remove_all<'a>(
     disk: &dyn Disk,
     base: &Path,
     names: impl Iterator<Item = (&'a OsStr, Entry)>,
 ) -> Result<()> {
-    let mut first = None;
+    let mut first_error = None;
     for (name, entry) in names {
         let removed = match entry {
             Entry::Leftover | Entry::Marker => folder::remove(disk, &base.join(name)),
@@ -82,8 +83,8 @@ fn remove_all<'a>(
         };
         if let Err(error) = removed {
             tracing::debug!("{name:?} was not removed: {error}");
-            first.get_or_insert(error);
+            first_error.get_or_insert(error);
         }
     }
-    first.map_or(Ok(()), |error| Err(Error::PartlyCleared(Box::new(error))))
+    first_error.map_or(Ok(()), |error| Err(Error::PartlyCleared(Box::new(error))))
 }

@@ -1,4 +1,4 @@
-//! The objects of a store as files: which there are, where, and the size of each.
+//! Lists the objects of a store as files: their ids, paths and sizes.
 
 use crate::disk::folder::text_names;
 use crate::disk::{Disk, Kind};
@@ -9,7 +9,7 @@ use git2::Oid;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-/// More bytes than the index of any pack takes.
+/// The largest index of a pack that is read, in bytes.
 const INDEX_BYTES_MAX: u64 = 4 * 1024 * 1024 * 1024;
 
 /// An object in a file of its own.
@@ -22,15 +22,15 @@ pub struct Loose {
     pub bytes: u64,
 }
 
-/// The files in the folder of packs that share a name.
-pub struct Stem {
+/// A pack: the files in the folder of packs that share a name.
+pub struct PackFiles {
     /// Their paths, the index first, since git finds a pack by it.
     pub files: Vec<PathBuf>,
     /// Whether a `.keep` file says that the pack must stay.
     pub is_kept: bool,
     /// Whether there is an index.
     pub has_index: bool,
-    /// All objects of the pack with their sizes in bytes; none where nobody can say which they are.
+    /// All objects of the pack with their sizes in bytes; `None` if they cannot be determined.
     pub objects: Option<Vec<(Oid, u64)>>,
 }
 
@@ -40,7 +40,7 @@ pub struct Inventory {
     /// Objects in files of their own.
     pub loose: Vec<Loose>,
     /// Packs.
-    pub packs: Vec<Stem>,
+    pub packs: Vec<PackFiles>,
     /// Temporary files of processes that died.
     pub leftovers: Vec<PathBuf>,
     /// Git's caches about all commits or packs, wrong as soon as one of those is removed.
@@ -48,13 +48,13 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// Looks at the folder of objects.
+    /// Reads the folder of objects.
     pub fn of(disk: &dyn Disk, objects: &Path) -> Result<Self> {
         let mut found = Inventory::default();
         for name in text_names(disk, objects)? {
             let path = objects.join(&name);
             match name.as_str() {
-                "pack" => found.look_at_packs(disk, &path)?,
+                "pack" => found.add_packs(disk, &path)?,
                 "info" => {
                     let summaries = text_names(disk, &path)?;
                     let summaries =
@@ -62,14 +62,14 @@ impl Inventory {
                     found.summaries.extend(summaries.map(|name| path.join(name)));
                 }
                 _ if name.starts_with("tmp_obj_") => found.leftovers.push(path),
-                _ if is_hexadecimal(&name, 2) => found.look_at_loose(disk, &path, &name)?,
+                _ if is_hexadecimal(&name, 2) => found.add_loose(disk, &path, &name)?,
                 _ => {}
             }
         }
         Ok(found)
     }
 
-    fn look_at_loose(&mut self, disk: &dyn Disk, folder: &Path, first: &str) -> Result<()> {
+    fn add_loose(&mut self, disk: &dyn Disk, folder: &Path, first: &str) -> Result<()> {
         for name in text_names(disk, folder)? {
             let path = folder.join(&name);
             if name.starts_with("tmp_obj_") {
@@ -85,7 +85,7 @@ impl Inventory {
         Ok(())
     }
 
-    fn look_at_packs(&mut self, disk: &dyn Disk, folder: &Path) -> Result<()> {
+    fn add_packs(&mut self, disk: &dyn Disk, folder: &Path) -> Result<()> {
         let mut stems: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for name in text_names(disk, folder)? {
             if name.starts_with("multi-pack-index") {
@@ -101,25 +101,29 @@ impl Inventory {
         for (stem, extensions) in stems {
             let file = |extension: &str| folder.join(format!("{stem}.{extension}"));
             let has_index = extensions.contains("idx");
-            let objects = if has_index { pack(disk, &file("idx"), &file("pack"))? } else { None };
+            let objects =
+                if has_index { pack_objects(disk, &file("idx"), &file("pack"))? } else { None };
             let is_kept = extensions.contains("keep");
-            let others = extensions.iter().filter(|extension| *extension != "idx");
+            let other_extensions = extensions.iter().filter(|extension| *extension != "idx");
             let index = has_index.then(|| file("idx"));
-            let files = index.into_iter().chain(others.map(|extension| file(extension))).collect();
-            self.packs.push(Stem { files, is_kept, has_index, objects });
+            let files = index
+                .into_iter()
+                .chain(other_extensions.map(|extension| file(extension)))
+                .collect();
+            self.packs.push(PackFiles { files, is_kept, has_index, objects });
         }
         Ok(())
     }
 
-    /// The size of each object on the disk, in bytes. One that is stored twice counts once.
+    /// The size of each object on the disk, in bytes. An object that is stored twice counts once.
     pub fn sizes(&self) -> HashMap<Oid, u64> {
         let packed = self.packs.iter().flat_map(|pack| pack.objects.iter().flatten().copied());
         packed.chain(self.loose.iter().map(|loose| (loose.id, loose.bytes))).collect()
     }
 }
 
-/// What a pack holds; an object ends where the next begins.
-fn pack(disk: &dyn Disk, index: &Path, pack: &Path) -> Result<Option<Vec<(Oid, u64)>>> {
+/// The objects of a pack with their sizes; an object ends where the next begins.
+fn pack_objects(disk: &dyn Disk, index: &Path, pack: &Path) -> Result<Option<Vec<(Oid, u64)>>> {
     let Ok(stat) = disk.stat(pack) else {
         return Ok(None);
     };
@@ -134,19 +138,19 @@ fn pack(disk: &dyn Disk, index: &Path, pack: &Path) -> Result<Option<Vec<(Oid, u
     };
     objects.sort_unstable_by_key(|(_, offset)| *offset);
     let mut end = stat.size.saturating_sub(CHECKSUM_BYTES);
-    for (_, place) in objects.iter_mut().rev() {
-        let offset = *place;
-        *place = end.saturating_sub(offset);
+    for (_, offset_or_size) in objects.iter_mut().rev() {
+        let offset = *offset_or_size;
+        *offset_or_size = end.saturating_sub(offset);
         end = offset;
     }
     Ok(Some(objects))
 }
 
-/// Whether an index names every object of the pack: what it left out would be taken for absent, and
-/// go with the pack.
+/// Whether an index names every object of the pack: objects that it leaves out would be taken for
+/// absent, and be removed with the pack.
 // rule: maintenance/damage
 fn names_all(disk: &dyn Disk, index: &PackIndex, pack: &Path, kind: Kind) -> Result<bool> {
-    // In what is no file there is nothing to lose.
+    // A path that is not a file has no objects to lose.
     if kind != Kind::File {
         return Ok(true);
     }
@@ -166,11 +170,11 @@ mod tests {
     use crate::store::objects::Objects;
     use std::fs;
 
-    /// So many objects are stored as one pack.
+    /// The number of objects in the pack.
     const STORED: usize = 70;
 
     /// A folder of objects with one pack, and the path of its index.
-    fn one_pack() -> (tempfile::TempDir, PathBuf) {
+    fn folder_with_pack() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("pack")).unwrap();
         let mut objects = Objects::new(&SystemDisk, folder.path().to_owned());
@@ -196,36 +200,36 @@ mod tests {
     }
 
     #[test]
-    fn an_index_with_a_wrong_byte_does_not_say_what_its_pack_holds() {
-        let (folder, index) = one_pack();
+    fn inventory_ignores_an_index_with_a_wrong_byte() {
+        let (folder, index) = folder_with_pack();
         assert_eq!(listed(folder.path()), Some(STORED));
-        let whole = fs::read(&index).unwrap();
-        for at in 0..whole.len() {
-            let mut flipped = whole.clone();
+        let intact = fs::read(&index).unwrap();
+        for at in 0..intact.len() {
+            let mut flipped = intact.clone();
             flipped[at] ^= 1;
             write(&index, &flipped);
             assert_eq!(listed(folder.path()), None, "byte {at}");
         }
-        write(&index, &whole);
+        write(&index, &intact);
         assert_eq!(listed(folder.path()), Some(STORED));
     }
 
     #[test]
-    fn an_index_that_names_more_or_fewer_objects_than_the_pack_has_does_not_say_which() {
-        let (folder, index) = one_pack();
+    fn inventory_ignores_an_index_that_names_more_or_fewer_objects_than_the_pack() {
+        let (folder, index) = folder_with_pack();
         let pack = index.with_extension("pack");
-        let whole = fs::read(&pack).unwrap();
+        let intact = fs::read(&pack).unwrap();
         for at in 0..PACK_HEAD_BYTES as usize {
-            let mut flipped = whole.clone();
+            let mut flipped = intact.clone();
             flipped[at] ^= 1;
             write(&pack, &flipped);
             assert_eq!(listed(folder.path()), None, "byte {at}");
         }
         for length in [0, PACK_HEAD_BYTES as usize - 1] {
-            write(&pack, &whole[..length]);
+            write(&pack, &intact[..length]);
             assert_eq!(listed(folder.path()), None, "cut to {length}");
         }
-        write(&pack, &whole);
+        write(&pack, &intact);
         assert_eq!(listed(folder.path()), Some(STORED));
     }
 }

@@ -1,18 +1,18 @@
-//! Keeps a project to its newest checkpoints and the store below its total size, after a checkpoint
-//! was taken. A failure here does not fail the checkpoint; the next one tries again.
+//! Limits a project to its newest checkpoints, and the store to its total size, after a checkpoint was
+//! taken. A failure here does not fail the checkpoint; the next one tries again.
 //!
-//! Dropping a checkpoint writes one small file. Freeing its space reads the whole store, so it
-//! waits until as many dropped checkpoints of the project are stored as it may keep, or until the
-//! ones just dropped hold more than a little that the others do not.
+//! Evicting a checkpoint writes one small file. Freeing its space reads the entire store, so it is
+//! postponed until the backlog of evicted checkpoints of the project reaches the number that it may
+//! keep, or until those just evicted hold more than a little content that the others do not.
 //!
-//! Only a new checkpoint of the work drops others. One that is taken before a restore makes older
-//! ones of its kind make room; see docs/decisions/0016-rollbacks-beside-the-history.md.
+//! Only a regular checkpoint evicts others. A pre-restore checkpoint evicts only older pre-restore
+//! checkpoints; see docs/decisions/0016-pre-restore-checkpoints-outside-the-history.md.
 
 use crate::disk::Disk;
 use crate::environment::{Config, MEBIBYTE};
 use crate::error::{Error, Result};
 use crate::maintenance::reclaim::reclaim;
-use crate::maintenance::total::{Lost, keep_total};
+use crate::maintenance::total::{Evictions, keep_total};
 use crate::store::commit::{self, Checkpoint};
 use crate::store::envelopes::Envelopes;
 use crate::store::object::Kind;
@@ -25,22 +25,21 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// The space of dropped files of more bytes than this is freed at once.
+/// The space of evicted files of more bytes than this is freed at once.
 const LEFT_BYTES_MAX: u64 = MEBIBYTE;
 
-/// At least so many of the newest pre-restore checkpoints that the list has no room for are kept.
+/// At least so many of the newest unlisted pre-restore checkpoints are kept.
 const UNLISTED_MIN: usize = 3;
-/// Those that are younger than this are kept as well, as far as there are no more of them than the
-/// list holds.
+/// Unlisted ones that are younger than this are kept as well, up to as many as the list holds.
 const UNLISTED_SECONDS: i64 = 24 * 60 * 60;
 
-/// What a project lost to its limit.
+/// The checkpoints that the limit of a project evicted.
 #[derive(Debug, Default)]
 pub struct Evicted {
     /// The checkpoints that cannot be restored any more.
     pub ids: Vec<Oid>,
-    /// Whether the space of dropped checkpoints is to be freed now.
-    pub is_due: bool,
+    /// Whether the space of evicted checkpoints is to be freed now.
+    pub must_reclaim: bool,
 }
 
 impl From<Evicted> for crate::report::Evicted {
@@ -58,39 +57,49 @@ pub struct Limit<'a> {
     pub objects: &'a Objects<'a>,
     /// The hash of the project.
     pub hash: &'a str,
-    /// How many checkpoints are listed.
+    /// The most checkpoints that are listed.
     pub most: usize,
     /// The time, in seconds since the epoch.
     pub now: i64,
 }
 
-/// Frees the space of dropped checkpoints, where that is `due`, and keeps the store below its total
-/// size. The caller holds no lock of the store.
+/// Frees the space of evicted checkpoints, if `must_reclaim`, and keeps the store below its total size.
+/// The caller holds no lock of the store.
 /// Returns how many checkpoints were evicted for that.
 // rule: limit/newest-remain
-pub fn after_checkpoint(disk: &dyn Disk, base: &Path, config: &Config, due: bool) -> usize {
-    let freed = if due { reclaim(disk, base).map(drop) } else { Ok(()) };
-    // Where nothing needs to be dropped, either there is garbage left from before, or the estimate is
-    // too high; freeing space settles both.
-    let mut lost = Lost { is_garbage: true, ..Lost::default() };
-    let cap = config.max_total_bytes;
-    if let Err(error) = freed.and_then(|()| keep_below(disk, base, cap, &mut lost)) {
+pub fn after_checkpoint(
+    disk: &dyn Disk,
+    base: &Path,
+    config: &Config,
+    must_reclaim: bool,
+) -> usize {
+    let freed = if must_reclaim { reclaim(disk, base).map(drop) } else { Ok(()) };
+    // If no checkpoint needs to be evicted, either there is garbage left from before, or the estimate is
+    // too high; freeing space resolves both.
+    let mut evictions = Evictions { has_garbage: true, ..Evictions::default() };
+    let max_bytes = config.max_total_bytes;
+    if let Err(error) = freed.and_then(|()| keep_below(disk, base, max_bytes, &mut evictions)) {
         tracing::debug!("the store is larger than it need be until later: {error}");
     }
-    lost.count()
+    evictions.count()
 }
 
-fn keep_below(disk: &dyn Disk, base: &Path, cap: u64, lost: &mut Lost) -> Result<()> {
-    let exceeds = |store: &Store<'_>| Ok(usage::estimate(store)? > cap);
-    if cap == 0 || !Store::open(disk, base)?.as_ref().map_or(Ok(false), exceeds)? {
+fn keep_below(
+    disk: &dyn Disk,
+    base: &Path,
+    max_bytes: u64,
+    evictions: &mut Evictions,
+) -> Result<()> {
+    let exceeds = |store: &Store<'_>| Ok(usage::estimate(store)? > max_bytes);
+    if max_bytes == 0 || !Store::open(disk, base)?.as_ref().map_or(Ok(false), exceeds)? {
         return Ok(());
     }
-    keep_total(disk, base, cap, lost)
+    keep_total(disk, base, max_bytes, evictions)
 }
 
 impl Limit<'_> {
-    /// Evicts all but the newest checkpoints. Where this fails, only more of them are stored than need
-    /// be: the list ends at the same place.
+    /// Evicts all but the newest checkpoints. If this fails, only more of them are stored than
+    /// necessary: the list ends with the same checkpoint.
     pub fn keep_newest(&self) -> Evicted {
         self.try_keep_newest().unwrap_or_else(|error| {
             tracing::debug!("the limit of {} is not kept as it should be: {error}", self.hash);
@@ -98,32 +107,32 @@ impl Limit<'_> {
         })
     }
 
-    /// Takes older pre-restore checkpoints off the list after one was taken before `target` was
-    /// restored, until no more are listed than may be or none of them may go.
+    /// Removes older pre-restore checkpoints from the list, after one was taken before the restore of
+    /// `target`, until the list is within its limit or none of them may be removed.
     // rule: restore/keeps-history
-    pub fn make_room(&self, target: Oid) -> Evicted {
-        let make_room = || {
+    pub fn evict_after_restore(&self, target: Oid) -> Evicted {
+        let evict_excess = || {
             let history = history::newest_first(self.store, self.objects, self.hash, self.most)?;
-            let excess = in_sight(&history).count().saturating_sub(self.most);
-            let may_go = |checkpoint: &&Checkpoint| {
+            let excess = listed_without_pin(&history).count().saturating_sub(self.most);
+            let may_be_evicted = |checkpoint: &&Checkpoint| {
                 let is_listed = checkpoint.beside.is_some_and(|place| place.is_listed);
                 is_listed && checkpoint.id != target && !checkpoint.is_pinned
             };
-            let gone: Vec<Oid> = history
+            let evicted: Vec<Oid> = history
                 .iter()
                 .rev()
-                .filter(may_go)
+                .filter(may_be_evicted)
                 .take(excess)
                 .map(|checkpoint| checkpoint.id)
                 .collect();
-            if gone.is_empty() {
+            if evicted.is_empty() {
                 return Ok(Evicted::default());
             }
-            let (gone, left) =
-                history.into_iter().partition(|checkpoint| gone.contains(&checkpoint.id));
-            self.evict(gone, left, Some(target))
+            let (evicted, remaining) =
+                history.into_iter().partition(|checkpoint| evicted.contains(&checkpoint.id));
+            self.evict(evicted, remaining, Some(target))
         };
-        make_room().unwrap_or_else(|error: Error| {
+        evict_excess().unwrap_or_else(|error: Error| {
             tracing::debug!("more of {} is listed than need be: {error}", self.hash);
             Evicted::default()
         })
@@ -137,30 +146,30 @@ impl Limit<'_> {
             return Ok(Evicted::default());
         }
         let listed = history::newest_first(store, objects, hash, most)?;
-        if in_sight(&listed).count() < most {
+        if listed_without_pin(&listed).count() < most {
             return Ok(Evicted::default());
         }
-        let all = history::newest_first(store, objects, hash, usize::MAX)?;
+        let checkpoints = history::newest_first(store, objects, hash, usize::MAX)?;
         let stays =
             |checkpoint: &Checkpoint| listed.iter().any(|listed| listed.id == checkpoint.id);
-        let gone = all.into_iter().filter(|checkpoint| !stays(checkpoint)).collect();
-        self.evict(gone, listed, None)
+        let evicted = checkpoints.into_iter().filter(|checkpoint| !stays(checkpoint)).collect();
+        self.evict(evicted, listed, None)
     }
 
-    /// Takes checkpoints off the list, newest first, so that these are left. Of pre-restore ones the
-    /// last few are kept all the same, since only they hold what they hold.
+    /// Evicts checkpoints, newest first, so that these remain. The last few pre-restore checkpoints are
+    /// kept unlisted nevertheless, since only they hold their content.
     // rule: restore/keeps-undo
     fn evict(
         &self,
-        gone: Vec<Checkpoint>,
-        left: Vec<Checkpoint>,
+        evicted: Vec<Checkpoint>,
+        remaining: Vec<Checkpoint>,
         target: Option<Oid>,
     ) -> Result<Evicted> {
         let Limit { store, objects, hash, most, now } = *self;
         let boundaries = shallow::read(store.disk, &store.path)?;
-        let (unlisted, mut left): (Vec<_>, Vec<_>) =
-            left.into_iter().partition(Checkpoint::is_unlisted);
-        let (spare, gone): (Vec<_>, Vec<_>) = gone
+        let (unlisted, mut remaining): (Vec<_>, Vec<_>) =
+            remaining.into_iter().partition(Checkpoint::is_unlisted);
+        let (spare, evicted): (Vec<_>, Vec<_>) = evicted
             .into_iter()
             .partition(|checkpoint| checkpoint.rollback.is_some() && checkpoint.damage.is_none());
         let mut spare = [unlisted, spare].concat();
@@ -170,93 +179,98 @@ impl Limit<'_> {
             let is_young = now.saturating_sub(checkpoint.seconds) < UNLISTED_SECONDS;
             let is_kept = index < UNLISTED_MIN || is_young && index < most;
             if is_kept || Some(checkpoint.id) == target {
-                left.push(self.unlist(checkpoint)?);
+                remaining.push(self.unlist(checkpoint)?);
             } else {
                 released.push(checkpoint);
             }
         }
-        let is_more = !gone.is_empty() || !released.is_empty() || !ends(&left).is_empty();
-        let gone = [gone, released].concat();
-        let waiting = self.drop_rollbacks(&gone)?;
-        let ids: Vec<Oid> = gone.iter().map(|checkpoint| checkpoint.id).collect();
-        if !is_more {
-            return Ok(Evicted { ids, is_due: false });
+        let is_history_cut =
+            !evicted.is_empty() || !released.is_empty() || !ends(&remaining).is_empty();
+        let evicted = [evicted, released].concat();
+        let backlog = self.remove_refs(&evicted)?;
+        let ids: Vec<Oid> = evicted.iter().map(|checkpoint| checkpoint.id).collect();
+        if !is_history_cut {
+            return Ok(Evicted { ids, must_reclaim: false });
         }
-        let oldest = in_sight(&left).filter(|checkpoint| checkpoint.rollback.is_none()).last();
+        let oldest = listed_without_pin(&remaining)
+            .filter(|checkpoint| checkpoint.rollback.is_none())
+            .last();
         let may_be_shared = oldest.filter(|_| target.is_none());
         if may_be_shared.map_or(Ok(false), |oldest| is_shared(store, objects, hash, oldest))? {
             tracing::debug!("the history of {hash} goes on in another project too");
             return Ok(Evicted::default());
         }
-        end_with(store, hash, &left)?;
-        forget_envelopes(store, objects, hash, &left)?;
-        let is_due = |oldest| self.is_due(&boundaries, oldest, &left, waiting);
-        let is_due = oldest.map_or(Ok(false), is_due)?;
-        Ok(Evicted { ids, is_due })
+        end_with(store, hash, &remaining)?;
+        remove_envelopes(store, objects, hash, &remaining)?;
+        let must_reclaim = |oldest| self.must_reclaim(&boundaries, oldest, &remaining, backlog);
+        let must_reclaim = oldest.map_or(Ok(false), must_reclaim)?;
+        Ok(Evicted { ids, must_reclaim })
     }
 
-    /// Lets only its id name a checkpoint.
+    /// Removes a checkpoint from the list, so that only its id names it.
     fn unlist(&self, checkpoint: Checkpoint) -> Result<Checkpoint> {
         let Limit { store, hash, .. } = *self;
         if checkpoint.is_unlisted() {
             return Ok(checkpoint);
         }
-        // One that the history leads to may have a ref, too: the restore that made it was interrupted.
+        // A checkpoint of the history may also have a ref, if the restore that took it was interrupted.
         let refs = || rollbacks::all(store.disk, &store.path, hash);
-        let is_its = |(place, id): &(Place, Oid)| place.is_listed && *id == checkpoint.id;
+        let is_its_ref = |(place, id): &(Place, Oid)| place.is_listed && *id == checkpoint.id;
         let before = match checkpoint.beside {
-            None => refs()?.into_iter().find(is_its).map(|(place, _)| place),
+            None => refs()?.into_iter().find(is_its_ref).map(|(place, _)| place),
             beside => beside,
         };
         let number = checkpoint.rollback.unwrap_or(0);
         let parent = before.map_or(checkpoint.parent, |place| place.parent);
         let place = Place { number, parent, is_listed: false };
-        // The new ref first: one that has both is listed.
+        // The new ref first: a checkpoint that has both is listed.
         rollbacks::add(store.disk, &store.path, hash, place, checkpoint.id)?;
         before.map_or(Ok(()), |before| rollbacks::remove(store.disk, &store.path, hash, before))?;
         Ok(Checkpoint { beside: Some(place), ..checkpoint })
     }
 
-    /// Removes the refs of those that stand beside the history, and returns how many pre-restore
-    /// checkpoints were dropped whose space is not freed. One that holds more than a little counts as
+    /// Removes the refs of evicted checkpoints outside the history, and returns how many pre-restore
+    /// checkpoints were evicted whose space is not freed. One with more than a little content counts as
     /// any number of them.
-    fn drop_rollbacks(&self, gone: &[Checkpoint]) -> Result<usize> {
+    fn remove_refs(&self, evicted: &[Checkpoint]) -> Result<usize> {
         let Limit { store, objects, hash, .. } = *self;
-        let (mut is_large, mut dropped) = (false, 0);
+        let mut is_large = false;
+        let mut removed = 0;
         for (place, id) in
-            gone.iter().filter_map(|checkpoint| Some((checkpoint.beside?, checkpoint.id)))
+            evicted.iter().filter_map(|checkpoint| Some((checkpoint.beside?, checkpoint.id)))
         {
-            let tree = |id| commit::read(objects, id).map(|checkpoint| checkpoint.tree);
-            if let (Ok(own), Some(Ok(before))) = (tree(id), place.parent.map(tree)) {
-                is_large |=
-                    bytes_not_in(objects, own, before).is_ok_and(|bytes| bytes > LEFT_BYTES_MAX);
+            let tree_of = |id| commit::read(objects, id).map(|checkpoint| checkpoint.tree);
+            if let (Ok(tree), Some(Ok(parent_tree))) = (tree_of(id), place.parent.map(tree_of)) {
+                is_large |= bytes_not_in(objects, tree, parent_tree)
+                    .is_ok_and(|bytes| bytes > LEFT_BYTES_MAX);
             }
             rollbacks::remove(store.disk, &store.path, hash, place)?;
-            dropped += 1;
+            removed += 1;
         }
-        let mut waiting = dropped;
-        metadata::change(store.disk, &store.path, hash, |known| {
-            known.waiting += dropped;
-            waiting = known.waiting;
+        let mut backlog = removed;
+        metadata::change(store.disk, &store.path, hash, |metadata| {
+            metadata.waiting += removed;
+            backlog = metadata.waiting;
         })?;
-        Ok(if is_large { usize::MAX } else { waiting })
+        Ok(if is_large { usize::MAX } else { backlog })
     }
 
-    /// Whether to free space now. Everything before `oldest` is dropped that is not `left`; what lies
-    /// before one of the old `boundaries` was dropped earlier and still waits, as do so many others that
-    /// are `waiting`.
+    /// Whether to free space now. Everything before `oldest` that is not in `remaining` is evicted; what
+    /// lies before one of the old `boundaries` was evicted earlier and is still stored, as are `backlog`
+    /// others.
     // rule: limit/newest-remain
-    fn is_due(
+    fn must_reclaim(
         &self,
         boundaries: &Boundaries,
         oldest: &Checkpoint,
-        left: &[Checkpoint],
-        waiting: usize,
+        remaining: &[Checkpoint],
+        backlog: usize,
     ) -> Result<bool> {
         let Limit { objects, most, .. } = *self;
         let mut was_visible = !boundaries.contains(&oldest.id);
         let mut next = commit::read(objects, oldest.id)?.parent;
-        let (mut stored, mut bytes) = (waiting, 0);
+        let mut stored = backlog;
+        let mut bytes = 0;
         if stored >= most {
             return Ok(true);
         }
@@ -264,13 +278,13 @@ impl Limit<'_> {
             if !objects.has(id)? {
                 break;
             }
-            let dropped = commit::read(objects, id)?;
-            next = dropped.parent;
-            if left.iter().any(|one| one.id == id) {
+            let evicted = commit::read(objects, id)?;
+            next = evicted.parent;
+            if remaining.iter().any(|checkpoint| checkpoint.id == id) {
                 continue;
             }
             if was_visible {
-                bytes += bytes_not_in(objects, dropped.tree, oldest.tree)?;
+                bytes += bytes_not_in(objects, evicted.tree, oldest.tree)?;
             }
             stored += 1;
             if stored >= most || bytes > LEFT_BYTES_MAX {
@@ -282,32 +296,35 @@ impl Limit<'_> {
     }
 }
 
-/// The checkpoints that are listed whether or not they are pinned.
-fn in_sight(all: &[Checkpoint]) -> impl Iterator<Item = &Checkpoint> {
-    all.iter().filter(|one| !one.is_aside && !one.is_unlisted())
+/// The checkpoints that would be listed even if they were not pinned.
+fn listed_without_pin(checkpoints: &[Checkpoint]) -> impl Iterator<Item = &Checkpoint> {
+    checkpoints.iter().filter(|checkpoint| !checkpoint.is_aside && !checkpoint.is_unlisted())
 }
 
-/// Lets nothing be before these checkpoints of a project, newest first. A pinned one to which the
-/// others do not lead any more stands beside them. The caller holds the project's lock.
+/// Ends the history of a project with these checkpoints, newest first. A pinned one to which the others
+/// do not lead any more gets a ref of its own. The caller holds the project's lock.
 // rule: agent/pinned
-pub fn end_with(store: &Store<'_>, hash: &str, left: &[Checkpoint]) -> Result<()> {
-    let listed = || left.iter().filter(|one| !one.is_unlisted());
+pub fn end_with(store: &Store<'_>, hash: &str, remaining: &[Checkpoint]) -> Result<()> {
+    let listed = || remaining.iter().filter(|checkpoint| !checkpoint.is_unlisted());
     let mut next = listed().next().map(|newest| newest.id);
     let mut reached = HashSet::new();
-    while let Some(one) = listed().find(|one| Some(one.id) == next && reached.insert(one.id)) {
-        next = one.parent;
+    while let Some(checkpoint) =
+        listed().find(|checkpoint| Some(checkpoint.id) == next && reached.insert(checkpoint.id))
+    {
+        next = checkpoint.parent;
     }
     let numbers = pins::all(store.disk, &store.path, hash)?;
-    let is_loose = |one: &&Checkpoint| one.is_pinned && !reached.contains(&one.id);
-    let loose = left.iter().rev().filter(is_loose).map(|one| one.id);
-    let new: Vec<Oid> = loose.filter(|id| numbers.get(id) == Some(&0)).collect();
+    let is_unreached =
+        |checkpoint: &&Checkpoint| checkpoint.is_pinned && !reached.contains(&checkpoint.id);
+    let unreached = remaining.iter().rev().filter(is_unreached).map(|checkpoint| checkpoint.id);
+    let new: Vec<Oid> = unreached.filter(|id| numbers.get(id) == Some(&0)).collect();
     pins::put_beside(store.disk, &store.path, hash, &new)?;
-    let ends = ends(left);
+    let ends = ends(remaining);
     shallow::change(store.disk, &store.path, |boundaries| boundaries.extend(ends))
 }
 
 /// Removes the envelopes of checkpoints that are not listed any more.
-fn forget_envelopes(
+fn remove_envelopes(
     store: &Store<'_>,
     objects: &Objects<'_>,
     hash: &str,
@@ -316,26 +333,30 @@ fn forget_envelopes(
     Envelopes::of(store, objects, hash)?.retain(listed)
 }
 
-/// Those of the checkpoints whose parent is not listed among them.
-pub fn ends(left: &[Checkpoint]) -> Vec<Oid> {
-    let has = |parent: Oid| left.iter().any(|one| one.id == parent && !one.is_unlisted());
-    let is_end = |one: &&Checkpoint| one.parent.is_some_and(|parent| !has(parent));
-    left.iter().filter(is_end).map(|one| one.id).collect()
+/// The checkpoints whose parent is not listed among them.
+pub fn ends(checkpoints: &[Checkpoint]) -> Vec<Oid> {
+    let has = |parent: Oid| {
+        checkpoints.iter().any(|checkpoint| checkpoint.id == parent && !checkpoint.is_unlisted())
+    };
+    let is_end = |checkpoint: &&Checkpoint| checkpoint.parent.is_some_and(|parent| !has(parent));
+    checkpoints.iter().filter(is_end).map(|checkpoint| checkpoint.id).collect()
 }
 
-/// Bytes of the files below `tree` that are not at about the same place below `other`.
-fn bytes_not_in(objects: &Objects<'_>, tree: Oid, other: Oid) -> Result<u64> {
+/// Bytes of the files below `tree` that are not in the corresponding folder below `base`.
+fn bytes_not_in(objects: &Objects<'_>, tree: Oid, base: Oid) -> Result<u64> {
     let mut bytes = 0;
-    let mut pending = vec![(tree, Some(other))];
-    while let Some((tree, other)) = pending.pop() {
+    let mut pending = vec![(tree, Some(base))];
+    while let Some((tree, base)) = pending.pop() {
         let links = |tree| snapshot::links(tree, &objects.read(Kind::Tree, tree)?);
-        let others = other.map_or_else(|| Ok(Vec::new()), links)?;
-        let same: HashSet<Oid> = others.iter().map(|link| link.id).collect();
+        let base_links = base.map_or_else(|| Ok(Vec::new()), links)?;
+        let same: HashSet<Oid> = base_links.iter().map(|link| link.id).collect();
         for link in links(tree)?.into_iter().filter(|link| !same.contains(&link.id)) {
             if link.kind == Kind::Tree {
-                let is_pair =
-                    |other: &&snapshot::Link| other.kind == Kind::Tree && other.name == link.name;
-                pending.push((link.id, others.iter().find(is_pair).map(|other| other.id)));
+                let is_pair = |base_link: &&snapshot::Link| {
+                    base_link.kind == Kind::Tree && base_link.name == link.name
+                };
+                let pair = base_links.iter().find(is_pair);
+                pending.push((link.id, pair.map(|base_link| base_link.id)));
             } else {
                 bytes += objects.header(link.id)?.1;
             }
@@ -355,9 +376,10 @@ fn is_shared(
     if checkpoint.project.as_deref() == Some(hash) {
         return Ok(false);
     }
-    for other in ref_recovery::projects(store, objects)?.iter().filter(|other| *other != hash) {
-        let history = history::newest_first(store, objects, other, usize::MAX)?;
-        if history.iter().any(|other| other.id == checkpoint.id) {
+    let hashes = ref_recovery::projects(store, objects)?;
+    for other_hash in hashes.iter().filter(|other_hash| *other_hash != hash) {
+        let history = history::newest_first(store, objects, other_hash, usize::MAX)?;
+        if history.iter().any(|candidate| candidate.id == checkpoint.id) {
             return Ok(true);
         }
     }

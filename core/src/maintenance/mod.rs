@@ -1,7 +1,7 @@
-//! Keeping the store small: limits after each checkpoint, pruning, clearing, and what it all costs.
+//! Keeps the store small: limits after each checkpoint, pruning, clearing, and the sizes of all that.
 //!
-//! This removes checkpoints, projects and whole stores, and never touches a project's own files.
-//! When it runs is decided by [`crate::manager`].
+//! This module removes checkpoints, projects and entire stores, and never touches a project's own files.
+//! [`crate::manager`] decides when it runs.
 
 pub mod clear;
 mod evidence;

@@ -1,7 +1,7 @@
-//! Removing projects that are gone or were not used for long, archives that are old, and then the
-//! objects that nothing needs any more.
+//! Removes projects that are gone or were not used for long, old archives, and then the objects that
+//! nothing needs any more.
 //!
-//! What cannot be removed is counted and left, and the rest goes on. Only what
+//! What cannot be removed is counted and left, and the rest goes on. Only entries that
 //! [`crate::store::base`] names and projects of the store are ever removed.
 
 use crate::disk::{Disk, folder};
@@ -9,7 +9,7 @@ use crate::environment::Config;
 use crate::error::{Error, Result};
 use crate::maintenance::evidence;
 use crate::maintenance::reclaim::reclaim;
-use crate::maintenance::total::{Lost, keep_total};
+use crate::maintenance::total::{Evictions, keep_total};
 use crate::path::shown;
 use crate::report::{ProjectState, Pruned};
 use crate::store::base::{self, Entry, archived_at};
@@ -22,7 +22,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// More bytes than the name of any directory takes.
+/// The longest name of a directory that is read, in bytes.
 const WORKDIR_BYTES_MAX: u64 = 64 * 1024;
 
 /// What a prune removes.
@@ -32,7 +32,7 @@ pub struct PruneOptions {
     pub retention_seconds: u64,
     /// The oldest checkpoints while the store takes more bytes than this; 0 is no bound.
     pub max_total_bytes: u64,
-    /// Whether projects go whose directory is gone.
+    /// Whether projects are removed whose directory is gone.
     pub delete_orphans: bool,
 }
 
@@ -46,16 +46,16 @@ impl From<&Config> for PruneOptions {
     }
 }
 
-/// Where a prune is.
+/// The progress of a prune.
 #[derive(Debug)]
 pub enum PruneStep<'a> {
-    /// It looks at this project, counted from 1, of so many.
+    /// It examines the project of this number, counted from 1, of so many.
     Project(usize, usize),
-    /// It looks at this archive or v1 repository.
+    /// It examines this archive or v1 repository.
     Legacy(&'a str),
     /// It frees the space of objects that nothing needs.
     Reclaiming,
-    /// That failed, and the rest goes on.
+    /// This subject or step failed, and the rest goes on.
     Failed(&'a str, &'a Error),
 }
 
@@ -70,8 +70,8 @@ pub fn prune(
     let before = folder::bytes(disk, base);
     let entries = base::entries(disk, base)?;
     let mut prune = Prune { disk, base, now, options, progress, pruned: Pruned::default() };
-    // The shared lock is held while projects are looked at; reclaiming takes its own, exclusively.
-    let whole = match Store::open(disk, base)? {
+    // The shared lock is held while projects are examined; reclaiming takes its own, exclusively.
+    let is_reclaimable = match Store::open(disk, base)? {
         Some(store) => prune.projects(&store).unwrap_or_else(|error| {
             prune.failed("looking at the projects", &error);
             false
@@ -81,29 +81,29 @@ pub fn prune(
     for (name, entry) in entries {
         prune.entry(&name, entry);
     }
-    if whole {
+    if is_reclaimable {
         prune.reclaim();
     }
     match before.and_then(|before| Ok(before.saturating_sub(folder::bytes(disk, base)?))) {
         Ok(bytes) => prune.pruned.bytes_freed = bytes,
-        // A folder without the permission to read it makes the number unknown; it may be one that is removed.
+        // A folder that cannot be read makes the number unknown, even if the folder is removed.
         Err(error) if error.is_denied() => {}
         Err(error) => prune.failed("counting the bytes that were freed", &error),
     }
     Ok(prune.pruned)
 }
 
-/// What is to become of a project or repository.
+/// What is done with a project or repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Keep,
     /// Its directory is gone. This is judged first.
     Orphan,
-    /// Nobody used it for long enough.
+    /// It was not used for long enough.
     Stale,
 }
 
-/// One prune on its way.
+/// A prune in progress.
 struct Prune<'a> {
     disk: &'a dyn Disk,
     base: &'a Path,
@@ -114,7 +114,7 @@ struct Prune<'a> {
 }
 
 impl Prune<'_> {
-    /// Whether that was too long ago. A time in the future is not.
+    /// Whether the last use was too long ago. A time in the future is not.
     // rule: sweep/stale
     fn is_stale(&self, last_use: f64) -> bool {
         let retention = self.options.retention_seconds;
@@ -131,15 +131,15 @@ impl Prune<'_> {
         }
     }
 
-    /// Does something, and where the disk is full again after files were removed that only save time or
-    /// are made again: what is to be removed is often written in a new file first.
+    /// Runs `work`, and on a full disk again after removing files that only save time or are created
+    /// again: a removal often writes a new file first.
     fn with_room<T>(&self, mut work: impl FnMut(&Self) -> Result<T>) -> Result<T> {
-        let mut done = work(self);
+        let mut result = work(self);
         let store = self.base.join("store");
-        // The excludes are for plain git alone, and the next checkpoint makes them again.
+        // The excludes are for plain git alone, and the next checkpoint creates them again.
         for expendable in ["indexes", "usage", "info/exclude"] {
-            if !done.as_ref().is_err_and(Error::is_full_disk) {
-                return done;
+            if !result.as_ref().is_err_and(Error::is_full_disk) {
+                return result;
             }
             let path = store.join(expendable);
             let files = match expendable {
@@ -151,27 +151,27 @@ impl Prune<'_> {
             };
             let removed = files.iter().filter(|file| self.disk.remove_file(file).is_ok());
             if removed.count() > 0 {
-                done = work(self);
+                result = work(self);
             }
         }
-        done
+        result
     }
 
     // rule: sweep/counts
-    fn count(&mut self, what: &str, verdict: Result<Verdict>) {
+    fn count(&mut self, subject: &str, verdict: Result<Verdict>) {
         match verdict {
             Ok(Verdict::Keep) => {}
             Ok(Verdict::Orphan) => self.pruned.orphans += 1,
             Ok(Verdict::Stale) => self.pruned.stale += 1,
-            Err(error) => self.failed(what, &error),
+            Err(error) => self.failed(subject, &error),
         }
     }
 
     // rule: maintenance/never-raises
-    fn failed(&mut self, what: &str, error: &Error) {
-        tracing::debug!("{what}: {error}");
+    fn failed(&mut self, subject: &str, error: &Error) {
+        tracing::debug!("{subject}: {error}");
         self.pruned.errors += 1;
-        (self.progress)(PruneStep::Failed(what, error));
+        (self.progress)(PruneStep::Failed(subject, error));
     }
 }
 
@@ -182,23 +182,24 @@ impl Prune<'_> {
     fn projects(&mut self, store: &Store<'_>) -> Result<bool> {
         let objects = store.objects();
         let hashes = ref_recovery::any_trace(store)?;
-        let mut whole = true;
+        let mut is_reclaimable = true;
         for (index, hash) in hashes.iter().enumerate() {
             (self.progress)(PruneStep::Project(index + 1, hashes.len()));
             self.pruned.scanned += 1;
-            let known = metadata::read(self.disk, &store.path, hash);
-            let what = known.map_or_else(|| format!("project {hash}"), |known| known.workdir);
+            let metadata = metadata::read(self.disk, &store.path, hash);
+            let subject =
+                metadata.map_or_else(|| format!("project {hash}"), |metadata| metadata.workdir);
             if let Err(error) =
                 ref_recovery::repair(store, &objects, hash, || store.try_lock_project(hash))
             {
-                self.failed(&what, &error);
-                whole = false;
+                self.failed(&subject, &error);
+                is_reclaimable = false;
                 continue;
             }
             let verdict = self.with_room(|prune| prune.project(store, &objects, hash));
-            self.count(&what, verdict);
+            self.count(&subject, verdict);
         }
-        Ok(whole)
+        Ok(is_reclaimable)
     }
 
     fn project(&self, store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Verdict> {
@@ -232,21 +233,21 @@ impl Prune<'_> {
         if !pins::all(self.disk, &store.path, hash)?.is_empty() {
             return Ok(Verdict::Keep);
         }
-        // Without it a rollback that died could not be undone.
+        // Without the project a restore that died could not be undone.
         // rule: agent/all-or-none
         if undo::is_noted(self.disk, &store.path, hash)? {
             return Ok(Verdict::Keep);
         }
-        let known = metadata::stored(self.disk, &store.path, hash)?;
-        let state = evidence::of_project(self.disk, known.as_ref());
+        let metadata = metadata::stored(self.disk, &store.path, hash)?;
+        let state = evidence::of_project(self.disk, metadata.as_ref());
         let newest = refs::read(self.disk, &store.path, &refs::of_project(hash))?;
         let newest = newest.and_then(|newest| commit::read(objects, newest).ok());
         let taken = newest.map(|newest| newest.seconds as f64);
-        let touched = known.map(|known| known.last_touch);
+        let touched = metadata.map(|metadata| metadata.last_touch);
         Ok(self.judge(state, taken.into_iter().chain(touched).reduce(f64::max)))
     }
 
-    /// Frees the space of what nothing needs any more, and drops checkpoints where that is not
+    /// Frees the space of objects that nothing needs any more, and evicts checkpoints if that is not
     /// enough.
     fn reclaim(&mut self) {
         (self.progress)(PruneStep::Reclaiming);
@@ -255,16 +256,17 @@ impl Prune<'_> {
         if let Err(error) = &freed {
             self.failed("reclaiming space", error);
         }
-        let cap = self.options.max_total_bytes;
-        if cap == 0 {
+        let max_bytes = self.options.max_total_bytes;
+        if max_bytes == 0 {
             return;
         }
-        let mut lost = Lost::default();
-        let kept = self.with_room(|prune| keep_total(prune.disk, prune.base, cap, &mut lost));
-        self.pruned.dropped += lost.count();
+        let mut evictions = Evictions::default();
+        let kept =
+            self.with_room(|prune| keep_total(prune.disk, prune.base, max_bytes, &mut evictions));
+        self.pruned.dropped += evictions.count();
         match kept {
-            // Otherwise what could not be freed counts as well.
-            Ok(()) if freed.is_ok() => self.pruned.over_bytes = self.over(cap),
+            // Otherwise objects that could not be freed count as well.
+            Ok(()) if freed.is_ok() => self.pruned.over_bytes = self.excess(max_bytes),
             Ok(()) => {}
             Err(error) => self.failed("keeping the total size", &error),
         }
@@ -272,48 +274,48 @@ impl Prune<'_> {
 }
 
 impl Prune<'_> {
-    /// Bytes by which the store exceeds its cap, once all was dropped that may be.
+    /// Bytes by which the store exceeds `max_bytes`, once everything that may be evicted was evicted.
     // rule: agent/pinned
-    fn over(&self, cap: u64) -> u64 {
+    fn excess(&self, max_bytes: u64) -> u64 {
         let taken = Store::open(self.disk, self.base)
             .and_then(|store| store.as_ref().map_or(Ok(0), usage::estimate));
-        taken.map_or(0, |taken| taken.saturating_sub(cap))
+        taken.map_or(0, |taken| taken.saturating_sub(max_bytes))
     }
 }
 
 /// Entries of the base other than the store.
 impl Prune<'_> {
     fn entry(&mut self, name: &OsStr, entry: Entry) {
-        let what = shown(name.as_bytes());
+        let subject = shown(name.as_bytes());
         match entry {
             Entry::Store | Entry::Marker => {}
             Entry::Leftover => {
                 if let Err(error) = folder::remove(self.disk, &self.base.join(name)) {
-                    self.failed(&what, &error);
+                    self.failed(&subject, &error);
                 }
             }
             Entry::Archive => {
-                (self.progress)(PruneStep::Legacy(&what));
+                (self.progress)(PruneStep::Legacy(&subject));
                 match self.archive(name) {
                     Ok(removed) => self.pruned.archives += usize::from(removed),
-                    Err(error) => self.failed(&what, &error),
+                    Err(error) => self.failed(&subject, &error),
                 }
             }
             Entry::Repository => {
-                (self.progress)(PruneStep::Legacy(&what));
+                (self.progress)(PruneStep::Legacy(&subject));
                 self.pruned.scanned += 1;
                 let verdict = self.repository(name);
-                self.count(&what, verdict);
+                self.count(&subject, verdict);
             }
         }
     }
 
     fn archive(&self, name: &OsStr) -> Result<bool> {
-        let stale = archived_at(name).is_some_and(|made| self.is_stale(made as f64));
-        if stale {
+        let is_stale = archived_at(name).is_some_and(|made| self.is_stale(made as f64));
+        if is_stale {
             base::discard_archive(self.disk, self.base, name)?;
         }
-        Ok(stale)
+        Ok(is_stale)
     }
 
     fn repository(&self, name: &OsStr) -> Result<Verdict> {

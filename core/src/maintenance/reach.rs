@@ -1,5 +1,5 @@
-//! Which objects are reachable, by reference counts, so that dropping one checkpoint says at once
-//! what is not reachable any more.
+//! Finds the reachable objects, by reference counts, so that evicting a checkpoint shows at once which
+//! objects are no longer reachable.
 
 use crate::error::Result;
 use crate::store::object::Kind;
@@ -13,9 +13,9 @@ use std::collections::{HashMap, HashSet};
 pub struct Reach<'a> {
     objects: &'a Objects<'a>,
     boundaries: Boundaries,
-    /// Damaged commits, of which it is known what came before.
+    /// Damaged commits whose parents are known.
     lost: HashSet<Oid>,
-    /// How often each object is referred to; never 0.
+    /// The number of references to each object; never 0.
     counts: HashMap<Oid, usize>,
     /// The size of each object in bytes.
     sizes: &'a HashMap<Oid, u64>,
@@ -29,12 +29,10 @@ impl<'a> Reach<'a> {
         boundaries: Boundaries,
         sizes: &'a HashMap<Oid, u64>,
     ) -> Self {
-        let (lost, counts) = (HashSet::new(), HashMap::new());
-        Reach { objects, boundaries, lost, counts, sizes, total: 0 }
+        Reach { objects, boundaries, lost: HashSet::new(), counts: HashMap::new(), sizes, total: 0 }
     }
 
-    /// Takes it for granted that these commits cannot be read; what they refer to is not reached
-    /// through them.
+    /// Assumes that these commits cannot be read; what they refer to is not reached through them.
     // rule: maintenance/damage
     pub fn without(self, lost: HashSet<Oid>) -> Self {
         Reach { lost, ..self }
@@ -45,17 +43,17 @@ impl<'a> Reach<'a> {
         self.counts.contains_key(&id) || self.lost.contains(&id)
     }
 
-    /// All that is reachable.
+    /// All reachable objects.
     pub fn all(&self) -> impl Iterator<Item = Oid> {
         self.counts.keys().copied()
     }
 
-    /// Bytes of everything that is reachable.
+    /// Bytes of all reachable objects.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Refers to an object once more.
+    /// Adds a reference to an object.
     ///
     /// # Errors
     /// A commit, tree or tag that cannot be read; the counts are unusable after that.
@@ -75,7 +73,7 @@ impl<'a> Reach<'a> {
         Ok(())
     }
 
-    /// Refers to it once less.
+    /// Removes a reference to an object.
     pub fn remove(&mut self, tip: Oid) -> Result<()> {
         if self.lost.contains(&tip) {
             return Ok(());
@@ -95,7 +93,7 @@ impl<'a> Reach<'a> {
         Ok(())
     }
 
-    /// Makes a reachable commit a boundary: it refers to its parents no more.
+    /// Makes a reachable commit a boundary, which no longer refers to its parents.
     pub fn cut(&mut self, id: Oid) -> Result<()> {
         let parents = commit::links(id, &self.objects.read(Kind::Commit, id)?)?.1;
         if self.boundaries.insert(id) {
@@ -104,7 +102,7 @@ impl<'a> Reach<'a> {
         Ok(())
     }
 
-    /// What an object refers to, the same each time it is asked.
+    /// Adds what an object refers to; each call adds the same.
     fn links(&self, id: Oid, kind: Kind, links: &mut Vec<(Oid, Kind)>) -> Result<()> {
         match kind {
             Kind::Blob => {}
@@ -116,7 +114,7 @@ impl<'a> Reach<'a> {
                 let (tree, parents) = commit::links(id, &self.objects.read(Kind::Commit, id)?)?;
                 links.push((tree, Kind::Tree));
                 if !self.boundaries.contains(&id) {
-                    let parents = parents.into_iter().filter(|one| !self.lost.contains(one));
+                    let parents = parents.into_iter().filter(|parent| !self.lost.contains(parent));
                     links.extend(parents.map(|parent| (parent, Kind::Commit)));
                 }
             }

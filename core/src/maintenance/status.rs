@@ -10,10 +10,10 @@ use crate::store::{Store, history, metadata, ref_recovery, restoring};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Projects that keep changing are looked at this often.
+/// How often projects that keep changing are read.
 const LOOKS_MAX: usize = 10;
 
-/// Looks at the store below `base`.
+/// Reads the status of the store below `base`.
 pub fn of(disk: &dyn Disk, base: &Path, listed_max: usize) -> Result<Status> {
     let mut status = Status {
         base: base.to_owned(),
@@ -31,8 +31,8 @@ pub fn of(disk: &dyn Disk, base: &Path, listed_max: usize) -> Result<Status> {
         return Ok(status);
     };
     status.projects = projects(&store, listed_max)?;
-    // One may change after it was looked at, and another before: what is seen twice in a row, all of
-    // them were at the same moment.
+    // One project may change after it was read, and another before: a state that is read twice in a
+    // row is the state of all projects at one moment.
     // rule: concurrent/serial
     for _ in 1..LOOKS_MAX {
         let again = projects(&store, listed_max)?;
@@ -41,20 +41,21 @@ pub fn of(disk: &dyn Disk, base: &Path, listed_max: usize) -> Result<Status> {
         }
         status.projects = again;
     }
-    status.projects.sort_by(|one, other| {
-        other.last_touch.cmp(&one.last_touch).then_with(|| one.hash.cmp(&other.hash))
+    status.projects.sort_by(|left, right| {
+        right.last_touch.cmp(&left.last_touch).then_with(|| left.hash.cmp(&right.hash))
     });
     Ok(status)
 }
 
-/// Each project as it is when it is looked at.
+/// Each project in the state when it is read.
 fn projects(store: &Store<'_>, listed_max: usize) -> Result<Vec<ProjectStatus>> {
-    let (disk, objects) = (store.disk, store.objects());
+    let disk = store.disk;
+    let objects = store.objects();
     let mut projects = Vec::new();
     for hash in ref_recovery::projects(store, &objects)? {
         let read = || metadata::read(disk, &store.path, &hash);
-        let known = read().or_else(|| {
-            // Its first checkpoint may just be taken: then they are there once that is done.
+        let metadata = read().or_else(|| {
+            // Its first checkpoint may be in progress: then the metadata exists once that is done.
             // rule: concurrent/serial
             store.wait_for_project(&hash).ok();
             read()
@@ -62,12 +63,12 @@ fn projects(store: &Store<'_>, listed_max: usize) -> Result<Vec<ProjectStatus>> 
         // A damaged history only hides the count of its own project.
         let history = history::newest_first(store, &objects, &hash, listed_max);
         projects.push(ProjectStatus {
-            checkpoints: history
-                .ok()
-                .map(|all| all.iter().filter(|one| !one.is_unlisted()).count()),
-            last_touch: known.as_ref().map(|known| known.last_touch as i64),
-            state: evidence::of_project(disk, known.as_ref()),
-            workdir: known.map(|known| known.workdir),
+            checkpoints: history.ok().map(|history| {
+                history.iter().filter(|checkpoint| !checkpoint.is_unlisted()).count()
+            }),
+            last_touch: metadata.as_ref().map(|metadata| metadata.last_touch as i64),
+            state: evidence::of_project(disk, metadata.as_ref()),
+            workdir: metadata.map(|metadata| metadata.workdir),
             interrupted: restoring::interrupted(disk, &store.path, &hash).map(Interrupted::from),
             hash,
         });

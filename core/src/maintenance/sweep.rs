@@ -11,24 +11,24 @@ use crate::store::base::MARKER;
 use crate::store::lock;
 use std::path::Path;
 
-/// More bytes than the marker takes.
+/// The largest marker that is read, in bytes.
 const MARKER_BYTES_MAX: u64 = 1_024;
 
-/// Prunes as configured, if that is due. Whatever goes wrong is logged and counted.
+/// Prunes as configured, if the interval is over. Failures are logged and counted.
 // rule: maintenance/never-raises
 pub fn sweep(disk: &dyn Disk, base: &Path, clock: &dyn Clock, config: &Config) -> Swept {
-    let is_there = disk.stat(base).is_ok_and(|stat| stat.kind == Kind::Directory);
-    if !config.auto_prune || !is_there {
+    let exists = disk.stat(base).is_ok_and(|stat| stat.kind == Kind::Directory);
+    if !config.auto_prune || !exists {
         return Swept::Off;
     }
-    let due = || is_due(disk, base, clock.seconds(), config.min_interval_seconds);
-    if !due() {
+    let is_over = || is_interval_over(disk, base, clock.seconds(), config.min_interval_seconds);
+    if !is_over() {
         return Swept::NotDue;
     }
-    // Of two that begin together the second one sees what the first one notes. There may be no store
-    // yet, or one without locks, that another process is about to make.
-    let alone = lock::take_briefly(disk, base, Sharing::Exclusive);
-    if matches!(alone, Err(Error::Busy(_))) || !due() {
+    // Of two sweeps that begin together the second sees the marker of the first. There may be no store
+    // yet, or one without locks, that another process is about to create.
+    let base_lock = lock::take_briefly(disk, base, Sharing::Exclusive);
+    if matches!(base_lock, Err(Error::Busy(_))) || !is_over() {
         return Swept::NotDue;
     }
     let options = PruneOptions::from(config);
@@ -37,29 +37,29 @@ pub fn sweep(disk: &dyn Disk, base: &Path, clock: &dyn Clock, config: &Config) -
         tracing::debug!("the sweep was not done: {error}");
         Pruned { errors: 1, ..Pruned::default() }
     });
-    // A prune beside it takes what is not in its place yet for left behind.
-    let note = || write_marker(disk, base, clock.seconds());
-    if let Err(error) = note().or_else(|_| note()).or_else(|_| note()) {
-        // The next sweep is only earlier than need be.
+    // A concurrent prune may take the unfinished marker for a leftover.
+    let write = || write_marker(disk, base, clock.seconds());
+    if let Err(error) = write().or_else(|_| write()).or_else(|_| write()) {
+        // The next sweep is only earlier than necessary.
         tracing::debug!("the time of the sweep was not noted: {error}");
     }
     Swept::Done(pruned)
 }
 
-/// A marker with no time, or one in the future, counts as none.
+/// Whether the marker is older than the interval. One without a time, or in the future, does not count.
 // rule: sweep/interval
-fn is_due(disk: &dyn Disk, base: &Path, now: i64, interval: u64) -> bool {
+fn is_interval_over(disk: &dyn Disk, base: &Path, now: i64, interval: u64) -> bool {
     let marker = disk.read(&base.join(MARKER), MARKER_BYTES_MAX);
     let text = marker.map(|(text, _)| String::from_utf8_lossy(&text).into_owned());
     let last: Option<f64> = text.ok().and_then(|text| text.trim().parse().ok());
     let since = last.map(|last| now as f64 - last);
-    // Also true of what is no number.
+    // Also true for NaN.
     !since.is_some_and(|since| (0.0..interval as f64).contains(&since))
 }
 
 fn write_marker(disk: &dyn Disk, base: &Path, now: i64) -> Result<()> {
-    // With a point, as other tools write it.
+    // With a decimal point, as other tools write it.
     let text = format!("{:?}", now as f64);
-    let fresh = write_new_named(disk, base, MARKER, text.as_bytes(), 0o600)?;
-    replace_file(disk, &fresh, &base.join(MARKER))
+    let draft = write_new_named(disk, base, MARKER, text.as_bytes(), 0o600)?;
+    replace_file(disk, &draft, &base.join(MARKER))
 }

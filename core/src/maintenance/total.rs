@@ -1,5 +1,5 @@
-//! Keeps the store below its total size: projects in turn lose their oldest checkpoint, until the
-//! reachable objects fit.
+//! Keeps the store below its total size: evicts the oldest checkpoint of each project in turn, until
+//! the reachable objects fit.
 
 use crate::disk::Disk;
 use crate::error::{Error, Result};
@@ -17,92 +17,92 @@ use git2::Oid;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// What was dropped so far.
+/// The evictions so far.
 #[derive(Debug, Default)]
-pub struct Lost {
-    /// How many checkpoints each project lost, by its hash.
-    pub by: HashMap<String, usize>,
+pub struct Evictions {
+    /// How many checkpoints of each project were evicted, by its hash.
+    pub by_project: HashMap<String, usize>,
     /// Whether there is space to be freed.
-    pub is_garbage: bool,
+    pub has_garbage: bool,
 }
 
-impl Lost {
-    /// How many checkpoints were dropped.
+impl Evictions {
+    /// How many checkpoints were evicted.
     pub fn count(&self) -> usize {
-        self.by.values().sum()
+        self.by_project.values().sum()
     }
 }
 
-/// Drops the oldest checkpoints until the rest takes no more than `max_total_bytes`. The newest of each
-/// project stays, whatever its size. What other tools keep in the store beside checkpoints does not count.
-/// Where it fails it may be repeated with what was `lost` by then.
+/// Evicts the oldest checkpoints until the rest takes no more than `max_total_bytes`. The newest of each
+/// project stays, whatever its size. What other tools keep in the store besides checkpoints does not
+/// count. After a failure it may be repeated with the `evictions` so far.
 ///
 /// # Errors
 /// A store or project that cannot be read, or a disk without space for what freeing space writes, before
-/// anything is dropped; a store that stays busy while the space is freed.
+/// any checkpoint is evicted; a store that stays busy while the space is freed.
 pub fn keep_total(
     disk: &dyn Disk,
     base: &Path,
     max_total_bytes: u64,
-    lost: &mut Lost,
+    evictions: &mut Evictions,
 ) -> Result<()> {
     loop {
-        let before = lost.count();
+        let before = evictions.count();
         let Some(store) = Store::open(disk, base)? else { return Ok(()) };
-        let is_packed = drop_oldest(&store, max_total_bytes, &mut lost.by);
-        // Reclaiming needs the store's lock for itself.
+        let is_packed = evict_oldest(&store, max_total_bytes, &mut evictions.by_project);
+        // Reclaiming needs the store's exclusive lock.
         drop(store);
-        lost.is_garbage |= lost.count() > before;
+        evictions.has_garbage |= evictions.count() > before;
         let is_packed = is_packed?;
-        if !lost.is_garbage {
+        if !evictions.has_garbage {
             return Ok(());
         }
         reclaim(disk, base)?;
-        lost.is_garbage = false;
-        // What stays of a pack of git's may have been a small difference to what went, and is larger
-        // now that it stands alone: one more look tells.
+        evictions.has_garbage = false;
+        // Objects that remain of a git pack may have been small deltas of removed objects, and are
+        // larger now that they are stored alone: the size is checked once more.
         if !is_packed {
             return Ok(());
         }
     }
 }
 
-/// The visible checkpoints of a project.
-struct Visible {
+/// The checkpoints of a project, and those of them that are to be evicted.
+struct ProjectHistory {
     hash: String,
     /// Its directory, where that is known.
     directory: Option<PathBuf>,
-    /// Newest first, and never empty.
+    /// The remaining checkpoints, newest first, and never empty.
     history: Vec<Checkpoint>,
-    /// The same before anything was chosen.
-    all: Vec<Oid>,
-    /// Whether all of it can be read, and no rollback died that is undone with it; what a damaged
-    /// checkpoint costs is not to be decided here.
-    is_whole: bool,
-    /// Those that are to be dropped, oldest first.
-    dropped: Vec<Oid>,
+    /// The ids of all checkpoints before any was chosen.
+    original: Vec<Oid>,
+    /// Whether all checkpoints can be read, and no restore that died is to be undone with them; the
+    /// consequences of damage are not to be decided here.
+    is_intact: bool,
+    /// The checkpoints that are to be evicted, oldest first.
+    evicted: Vec<Oid>,
 }
 
-impl Visible {
-    /// Orders projects by their oldest checkpoint, and then by directory.
-    fn turn(&self) -> (Option<i64>, &Option<PathBuf>, &str) {
+impl ProjectHistory {
+    /// The key that orders projects by their oldest checkpoint, and then by directory.
+    fn order_key(&self) -> (Option<i64>, &Option<PathBuf>, &str) {
         (self.history.last().map(|oldest| oldest.seconds), &self.directory, &self.hash)
     }
 
-    /// Chooses the oldest checkpoint and returns it; none where nothing may be dropped.
-    fn drop_one(&mut self) -> Option<Checkpoint> {
+    /// Chooses the oldest checkpoint and returns it; `None` if none may be evicted.
+    fn choose_oldest(&mut self) -> Option<Checkpoint> {
         // rule: limit/newest-stays
         // rule: agent/pinned
-        let oldest = self.history.iter().rposition(|one| !one.is_pinned);
-        let oldest = oldest.filter(|index| *index > 0 && self.is_whole)?;
+        let oldest = self.history.iter().rposition(|checkpoint| !checkpoint.is_pinned);
+        let oldest = oldest.filter(|index| *index > 0 && self.is_intact)?;
         let oldest = self.history.remove(oldest);
-        self.dropped.push(oldest.id);
+        self.evicted.push(oldest.id);
         Some(oldest)
     }
 
-    /// Drops what was chosen, and returns how many those are: none where another process uses the
-    /// project, or changed what was chosen from.
-    fn drop_chosen(&self, store: &Store<'_>, objects: &Objects<'_>) -> Result<usize> {
+    /// Evicts the chosen checkpoints, and returns how many those are: 0 if another process uses the
+    /// project, or changed its history.
+    fn evict_chosen(&self, store: &Store<'_>, objects: &Objects<'_>) -> Result<usize> {
         let _lock = match store.try_lock_project(&self.hash) {
             Err(Error::Busy(_)) => return Ok(0),
             lock => lock?,
@@ -111,177 +111,204 @@ impl Visible {
         if undo::is_noted(store.disk, &store.path, &self.hash)? {
             return Ok(0);
         }
-        let now = history::newest_first(store, objects, &self.hash, usize::MAX)?;
-        let now: Vec<Oid> = now.iter().map(|one| one.id).collect();
-        if !now.ends_with(&self.all) {
+        let present = history::newest_first(store, objects, &self.hash, usize::MAX)?;
+        let present: Vec<Oid> = present.iter().map(|checkpoint| checkpoint.id).collect();
+        if !present.ends_with(&self.original) {
             tracing::debug!("{} changed since it was looked at, and loses nothing", self.hash);
             return Ok(0);
         }
         limits::end_with(store, &self.hash, &self.history)?;
-        self.drop_beside(store, &now)?;
-        Ok(self.dropped.len())
+        self.remove_refs(store, &present)?;
+        Ok(self.evicted.len())
     }
 
-    /// The oldest checkpoint that stands in the history and not beside it.
+    /// The oldest checkpoint that the history leads to, without those that have refs of their own.
     fn end(&self) -> Option<Oid> {
-        self.history.iter().rfind(|one| one.beside.is_none() && !one.is_aside).map(|end| end.id)
+        let in_history =
+            |checkpoint: &&Checkpoint| checkpoint.beside.is_none() && !checkpoint.is_aside;
+        self.history.iter().rfind(in_history).map(|end| end.id)
     }
 
-    /// Those that stay whatever the store takes.
-    fn lasting(&self) -> impl Iterator<Item = Oid> {
+    /// The checkpoints that are never evicted: the newest and the pinned ones.
+    fn permanent(&self) -> impl Iterator<Item = Oid> {
         let newest = self.history.first();
-        let pinned = self.history.iter().skip(1).filter(|one| one.is_pinned);
-        newest.into_iter().chain(pinned).map(|one| one.id)
+        let pinned = self.history.iter().skip(1).filter(|checkpoint| checkpoint.is_pinned);
+        newest.into_iter().chain(pinned).map(|checkpoint| checkpoint.id)
     }
 
-    /// Removes the refs of those that were dropped from beside the history, and of those that were not
-    /// `listed` any more.
-    fn drop_beside(&self, store: &Store<'_>, listed: &[Oid]) -> Result<()> {
-        let stays = |id: Oid| listed.contains(&id) && !self.dropped.contains(&id);
-        let beside = rollbacks::all(store.disk, &store.path, &self.hash)?.into_iter();
-        for (place, _) in beside.filter(|(_, id)| !stays(*id)) {
+    /// Removes the refs of evicted checkpoints outside the history, and of those that are no longer
+    /// `listed`.
+    fn remove_refs(&self, store: &Store<'_>, listed: &[Oid]) -> Result<()> {
+        let stays = |id: Oid| listed.contains(&id) && !self.evicted.contains(&id);
+        let refs = rollbacks::all(store.disk, &store.path, &self.hash)?.into_iter();
+        for (place, _) in refs.filter(|(_, id)| !stays(*id)) {
             rollbacks::remove(store.disk, &store.path, &self.hash, place)?;
         }
         Ok(())
     }
 }
 
-/// Drops the oldest checkpoints of projects in turn until the rest fits, and adds to how many each has
-/// lost before, by its hash. Returns whether any object is in a pack.
-fn drop_oldest(store: &Store<'_>, cap: u64, lost_by: &mut HashMap<String, usize>) -> Result<bool> {
+/// Evicts the oldest checkpoints of projects in turn until the rest fits, and adds their numbers to
+/// `evicted_by`, by the hash of the project. Returns whether any object is in a pack.
+fn evict_oldest(
+    store: &Store<'_>,
+    max_bytes: u64,
+    evicted_by: &mut HashMap<String, usize>,
+) -> Result<bool> {
     let objects = store.objects();
     let inventory = Inventory::of(store.disk, &store.path.join("objects"))?;
     let sizes = inventory.sizes();
-    let (mut projects, mut lost) = (Vec::new(), HashSet::new());
+    let mut projects = Vec::new();
+    let mut lost = HashSet::new();
     for hash in ref_recovery::projects(store, &objects)? {
         let history = history::newest_first(store, &objects, &hash, usize::MAX)?;
-        let is_whole = history.iter().all(|one| one.damage.is_none())
+        let is_intact = history.iter().all(|checkpoint| checkpoint.damage.is_none())
             && !undo::is_noted(store.disk, &store.path, &hash)?;
-        lost.extend(history.iter().filter(|one| one.damage.is_some()).map(|one| one.id));
+        let damaged = history.iter().filter(|checkpoint| checkpoint.damage.is_some());
+        lost.extend(damaged.map(|checkpoint| checkpoint.id));
         if !history.is_empty() {
-            let known = metadata::read(store.disk, &store.path, &hash);
-            let directory = known.map(|known| known.directory());
-            let all = history.iter().map(|one| one.id).collect();
-            projects.push(Visible { hash, directory, history, all, is_whole, dropped: Vec::new() });
+            let metadata = metadata::read(store.disk, &store.path, &hash);
+            let directory = metadata.map(|metadata| metadata.directory());
+            let original = history.iter().map(|checkpoint| checkpoint.id).collect();
+            let evicted = Vec::new();
+            projects.push(ProjectHistory {
+                hash,
+                directory,
+                history,
+                original,
+                is_intact,
+                evicted,
+            });
         }
     }
-    let held = Cap { objects: &objects, sizes: &sizes, lost, cap };
+    let limit = SizeLimit { objects: &objects, sizes: &sizes, lost, max_bytes };
     let boundaries = shallow::read(store.disk, &store.path)?;
-    let (mut fitting, mut aside) = held.set_aside(projects, &boundaries)?;
-    for project in &mut aside {
-        while project.drop_one().is_some() {}
+    let (mut fitting, mut oversized) = limit.set_aside(projects, &boundaries)?;
+    for project in &mut oversized {
+        while project.choose_oldest().is_some() {}
     }
-    // Who has lost less than others is the next.
-    fitting.sort_by_key(|project| lost_by.get(&project.hash).copied().unwrap_or_default());
-    held.drop_in_rounds(&mut fitting, &boundaries)?;
-    let is_dropped = |project: &Visible| !project.dropped.is_empty();
-    if fitting.iter().chain(&aside).any(is_dropped) && !space::is_ample(store, &inventory) {
-        let reach = held.left(fitting.iter().chain(&aside), &boundaries)?;
+    // The project that has lost fewer checkpoints than others is next.
+    fitting.sort_by_key(|project| evicted_by.get(&project.hash).copied().unwrap_or_default());
+    limit.choose_in_rounds(&mut fitting, &boundaries)?;
+    let has_evicted = |project: &ProjectHistory| !project.evicted.is_empty();
+    if fitting.iter().chain(&oversized).any(has_evicted) && !space::is_ample(store, &inventory) {
+        let reach = limit.remaining(fitting.iter().chain(&oversized), &boundaries)?;
         space::check(store, &inventory, &reach)?;
     }
-    let all = || fitting.iter().chain(&aside);
-    let shared = |project: &&Visible| {
+    let projects = || fitting.iter().chain(&oversized);
+    let is_shared = |project: &&ProjectHistory| {
         let end = project.end();
-        let is_end = |one: &&Visible| one.end() == end;
-        let goes_on = |other: &&Visible| other.history.iter().any(|one| Some(one.id) == end);
-        all().filter(|other| !is_end(other)).any(|other| goes_on(&other))
+        let has_same_end = |candidate: &&ProjectHistory| candidate.end() == end;
+        let contains_end = |candidate: &&ProjectHistory| {
+            candidate.history.iter().any(|checkpoint| Some(checkpoint.id) == end)
+        };
+        projects()
+            .filter(|candidate| !has_same_end(candidate))
+            .any(|candidate| contains_end(&candidate))
     };
-    // One lock at a time, and only of who loses something: there may be more projects than a process
-    // may have open files.
-    let cut = all().filter(|project| is_dropped(project) && !shared(project));
+    // One lock at a time, and only of projects that lose a checkpoint: there may be more projects than
+    // a process may have open files.
+    let cut = projects().filter(|project| has_evicted(project) && !is_shared(project));
     for project in cut {
-        let dropped = project.drop_chosen(store, &objects)?;
-        *lost_by.entry(project.hash.clone()).or_default() += dropped;
+        let evicted = project.evict_chosen(store, &objects)?;
+        *evicted_by.entry(project.hash.clone()).or_default() += evicted;
     }
     Ok(!inventory.packs.is_empty())
 }
 
 /// The limit, and what is needed to measure against it.
-struct Cap<'a> {
+struct SizeLimit<'a> {
     objects: &'a Objects<'a>,
     sizes: &'a HashMap<Oid, u64>,
     /// Damaged commits.
     lost: HashSet<Oid>,
-    cap: u64,
+    max_bytes: u64,
 }
 
-impl Cap<'_> {
+impl SizeLimit<'_> {
     fn reach(&self, boundaries: &Boundaries) -> Reach<'_> {
         Reach::new(self.objects, boundaries.clone(), self.sizes).without(self.lost.clone())
     }
 
-    /// What is reachable once all that was chosen is dropped.
-    fn left<'p>(
+    /// The objects that are reachable once all chosen checkpoints are evicted.
+    fn remaining<'p>(
         &self,
-        projects: impl Iterator<Item = &'p Visible>,
+        projects: impl Iterator<Item = &'p ProjectHistory>,
         boundaries: &Boundaries,
     ) -> Result<Reach<'_>> {
-        let (mut boundaries, mut tips) = (boundaries.clone(), Vec::new());
+        let mut boundaries = boundaries.clone();
+        let mut tips = Vec::new();
         for project in projects {
             boundaries.extend(limits::ends(&project.history));
-            tips.extend(project.history.iter().map(|one| one.id));
+            tips.extend(project.history.iter().map(|checkpoint| checkpoint.id));
         }
         let mut reach = self.reach(&boundaries);
         tips.into_iter().try_for_each(|tip| reach.add(tip))?;
         Ok(reach)
     }
 
-    /// Sets the projects with the largest newest checkpoints aside until those of the others fit,
-    /// so that a project that can never fit does not cost the others their history.
+    /// Sets the projects with the largest permanent checkpoints aside until those of the others fit,
+    /// so that a project that can never fit does not cost the others their history. Returns the fitting
+    /// projects and those set aside.
     // rule: limit/no-more-than-needed
     fn set_aside(
         &self,
-        projects: Vec<Visible>,
+        projects: Vec<ProjectHistory>,
         boundaries: &Boundaries,
-    ) -> Result<(Vec<Visible>, Vec<Visible>)> {
-        let tips = projects.iter().flat_map(Visible::lasting);
+    ) -> Result<(Vec<ProjectHistory>, Vec<ProjectHistory>)> {
+        let tips = projects.iter().flat_map(ProjectHistory::permanent);
         let boundaries = &boundaries.iter().copied().chain(tips).collect();
-        let mut newest = self.reach(boundaries);
+        let mut permanent = self.reach(boundaries);
         let mut sized = Vec::new();
         for project in projects {
             let mut alone = self.reach(boundaries);
-            for tip in project.lasting() {
+            for tip in project.permanent() {
                 alone.add(tip)?;
-                newest.add(tip)?;
+                permanent.add(tip)?;
             }
             sized.push((alone.total(), project));
         }
-        sized.sort_by(|(bytes, one), (more, other)| {
-            bytes.cmp(more).then_with(|| one.turn().cmp(&other.turn()))
+        sized.sort_by(|(left_bytes, left), (right_bytes, right)| {
+            left_bytes.cmp(right_bytes).then_with(|| left.order_key().cmp(&right.order_key()))
         });
         let mut aside = Vec::new();
-        while newest.total() > self.cap {
+        while permanent.total() > self.max_bytes {
             let Some((_, largest)) = sized.pop() else {
                 break;
             };
-            largest.lasting().try_for_each(|tip| newest.remove(tip))?;
+            largest.permanent().try_for_each(|tip| permanent.remove(tip))?;
             aside.push(largest);
         }
-        let mut fitting: Vec<Visible> = sized.into_iter().map(|(_, project)| project).collect();
+        let mut fitting: Vec<ProjectHistory> =
+            sized.into_iter().map(|(_, project)| project).collect();
         // The project with the oldest checkpoint loses one first, so that many small overruns are
         // shared between projects.
-        fitting.sort_by(|one, other| one.turn().cmp(&other.turn()));
+        fitting.sort_by(|left, right| left.order_key().cmp(&right.order_key()));
         Ok((fitting, aside))
     }
 
     // rule: limit/total-size
-    fn drop_in_rounds(&self, projects: &mut [Visible], boundaries: &Boundaries) -> Result<()> {
+    fn choose_in_rounds(
+        &self,
+        projects: &mut [ProjectHistory],
+        boundaries: &Boundaries,
+    ) -> Result<()> {
         let mut reach = self.reach(boundaries);
         for project in projects.iter() {
             let mut is_reached = false;
             for checkpoint in &project.history {
-                let stands_alone = checkpoint.beside.is_some() || checkpoint.is_aside;
-                if stands_alone || checkpoint.is_pinned {
-                    // Whatever becomes of what leads to it.
+                let has_own_ref = checkpoint.beside.is_some() || checkpoint.is_aside;
+                if has_own_ref || checkpoint.is_pinned {
+                    // It stays reachable when the checkpoints that lead to it are evicted.
                     reach.add(checkpoint.id)?;
                 }
-                if stands_alone {
+                if has_own_ref {
                     continue;
                 }
                 if !is_reached {
                     reach.add(checkpoint.id)?;
                 }
-                // A damaged one leads to none of those before it.
+                // A damaged checkpoint leads to none of those before it.
                 is_reached = checkpoint.damage.is_none();
             }
         }
@@ -289,21 +316,22 @@ impl Cap<'_> {
         while goes_on {
             goes_on = false;
             for project in projects.iter_mut() {
-                // One that is not listed is no turn of its own.
+                // An unlisted checkpoint does not count as a turn of its own.
                 let mut is_turn = false;
                 while !is_turn {
                     // rule: limit/no-more-than-needed
-                    if reach.total() <= self.cap {
+                    if reach.total() <= self.max_bytes {
                         return Ok(());
                     }
-                    let Some(dropped) = project.drop_one() else { break };
-                    if dropped.beside.is_some() {
-                        reach.remove(dropped.id)?;
+                    let Some(chosen) = project.choose_oldest() else { break };
+                    if chosen.beside.is_some() {
+                        reach.remove(chosen.id)?;
                     }
-                    // Whatever went on from it is an end now.
-                    let after = project.history.iter().filter(|one| one.parent == Some(dropped.id));
-                    after.map(|one| one.id).try_for_each(|end| reach.cut(end))?;
-                    is_turn = !dropped.is_unlisted();
+                    // Its children are ends of the history now.
+                    let is_child = |checkpoint: &&Checkpoint| checkpoint.parent == Some(chosen.id);
+                    let children = project.history.iter().filter(is_child);
+                    children.map(|child| child.id).try_for_each(|end| reach.cut(end))?;
+                    is_turn = !chosen.is_unlisted();
                     goes_on = true;
                 }
             }

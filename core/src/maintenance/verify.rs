@@ -1,5 +1,5 @@
-//! Looks whether everything that checkpoints need is stored as it was, and says which of them what
-//! is damaged costs. Every byte is read, and nothing is changed.
+//! Verifies every object that checkpoints need, and lists the checkpoints that damage affects. Every
+//! byte is read, and nothing is changed.
 
 use crate::disk::Disk;
 use crate::error::{Error, Result};
@@ -14,11 +14,11 @@ use git2::Oid;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Looks at every checkpoint of every project, and calls `progress` with the number of each
-/// project and how many there are.
+/// Verifies every checkpoint of every project, and calls `progress` with the number of each project
+/// and how many there are.
 ///
 /// # Errors
-/// A store that is none or is busy, or a disk that fails; then nothing is known of the rest.
+/// A path that is not a store, a busy store, or a disk that fails; then the rest is not verified.
 // rule: maintenance/damage
 pub fn verify(
     disk: &dyn Disk,
@@ -30,12 +30,13 @@ pub fn verify(
         return Ok(verified);
     };
     let objects = store.objects();
-    let mut files = Files { objects: &objects, looked: HashMap::new() };
+    let mut files = Files { objects: &objects, checked: HashMap::new() };
     let hashes = ref_recovery::any_trace(&store)?;
     for (index, hash) in hashes.iter().enumerate() {
         progress(index + 1, hashes.len());
-        let known = metadata::read(disk, &store.path, hash);
-        let project = known.map_or_else(|| format!("project {hash}"), |known| known.workdir);
+        let metadata = metadata::read(disk, &store.path, hash);
+        let project =
+            metadata.map_or_else(|| format!("project {hash}"), |metadata| metadata.workdir);
         let checkpoints = match history::newest_first(&store, &objects, hash, usize::MAX) {
             Err(error) if error.is_damage() => {
                 verified.unreadable.push(Remark::new(project.as_bytes(), error.cause()));
@@ -53,7 +54,8 @@ pub fn verify(
             }
             let lost = files.lost(&checkpoint)?;
             if !lost.is_empty() {
-                let (project, id) = (shown(project.as_bytes()), checkpoint.id.to_string());
+                let project = shown(project.as_bytes());
+                let id = checkpoint.id.to_string();
                 verified.damaged.push(DamagedCheckpoint { project, id, lost });
             }
         }
@@ -64,12 +66,12 @@ pub fn verify(
 /// The stored files, each of which is read once.
 struct Files<'a> {
     objects: &'a Objects<'a>,
-    /// What is wrong with each, if anything.
-    looked: HashMap<Oid, Option<String>>,
+    /// The damage of each file that was checked, if any.
+    checked: HashMap<Oid, Option<String>>,
 }
 
 impl Files<'_> {
-    /// The paths of a checkpoint that cannot be restored; the empty one stands for all.
+    /// The paths of a checkpoint that cannot be restored; the empty path stands for all.
     fn lost(&mut self, checkpoint: &Checkpoint) -> Result<Vec<Remark>> {
         let read = || snapshot::read(self.objects, checkpoint.id, checkpoint.tree);
         let content = match checkpoint.whole().and_then(|_| read()) {
@@ -85,7 +87,7 @@ impl Files<'_> {
         Ok(lost)
     }
 
-    /// What is wrong with what a checkpoint carries beside its files, if anything.
+    /// The damage to the envelope of a checkpoint, if any.
     // rule: agent/parts
     fn envelope_damage(
         &mut self,
@@ -107,15 +109,15 @@ impl Files<'_> {
     }
 
     fn damage(&mut self, blob: Oid) -> Result<Option<String>> {
-        if let Some(known) = self.looked.get(&blob) {
-            return Ok(known.clone());
+        if let Some(damage) = self.checked.get(&blob) {
+            return Ok(damage.clone());
         }
         let damage = match self.objects.check(Kind::Blob, blob) {
             Ok(()) => None,
             Err(error @ Error::DamagedObject { .. }) => Some(error.cause()),
             Err(error) => return Err(error),
         };
-        self.looked.insert(blob, damage.clone());
+        self.checked.insert(blob, damage.clone());
         Ok(damage)
     }
 }

@@ -1,6 +1,6 @@
-//! What a new checkpoint carries beside its files, and pinning it.
+//! What a new checkpoint carries besides its files, and pinning checkpoints.
 
-use super::Manager;
+use super::{Manager, Stored};
 use crate::error::{Error, Result};
 use crate::policy::Trigger;
 use crate::project::Project;
@@ -22,19 +22,19 @@ use std::path::Path;
 pub struct Occasion<'a> {
     /// In one word.
     pub trigger: Trigger,
-    /// In the words of whoever asks.
+    /// In the words of the caller.
     pub reason: &'a str,
-    /// The name that it is to have; one with a label is pinned.
+    /// The label of the checkpoint, if it has one; a labelled checkpoint is pinned.
     pub label: Option<&'a str>,
 }
 
 impl<'a> Occasion<'a> {
-    /// That one, without a label.
+    /// An occasion without a label.
     pub fn new(trigger: Trigger, reason: &'a str) -> Self {
         Occasion { trigger, reason, label: None }
     }
 
-    /// A person wants to come back to this.
+    /// A user labels the present state, to be able to restore it.
     pub fn labelled(label: &'a str) -> Self {
         Occasion { trigger: Trigger::Manual, reason: label, label: Some(label) }
     }
@@ -51,8 +51,8 @@ pub(super) struct Taking<'a> {
 }
 
 impl<'a> Taking<'a> {
-    /// With the parts as they are now, while the process owns the state: without an owner they are of
-    /// no moment, and left out.
+    /// Captures the parts while the process owns the state: without an owner they would not be of one
+    /// moment, and are left out.
     // rule: agent/parts
     pub fn new(
         occasion: &'a Occasion<'a>,
@@ -73,28 +73,29 @@ impl<'a> Taking<'a> {
 /// What a checkpoint is to carry.
 pub(super) struct Carried {
     parts: Vec<PartNote>,
-    /// What was done outside since the checkpoint before, and the number of the last action.
+    /// The external actions since the previous checkpoint, and the number of the last action.
     actions: (Vec<ActionNote>, u64),
     turn: Option<String>,
-    /// Whether an agent has anything to carry.
+    /// Whether there is an agent state to carry.
     is_agent: bool,
     /// Whether the newest checkpoint carries the same parts.
     pub is_same: bool,
-    /// What a person should know of it.
+    /// Notices for the user.
     pub notices: Vec<String>,
 }
 
 impl Carried {
-    /// The envelope of a checkpoint that stands on `base` and holds that tree; none where there is
-    /// nothing to say.
+    /// The envelope of a checkpoint with parent `base` and that tree; `None` if there is nothing to
+    /// record.
     pub fn envelope(
         &self,
         occasion: &Occasion<'_>,
-        (base, tree): (Option<Oid>, Oid),
+        base: Option<Oid>,
+        tree: Oid,
         taken_at: i64,
     ) -> Option<Envelope> {
-        let is_due = self.is_agent || occasion.label.is_some();
-        is_due.then(|| Envelope {
+        let is_needed = self.is_agent || occasion.label.is_some();
+        is_needed.then(|| Envelope {
             version: VERSION,
             taken_at,
             trigger: occasion.trigger,
@@ -111,7 +112,7 @@ impl Carried {
 }
 
 impl Manager {
-    /// Stores the parts of the agent's state as they are now, for the checkpoint after `newest`.
+    /// Stores the captured parts of the agent state, for the checkpoint after `newest`.
     // rule: agent/parts
     pub(super) fn carry(
         &self,
@@ -125,9 +126,9 @@ impl Manager {
         let parts: Vec<PartNote> = taking
             .parts
             .iter()
-            .map(|one: &Captured| {
-                let blob = objects.add(Kind::Blob, one.text.as_bytes())?;
-                Ok(one.noted(blob.to_string()))
+            .map(|captured: &Captured| {
+                let blob = objects.add(Kind::Blob, captured.text.as_bytes())?;
+                Ok(captured.part_note(blob.to_string()))
             })
             .collect::<Result<_>>()?;
         let is_agent = !self.state.is_empty();
@@ -137,15 +138,15 @@ impl Manager {
         };
         let before = before.whole();
         let carries = |envelope: &Envelope| {
-            let own: BTreeMap<&str, &str> = envelope.blobs().collect();
-            own == parts.iter().map(|part| (&part.name[..], &part.hash[..])).collect()
+            let blobs: BTreeMap<&str, &str> = envelope.blobs().collect();
+            blobs == parts.iter().map(|part| (&part.name[..], &part.hash[..])).collect()
         };
         let is_same = before.as_ref().map_or(parts.is_empty(), carries);
         let through = before.map_or(0, |before| before.external_through);
         let actions = self.state.actions_after(through).unwrap_or_else(|error| {
             let why = error.cause();
             notices.push(format!("what was done outside since is in no checkpoint: {why}"));
-            // Whatever was done is listed by a rollback once it can be read again.
+            // A restore lists these actions once the log can be read again.
             (Vec::new(), through)
         });
         notices.extend(self.too_many_pins(store, project, taking.occasion.label.is_some())?);
@@ -153,7 +154,7 @@ impl Manager {
         Ok(Carried { parts, actions, turn, is_agent, is_same, notices })
     }
 
-    /// What is to be said where pinned checkpoints alone are as many as a limit allows.
+    /// A notice, if the pinned checkpoints alone are as many as the limit allows.
     // rule: agent/pinned
     fn too_many_pins(
         &self,
@@ -161,8 +162,9 @@ impl Manager {
         project: &Project,
         is_labelled: bool,
     ) -> Result<Option<String>> {
-        let all = pins::all(store.disk, &store.path, &project.hash)?;
-        let (pinned, most) = (all.len() + usize::from(is_labelled), self.most());
+        let existing = pins::all(store.disk, &store.path, &project.hash)?;
+        let pinned = existing.len() + usize::from(is_labelled);
+        let most = self.most();
         let pinned_text = count(pinned, "checkpoint is", "checkpoints are");
         Ok((pinned >= most).then(|| {
             format!(
@@ -172,35 +174,35 @@ impl Manager {
         }))
     }
 
-    /// Pins a checkpoint: no limit drops it until it is unpinned. Returns its full id.
+    /// Pins a checkpoint: no limit evicts it until it is unpinned. Returns its full id.
     ///
     /// # Errors
-    /// A target that names none; a damaged or busy store.
+    /// A target that names no checkpoint; a damaged or busy store.
     // rule: agent/pinned
     pub fn pin(&self, dir: &Path, target: &[u8]) -> Result<String> {
-        self.with_target(dir, target, |store, project, id| {
+        self.change_target(dir, target, |store, project, id| {
             pins::add(store.disk, &store.path, &project.hash, id)
         })
     }
 
-    /// Unpins a checkpoint: it goes with the others of its age. Returns its full id.
+    /// Unpins a checkpoint: limits evict it with the others of its age. Returns its full id.
     ///
     /// # Errors
     /// As [`Manager::pin`].
     // rule: agent/pinned
     pub fn unpin(&self, dir: &Path, target: &[u8]) -> Result<String> {
-        self.with_target(dir, target, |store, project, id| {
+        self.change_target(dir, target, |store, project, id| {
             pins::remove(store.disk, &store.path, &project.hash, id).map(drop)
         })
     }
 
-    /// What a checkpoint carries beside its files, with its full id; none where it carries nothing.
+    /// The envelope of a checkpoint, with the full id of the checkpoint; `None` if it carries nothing.
     ///
     /// # Errors
     /// As [`Manager::pin`], and an envelope that cannot be read.
     // rule: agent/parts
     pub fn envelope(&self, dir: &Path, target: &[u8]) -> Result<(String, Option<Envelope>)> {
-        self.look_at(dir, target, |store, project, checkpoint| {
+        self.read_target(dir, target, |store, project, checkpoint| {
             let id = checkpoint.id.to_string();
             match Envelopes::of(store, &store.objects(), &project.hash)?.get(checkpoint)? {
                 Kept::None => Ok((id, None)),
@@ -211,12 +213,12 @@ impl Manager {
     }
 
     /// What a checkpoint left out of its project though no ignore rule names it, and why; sorted by
-    /// path. Nothing is known of a checkpoint of another tool, or where its commit is damaged.
+    /// path. Empty for a checkpoint of another tool, or if its commit is damaged.
     ///
     /// # Errors
     /// As [`Manager::pin`].
     pub fn left_out(&self, dir: &Path, target: &[u8]) -> Result<Vec<LeftOut>> {
-        self.look_at(dir, target, |store, _, checkpoint| {
+        self.read_target(dir, target, |store, _, checkpoint| {
             match commit::left_out(&store.objects(), checkpoint.id) {
                 Err(error) if error.is_damage() => Ok(Vec::new()),
                 left_out => left_out,
@@ -224,35 +226,37 @@ impl Manager {
         })
     }
 
-    fn look_at<T>(
+    fn read_target<T>(
         &self,
         dir: &Path,
         target: &[u8],
-        look: impl FnOnce(&Store<'_>, &Project, &Checkpoint) -> Result<T>,
+        read: impl FnOnce(&Store<'_>, &Project, &Checkpoint) -> Result<T>,
     ) -> Result<T> {
         let project = self.project(dir);
-        let none = || super::no_checkpoint(target);
-        let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(none)?;
+        let missing = || super::no_checkpoint(target);
+        let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(missing)?;
         let objects = store.objects();
         let listed = self.history(&store, &objects, &project)?;
-        let checkpoint = self.find((&store, &objects), &project.hash, &listed, target)?;
-        look(&store, &project, checkpoint)
+        let stored = Stored { store: &store, objects: &objects };
+        let checkpoint = self.find(stored, &project.hash, &listed, target)?;
+        read(&store, &project, checkpoint)
     }
 
-    fn with_target(
+    fn change_target(
         &self,
         dir: &Path,
         target: &[u8],
         work: impl FnOnce(&Store<'_>, &Project, Oid) -> Result<()>,
     ) -> Result<String> {
         let project = self.project(dir);
-        let none = || super::no_checkpoint(target);
-        let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(none)?;
+        let missing = || super::no_checkpoint(target);
+        let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(missing)?;
         let objects = store.objects();
         let _lock = store.lock_project(&project.hash)?;
         let mut listed = self.history(&store, &objects, &project)?;
-        listed.retain(|one| !one.is_unlisted());
-        let id = self.find((&store, &objects), &project.hash, &listed, target)?.id;
+        listed.retain(|checkpoint| !checkpoint.is_unlisted());
+        let stored = Stored { store: &store, objects: &objects };
+        let id = self.find(stored, &project.hash, &listed, target)?.id;
         work(&store, &project, id).map(|()| id.to_string())
     }
 }

@@ -1,7 +1,7 @@
-//! Taking a checkpoint: scope, lock, capture, commit, and what follows for the store.
+//! Takes a checkpoint: scope, lock, capture, commit, and then the limits of the store.
 
 use super::carry::Taking;
-use super::owner::{Owned, Use};
+use super::owner::{OperationLocks, Purpose};
 use super::{Manager, Occasion, Upkeep};
 use crate::capture::index::{self, Index};
 use crate::capture::{Blobs, Capture, Current};
@@ -30,11 +30,12 @@ impl Manager {
         let disk = self.disk.as_ref();
         occasion.label.map_or(Ok(()), pins::check_label)?;
         project.check_scope(disk, &self.environment)?;
-        let (mut taken, due) = {
-            let Owned { store, _project, state, undone } = self.own(project, Use::Take)?;
+        let (mut taken, reclaim) = {
+            let OperationLocks { store, _project, state, undone } =
+                self.lock_operation(project, Purpose::Take)?;
             let mut objects = store.objects();
             let taking = Taking::new(occasion, &self.state, state.as_ref());
-            // The agent goes on while files are read.
+            // The agent may continue while files are read.
             drop(state);
             let (mut taken, current) =
                 self.checkpoint_locked(&store, &mut objects, project, &taking)?;
@@ -43,15 +44,15 @@ impl Manager {
             let is_new = matches!(taken.outcome, Outcome::Created { .. });
             let limit = self.limit(&store, &objects, project);
             let evicted = is_new.then(|| limit.keep_newest());
-            let due = evicted.as_ref().map(|evicted| evicted.is_due);
+            let reclaim = evicted.as_ref().map(|evicted| evicted.must_reclaim);
             taken.evicted = evicted.unwrap_or_default().into();
-            (taken, due)
+            (taken, reclaim)
         };
-        taken.evicted.for_size = self.after_checkpoint(due);
+        taken.evicted.for_size = self.after_checkpoint(reclaim);
         Ok(taken)
     }
 
-    /// Takes a checkpoint while the project's lock is held, and returns what was there as well.
+    /// Takes a checkpoint while the project's lock is held, and also returns the captured state.
     pub(super) fn checkpoint_locked(
         &self,
         store: &Store<'_>,
@@ -60,12 +61,13 @@ impl Manager {
         taking: &Taking<'_>,
     ) -> Result<(Taken, Current)> {
         let occasion = taking.occasion;
-        let known = index::load(store, &project.hash);
+        let previous_index = index::load(store, &project.hash);
         let started = self.file_system_time(store, project)?;
-        let mut captured =
-            self.capture(store, project, &known, Some(started)).run(Blobs::Keep(objects))?;
+        let mut captured = self
+            .capture(store, project, &previous_index, Some(started))
+            .run(Blobs::Keep(objects))?;
         let tip = ref_recovery::newest_locked(store, objects, &project.hash)?;
-        let newest = newest_whole(store, objects, &project.hash, tip)?;
+        let newest = newest_readable(store, objects, &project.hash, tip)?;
         let carried = self.carry(store, objects, project, newest.as_ref(), taking)?;
         let (outcome, newest) = match newest {
             // rule: capture/empty-first
@@ -73,7 +75,7 @@ impl Manager {
                 (Outcome::Unchanged, None)
             }
             _ => {
-                // However many are allowed, what could not be read again is no checkpoint.
+                // Whatever the configured limit, a checkpoint must be one that can be read again.
                 // rule: scope/too-many-files
                 if let Some(limit) = snapshot::exceeded(&captured.current.snapshot) {
                     return Err(Error::TooManyFiles { dir: project.directory.clone(), limit });
@@ -86,7 +88,7 @@ impl Manager {
                 {
                     objects.flush()?;
                     let Checkpoint { id, seconds, parent, .. } = *newest;
-                    // A damaged one in front of it would hide it and what came before it.
+                    // A damaged checkpoint after it would hide it and those before it.
                     // rule: maintenance/damage
                     if tip != Some(id) {
                         let name = refs::of_project(&project.hash);
@@ -94,23 +96,27 @@ impl Manager {
                     }
                     (Outcome::Unchanged, Some(Newest { id, seconds, parent }))
                 } else {
-                    let (permissions, left_out) = (&captured.permissions, &captured.left_out[..]);
+                    let permissions = &captured.permissions;
+                    let left_out = &captured.left_out[..];
                     // rule: restore/left-out
                     let has_units = captured.current.units.values().any(Option::is_none);
                     let holds = commit::Holds { tree, permissions, left_out, has_units };
-                    let (hash, now) = (&project.hash, self.clock.seconds());
+                    let hash = &project.hash;
+                    let now = self.clock.seconds();
                     // rule: capture/created
                     let newest = newest.as_ref();
-                    let place = self.next_place(store, objects, hash, newest, occasion.trigger)?;
-                    let id = commit::write(objects, hash, &holds, place, now, occasion.reason)?;
+                    let position =
+                        self.next_position(store, objects, hash, newest, occasion.trigger)?;
+                    let id = commit::write(objects, hash, &holds, position, now, occasion.reason)?;
                     let base = newest.map(|newest| newest.id);
-                    let envelope = carried.envelope(occasion, (base, tree), now);
-                    let envelope =
-                        envelope.map(|one| envelopes::write(objects, &one)).transpose()?;
+                    let envelope = carried.envelope(occasion, base, tree, now);
+                    let envelope = envelope
+                        .map(|envelope| envelopes::write(objects, &envelope))
+                        .transpose()?;
                     // rule: capture/honest
                     objects.flush()?;
                     if let Some(envelope) = envelope {
-                        // Before the checkpoint is one, so that none stands without what it carries.
+                        // Before the ref is advanced, so that no checkpoint exists without its envelope.
                         envelopes::keep(store, hash, id, envelope)?;
                     }
                     hands::mark(store, &project.hash, id);
@@ -120,7 +126,7 @@ impl Manager {
                         // rule: agent/pinned
                         pins::add(store.disk, &store.path, hash, id)?;
                     }
-                    let parent = place.0;
+                    let parent = position.0;
                     let newest = Newest { id, seconds: now, parent };
                     (Outcome::Created { id: id.to_string() }, Some(newest))
                 }
@@ -130,26 +136,27 @@ impl Manager {
             let _ = usage::add(store, objects.written());
         }
         if let Some(newest) = newest {
-            // The checkpoint is stored by now. Both of these are written again with the next one,
-            // so that failing to write them does not fail this one.
+            // The checkpoint is stored by now. The metadata and the index are written again with the
+            // next one, so that a failure to write them does not fail this one.
             let _ =
                 metadata::touch(store.disk, &store.path, project, self.clock.seconds(), &newest);
-            // What was looked at again need not be the next time.
+            // Objects that were examined now need not be examined the next time.
             captured.index.remember(|id| objects.mark(id));
-            if captured.index != known || objects.has_looked() {
+            if captured.index != previous_index || objects.has_looked() {
                 let _ = index::save(store, &project.hash, &captured.index);
             }
         }
         let skipped = captured.left_out.iter().map(LeftOut::remark).collect();
-        let (notices, evicted) = (carried.notices, Evicted::default());
+        let notices = carried.notices;
+        let evicted = Evicted::default();
         Ok((Taken { outcome, skipped, notices, evicted }, captured.current))
     }
 
-    /// The parent of the checkpoint that comes after `newest`, and its number if it is taken before
-    /// a restore. Where there is no room for it, those of its kind that it follows go beside the
-    /// history, where each can be dropped alone.
+    /// The parent of the checkpoint after `newest`, and its number if it is a pre-restore checkpoint. If
+    /// the list is full, the pre-restore checkpoints that it follows get refs of their own outside the
+    /// history, where each can be evicted alone.
     // rule: restore/keeps-history
-    fn next_place(
+    fn next_position(
         &self,
         store: &Store<'_>,
         objects: &Objects<'_>,
@@ -162,20 +169,24 @@ impl Manager {
             return Ok((Some(newest.id), None));
         }
         let most = self.most();
-        let mut all = history::newest_first(store, objects, hash, most)?;
-        let number = all.iter().filter_map(|one| one.rollback).max().unwrap_or(0).saturating_add(1);
-        all.retain(|one| !one.is_aside && !one.is_unlisted());
-        if all.len() < most || newest.rollback.is_none() {
+        let mut listed = history::newest_first(store, objects, hash, most)?;
+        let numbers = listed.iter().filter_map(|checkpoint| checkpoint.rollback);
+        let number = numbers.max().unwrap_or(0).saturating_add(1);
+        listed.retain(|checkpoint| !checkpoint.is_aside && !checkpoint.is_unlisted());
+        if listed.len() < most || newest.rollback.is_none() {
             return Ok((Some(newest.id), Some(number)));
         }
-        let base = all.iter().find(|one| one.rollback.is_none()).map(|base| base.id);
-        let follow = all.iter().take_while(|one| one.rollback.is_some());
-        // One that stands beside already keeps its place, also where what it followed was dropped:
-        // with two places it would stay when it makes room.
-        for one in follow.filter(|one| one.damage.is_none() && one.beside.is_none()) {
-            let number = one.rollback.unwrap_or(0);
+        let base =
+            listed.iter().find(|checkpoint| checkpoint.rollback.is_none()).map(|base| base.id);
+        let followed = listed.iter().take_while(|checkpoint| checkpoint.rollback.is_some());
+        // A checkpoint with a ref of its own keeps it, also if the one it followed was evicted: with
+        // two refs it would remain after its eviction.
+        let in_history =
+            |checkpoint: &&Checkpoint| checkpoint.damage.is_none() && checkpoint.beside.is_none();
+        for checkpoint in followed.filter(in_history) {
+            let number = checkpoint.rollback.unwrap_or(0);
             let place = rollbacks::Place { number, parent: base, is_listed: true };
-            rollbacks::add(store.disk, &store.path, hash, place, one.id)?;
+            rollbacks::add(store.disk, &store.path, hash, place, checkpoint.id)?;
         }
         Ok((base, Some(number)))
     }
@@ -187,28 +198,31 @@ impl Manager {
         objects: &'a Objects<'a>,
         project: &'a Project,
     ) -> Limit<'a> {
-        let (most, now) = (self.most(), self.clock.seconds());
+        let most = self.most();
+        let now = self.clock.seconds();
         Limit { store, objects, hash: &project.hash, most, now }
     }
 
-    /// A checkpoint was added, and whether space is to be freed for it. No lock is held. Returns how
-    /// many checkpoints were evicted since the store was too large.
-    pub(super) fn after_checkpoint(&self, due: Option<bool>) -> usize {
+    /// Limits the store after a checkpoint was added; `reclaim` is whether space is to be freed, `None` if
+    /// no checkpoint was added. No lock is held. Returns how many checkpoints were evicted because the
+    /// store was too large.
+    pub(super) fn after_checkpoint(&self, reclaim: Option<bool>) -> usize {
         match &self.upkeep {
-            Upkeep::AtOnce => self.keep_limits(due),
-            Upkeep::Later(owed) => {
-                if let Ok(mut owed) = owed.lock() {
-                    *owed = (*owed).max(due);
+            Upkeep::AtOnce => self.keep_limits(reclaim),
+            Upkeep::Later(postponed) => {
+                if let Ok(mut postponed) = postponed.lock() {
+                    *postponed = (*postponed).max(reclaim);
                 }
                 0
             }
         }
     }
 
-    pub(super) fn keep_limits(&self, due: Option<bool>) -> usize {
-        let keep =
-            |due| limits::after_checkpoint(self.disk.as_ref(), &self.base(), &self.config, due);
-        due.map_or(0, keep)
+    pub(super) fn keep_limits(&self, reclaim: Option<bool>) -> usize {
+        let keep = |reclaim| {
+            limits::after_checkpoint(self.disk.as_ref(), &self.base(), &self.config, reclaim)
+        };
+        reclaim.map_or(0, keep)
     }
 
     fn capture<'a>(
@@ -229,8 +243,8 @@ impl Manager {
         }
     }
 
-    /// What is in the project now, however many files, without storing anything; empty where it is
-    /// gone.
+    /// Captures the present state of the project, however many files, without storing anything; empty
+    /// if the project is gone.
     // rule: diff/leaves-store
     pub(super) fn current(
         &self,
@@ -238,11 +252,11 @@ impl Manager {
         objects: &Objects<'_>,
         project: &Project,
     ) -> Result<Current> {
-        let boundless = Config { max_files: usize::MAX, ..self.config.clone() };
-        self.current_within(&boundless, store, objects, project)
+        let unlimited = Config { max_files: usize::MAX, ..self.config.clone() };
+        self.current_within(&unlimited, store, objects, project)
     }
 
-    /// The same with the bounds of a configuration.
+    /// As [`Manager::current`], with the bounds of a configuration.
     pub(super) fn current_within(
         &self,
         config: &Config,
@@ -255,16 +269,16 @@ impl Manager {
             Err(Error::MissingDirectory(_)) => Ok(Current::default()),
             Err(error) => Err(error),
             Ok(()) => {
-                let known = index::load(store, &project.hash);
-                let capture = self.capture(store, project, &known, None);
+                let index = index::load(store, &project.hash);
+                let capture = self.capture(store, project, &index, None);
                 let capture = Capture { config, ..capture };
                 capture.run(Blobs::Name(objects)).map(|captured| captured.current)
             }
         }
     }
 
-    /// The stat of a file made now: its time is that of the file system's clock, which may differ
-    /// from the clock of the process.
+    /// The stat of a new file, whose time is that of the file system's clock, which may differ from
+    /// the clock of the process.
     fn file_system_time(&self, store: &Store<'_>, project: &Project) -> Result<Stat> {
         let name = format!("clock-{}", project.hash);
         let path = write_fresh(store.disk, &store.path, &name, b"")?;
@@ -274,10 +288,10 @@ impl Manager {
     }
 }
 
-/// The newest checkpoint whose commit can be read. The next one stands on that, so that a damaged
-/// commit does not stay in the history.
+/// The newest checkpoint whose commit can be read. It becomes the parent of the next one, so that a
+/// damaged commit does not remain in the history.
 // rule: maintenance/damage
-fn newest_whole(
+fn newest_readable(
     store: &Store<'_>,
     objects: &Objects<'_>,
     hash: &str,
@@ -286,12 +300,13 @@ fn newest_whole(
     match tip.map(|tip| commit::read(objects, tip)).transpose() {
         Err(error) if error.is_damage() => {
             tracing::debug!("the newest checkpoint of {hash} is lost: {error}");
-            let all = history::newest_first(store, objects, hash, usize::MAX)?;
-            let is_whole = |one: &Checkpoint| one.damage.is_none() && !one.is_unlisted();
-            Ok(all.into_iter().find(is_whole))
+            let checkpoints = history::newest_first(store, objects, hash, usize::MAX)?;
+            let is_readable =
+                |checkpoint: &Checkpoint| checkpoint.damage.is_none() && !checkpoint.is_unlisted();
+            Ok(checkpoints.into_iter().find(is_readable))
         }
         Ok(Some(newest)) if newest.rollback.is_some() => {
-            // What came before it may have been dropped since.
+            // Its parent may have been evicted since.
             let is_end = shallow::read(store.disk, &store.path)?.contains(&newest.id);
             Ok(Some(Checkpoint { parent: newest.parent.filter(|_| !is_end), ..newest }))
         }

@@ -1,8 +1,8 @@
-//! Whose hand it was: an agent tells what its tools write, and a restore says which of its paths
-//! somebody else changed since the checkpoint.
+//! Attribution: agents report what their tools write; a restore lists the paths that anyone else
+//! changed since the checkpoint.
 
-use super::Manager;
 use super::rollback::literal_path;
+use super::{Manager, Stored};
 use crate::error::Result;
 use crate::path::{on_disk, shown};
 use crate::project::Project;
@@ -15,42 +15,43 @@ use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Difference, Item, Snapshot};
 use std::path::Path;
 
-/// So many paths of another hand are named in the reason of a pre-rollback checkpoint.
+/// The most externally changed paths that the reason of a pre-restore checkpoint names.
 const NAMED_MAX: usize = 3;
 
 /// What is captured of a project at one moment.
 pub struct Look(Snapshot);
 
 impl Manager {
-    /// A tool of the agent is about to write these paths, which are relative to the project. Those
-    /// outside it are passed over; before the first checkpoint nothing is noted.
+    /// Records that a tool of the agent is about to write these paths, which are relative to the
+    /// project. Paths outside it are skipped; before the first checkpoint nothing is recorded.
     ///
     /// # Errors
     /// A damaged or busy store, a disk that fails.
     // rule: restore/other-hands
     pub fn tool_writes(&self, dir: &Path, paths: &[&[u8]]) -> Result<()> {
-        self.tell(dir, |project| {
+        self.record(dir, |project| {
             self.states(project, paths, |path, state| Change::of(path, Some(state), None))
         })
     }
 
-    /// It wrote them, or tried to.
+    /// Records that a tool of the agent wrote these paths, or tried to.
     ///
     /// # Errors
     /// As [`Manager::tool_writes`].
     pub fn tool_wrote(&self, dir: &Path, paths: &[&[u8]]) -> Result<()> {
-        self.tell(dir, |project| {
+        self.record(dir, |project| {
             self.states(project, paths, |path, state| Change::of(path, None, Some(state)))
         })
     }
 
-    /// What is captured of a project before a tool of which nobody knows what it writes; none where
-    /// that needs not be known. Nothing is stored.
+    /// Captures a project before a tool whose writes are not known; `None` if that is not needed.
+    /// Nothing is stored.
     ///
     /// # Errors
     /// As [`Manager::tool_writes`].
     pub fn look(&self, dir: &Path) -> Result<Option<Look>> {
-        let (project, store) = (self.project(dir), self.told()?);
+        let project = self.project(dir);
+        let store = self.recording_store()?;
         let Some(store) = store else { return Ok(None) };
         let objects = store.objects();
         if self.restorable(&store, &objects, &project)?.is_empty() {
@@ -59,18 +60,18 @@ impl Manager {
         Ok(Some(Look(self.current(&store, &objects, &project)?.snapshot)))
     }
 
-    /// The tool ended: all that changed since that look counts as its work.
+    /// Records that a tool ended: everything that changed since that look counts as its work.
     ///
     /// # Errors
     /// As [`Manager::tool_writes`].
     pub fn tool_changed(&self, dir: &Path, before: &Look) -> Result<()> {
         let Some(Look(after)) = self.look(dir)? else { return Ok(()) };
         let changes = changes_between(&before.0, &after);
-        if changes.is_empty() { Ok(()) } else { self.tell(dir, |_| changes) }
+        if changes.is_empty() { Ok(()) } else { self.record(dir, |_| changes) }
     }
 
-    /// The store, where anything is to be noted in it.
-    fn told(&self) -> Result<Option<Store<'_>>> {
+    /// The store to record in; `None` if nothing is to be recorded.
+    fn recording_store(&self) -> Result<Option<Store<'_>>> {
         // rule: turn/disabled
         match self.config.enabled {
             true => Store::open(self.disk.as_ref(), &self.base()),
@@ -78,7 +79,7 @@ impl Manager {
         }
     }
 
-    /// The checkpoints that a later restore could be to: none where damage hides all of them.
+    /// The checkpoints that a later restore could target; empty if damage hides all of them.
     // rule: maintenance/heals
     fn restorable(
         &self,
@@ -92,8 +93,9 @@ impl Manager {
         }
     }
 
-    fn tell(&self, dir: &Path, changes: impl FnOnce(&Project) -> Vec<Change>) -> Result<()> {
-        let (project, store) = (self.project(dir), self.told()?);
+    fn record(&self, dir: &Path, changes: impl FnOnce(&Project) -> Vec<Change>) -> Result<()> {
+        let project = self.project(dir);
+        let store = self.recording_store()?;
         let Some(store) = store else { return Ok(()) };
         let _lock = store.lock_project(&project.hash)?;
         let listed = self.restorable(&store, &store.objects(), &project)?;
@@ -108,12 +110,13 @@ impl Manager {
     ) -> Vec<Change> {
         let disk = self.disk.as_ref();
         let inside = paths.iter().filter_map(|path| literal_path(disk, project, path).ok());
-        inside.map(|path| change(&path, self.standing(project, &path))).collect()
+        inside.map(|path| change(&path, self.present_state(project, &path))).collect()
     }
 
-    /// What stands at a path now.
-    fn standing(&self, project: &Project, path: &[u8]) -> State {
-        let (disk, full) = (self.disk.as_ref(), on_disk(&project.directory, path));
+    /// The present state of a path.
+    fn present_state(&self, project: &Project, path: &[u8]) -> State {
+        let disk = self.disk.as_ref();
+        let full = on_disk(&project.directory, path);
         match disk.stat(&full) {
             Err(error) if crate::disk::is_absence(&error) => State::Known(None),
             Err(_) => State::Unknown,
@@ -121,7 +124,8 @@ impl Manager {
         }
     }
 
-    /// Which paths of a plan another hand changed since the checkpoint, as far as these changes tell.
+    /// The paths of a plan that anyone but the agent changed since the checkpoint, as far as the recorded
+    /// changes show.
     pub(super) fn by_others(
         &self,
         project: &Project,
@@ -131,25 +135,26 @@ impl Manager {
     ) -> Vec<Vec<u8>> {
         let now = |path: &[u8]| match restore.current.get(path) {
             Some(item) => State::Known(Some(*item)),
-            // What is there and not captured may be as large as it likes.
+            // A file that is not captured may have any size, and is not read.
             None => match self.disk.stat(&on_disk(&project.directory, path)) {
                 Err(error) if crate::disk::is_absence(&error) => State::Known(None),
                 _ => State::Unknown,
             },
         };
-        let is_another =
+        let is_external =
             |path: &&[u8]| hands::is_by_another(changes, path, restore.recorded(path), now(path));
-        plan.paths().into_iter().filter(is_another).map(<[u8]>::to_vec).collect()
+        plan.paths().into_iter().filter(is_external).map(<[u8]>::to_vec).collect()
     }
 
-    /// Notes what a restore changed, so that it is nobody else's hand. The project's lock is held.
-    pub(super) fn note_restore(
+    /// Records what a restore changed, so that it is not attributed to others. The project's lock is held.
+    pub(super) fn record_restore(
         &self,
-        (store, objects): (&Store<'_>, &Objects<'_>),
+        stored: Stored<'_>,
         project: &Project,
         restore: &Restore<'_>,
         report: &Restored,
     ) {
+        let Stored { store, objects } = stored;
         if hands::read(store, &project.hash).is_none() {
             return;
         }
@@ -162,9 +167,9 @@ impl Manager {
             .iter()
             .map(|path| Change::of(path, state(restore.current, path), Some(State::Known(None))));
         let listed = self.history(store, objects, project);
-        let noted = listed
+        let recorded = listed
             .and_then(|listed| hands::add(store, &project.hash, &listed, restored.chain(removed)));
-        if let Err(error) = noted {
+        if let Err(error) = recorded {
             hands::forget(store, &project.hash, &error);
         }
     }
@@ -178,14 +183,14 @@ fn changes_between(before: &Snapshot, after: &Snapshot) -> Vec<Change> {
     snapshot::differences(before, after).into_iter().map(change).collect()
 }
 
-/// Why a pre-rollback checkpoint is taken, and whose work it keeps.
-pub(super) fn reason(short: &str, others: &[Vec<u8>]) -> String {
+/// The reason of a pre-restore checkpoint, with the externally changed paths that it keeps.
+pub(super) fn reason(short: &str, external: &[Vec<u8>]) -> String {
     let mut reason = format!("before rollback to {short}");
-    if !others.is_empty() {
-        let named: Vec<String> = others.iter().take(NAMED_MAX).map(|path| shown(path)).collect();
+    if !external.is_empty() {
+        let named: Vec<String> = external.iter().take(NAMED_MAX).map(|path| shown(path)).collect();
         reason += &format!("; changed by another hand: {}", named.join(", "));
-        if others.len() > NAMED_MAX {
-            reason += &format!(" and {} more", others.len() - NAMED_MAX);
+        if external.len() > NAMED_MAX {
+            reason += &format!(" and {} more", external.len() - NAMED_MAX);
         }
     }
     reason

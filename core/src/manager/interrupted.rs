@@ -1,5 +1,5 @@
-//! Restores that were interrupted: what is said of them, and what becomes of what they left in their
-//! projects. That of a whole agent is taken back instead, by [`super::recovery`].
+//! Interrupted restores: how they are reported, and how what they left in their projects is removed.
+//! An interrupted restore of the agent state is undone instead, by [`super::recovery`].
 
 use super::Manager;
 use crate::capture::Current;
@@ -11,8 +11,8 @@ use crate::store::{Store, metadata, restoring};
 use std::path::Path;
 
 impl Manager {
-    /// Removes what a restore of the project left that was interrupted, and returns what is to be said of
-    /// that: once, since a checkpoint holds what it left now. The project's lock is held.
+    /// Removes what an interrupted restore of the project left, and returns a notice about the restore:
+    /// once, since a checkpoint now holds what it left. The project's lock is held.
     pub(super) fn end_interrupted(
         &self,
         store: &Store<'_>,
@@ -29,31 +29,31 @@ impl Manager {
         interrupted.map(|interrupted| interrupted.to_string())
     }
 
-    /// The restore of everything that was interrupted in a project, if one was; nothing of one that
-    /// runs.
+    /// The interrupted full restore of a project, if there is one; `None` for one that still runs.
     ///
     /// # Errors
-    /// A store that is none.
+    /// A path that is not a store.
     pub fn interrupted(&self, dir: &Path) -> Result<Option<Interrupted>> {
-        let (disk, hash) = (self.disk.as_ref(), self.project(dir).hash);
+        let disk = self.disk.as_ref();
+        let hash = self.project(dir).hash;
         let Some(store) = Store::open(disk, &self.base())? else { return Ok(None) };
         let record = restoring::interrupted(disk, &store.path, &hash);
         Ok(record.and_then(|_| self.interrupted_of(&store, &hash)))
     }
 
-    /// The same whether or not it runs still.
+    /// The recorded full restore of a project, whether or not it still runs.
     fn interrupted_of(&self, store: &Store<'_>, hash: &str) -> Option<Interrupted> {
         restoring::read(store.disk, &store.path, hash).map(Interrupted::from)
     }
 
-    /// Removes what interrupted restores left in the projects of the store, where that can be done; the
-    /// record of each stays, so that the next checkpoint tells of it.
+    /// Removes what interrupted restores left in the projects of the store, where that is possible; the
+    /// record of each stays, so that the next checkpoint reports it.
     pub(super) fn tidy_interrupted(&self) -> Result<()> {
         let disk = self.disk.as_ref();
         let Some(store) = Store::open(disk, &self.base())? else { return Ok(()) };
         for hash in restoring::projects(disk, &store.path)? {
-            let Some(known) = metadata::read(disk, &store.path, &hash) else { continue };
-            let project = Project { directory: known.directory(), hash };
+            let Some(metadata) = metadata::read(disk, &store.path, &hash) else { continue };
+            let project = Project { directory: metadata.directory(), hash };
             let Ok(_lock) = store.try_lock_project(&project.hash) else { continue };
             if let Ok(current) = self.current(&store, &store.objects(), &project) {
                 tidy(disk, &project.directory, &current.leftovers);

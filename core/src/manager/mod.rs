@@ -27,8 +27,8 @@ use crate::path::{on_disk, shown};
 use crate::policy::Trigger;
 use crate::project::Project;
 use crate::report::{
-    Cleared, ClearedLegacy, Diff, Holdings, Listed, Outcome, Pruned, Stats, Status, Swept, Taken,
-    Unlisted, Verified,
+    Cleared, ClearedLegacy, Diff, Evicted, Holdings, Listed, Outcome, Pruned, Stats, Status, Swept,
+    Taken, Unlisted, Verified,
 };
 use crate::restore::{Unrecorded, target};
 use crate::state::State;
@@ -55,53 +55,61 @@ pub struct Manager {
     config: Config,
     slots_used: BTreeSet<String>,
     upkeep: Upkeep,
-    /// What the agent has beside its files.
+    /// The agent state.
     state: State,
-    /// Whether a restore is to end before it is done.
+    /// Whether a restore is to end before it is complete.
     interrupt: Arc<AtomicBool>,
 }
 
-/// When space is freed, and the total size kept, that a new checkpoint makes due.
+/// When space is freed and the total size is limited after a new checkpoint.
 #[derive(Debug, Default)]
 enum Upkeep {
-    /// Before it is answered.
+    /// Before the request is answered.
     #[default]
     AtOnce,
-    /// Once [`Manager::keep_up`] is called: whether that is due, and whether space is to be freed.
+    /// When [`Manager::keep_up`] is called: `Some` if that is needed, with whether space is to be freed.
     Later(Mutex<Option<bool>>),
 }
 
 impl Manager {
-    /// A manager with these; it touches nothing yet.
+    /// A new manager; it touches nothing yet.
     pub fn new(
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
         environment: Environment,
         config: Config,
     ) -> Self {
-        let (slots_used, upkeep, state, interrupt) = Default::default();
-        Manager { disk, clock, environment, config, slots_used, upkeep, state, interrupt }
+        Manager {
+            disk,
+            clock,
+            environment,
+            config,
+            slots_used: BTreeSet::new(),
+            upkeep: Upkeep::default(),
+            state: State::default(),
+            interrupt: Arc::default(),
+        }
     }
 
-    /// The same with restores that end once that is set: after the path that they are at, with an answer
-    /// that says what is done and what is not.
+    /// The same with restores that end once `interrupt` is set: after the current path, with an answer
+    /// that reports what was done and what was not.
     pub fn interrupted_by(self, interrupt: Arc<AtomicBool>) -> Self {
         Manager { interrupt, ..self }
     }
 
-    /// The same for an agent with that state beside its files: every checkpoint carries it, and a full
-    /// restore brings it back.
+    /// The same with the state of an agent: every checkpoint carries it, and a full restore restores it.
     // rule: agent/parts
     pub fn with_state(mut self, state: State) -> Self {
         self.set_state(state);
         self
     }
 
-    /// The same for a manager that is in use.
+    /// As [`Manager::with_state`], for a manager that is in use.
     pub fn set_state(&mut self, state: State) {
         if let Some(external) = state.external() {
-            let (disk, base) = (self.disk.clone(), self.environment.base.clone());
-            external.ask_checkpoints(move || {
+            let disk = self.disk.clone();
+            let base = self.environment.base.clone();
+            external.set_last_known(move || {
                 let store = Store::open(disk.as_ref(), &canonical(disk.as_ref(), &base))?;
                 store.map_or(Ok(0), |store| envelopes::last_action(&store))
             });
@@ -109,29 +117,29 @@ impl Manager {
         self.state = state;
     }
 
-    /// What the agent has beside its files.
+    /// The agent state.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// The same, to tell which turn goes on.
+    /// The agent state, to set the current turn.
     pub fn state_mut(&mut self) -> &mut State {
         &mut self.state
     }
 
-    /// The same, which answers before it frees the space of what a checkpoint pushed out: whoever asked
-    /// for that does not wait, and calls [`Manager::keep_up`] then.
+    /// The same, answering before it frees the space of the checkpoints that a new one evicted: the
+    /// caller does not wait for that, and calls [`Manager::keep_up`] afterwards.
     pub fn answering_first(self) -> Self {
         Manager { upkeep: Upkeep::Later(Mutex::default()), ..self }
     }
 
-    /// Does what checkpoints made due and nobody has waited for, and returns how many checkpoints were
-    /// evicted since the store was too large. What goes wrong is logged, and tried again after the next
-    /// checkpoint.
+    /// Frees the space and limits the total size, where checkpoints postponed that, and returns how many
+    /// checkpoints were evicted because the store was too large. Failures are logged, and retried after
+    /// the next checkpoint.
     // rule: limit/newest-remain
     pub fn keep_up(&self) -> usize {
-        let Upkeep::Later(owed) = &self.upkeep else { return 0 };
-        self.keep_limits(owed.lock().map(|mut owed| owed.take()).unwrap_or_default())
+        let Upkeep::Later(postponed) = &self.upkeep else { return 0 };
+        self.keep_limits(postponed.lock().map(|mut postponed| postponed.take()).unwrap_or_default())
     }
 
     /// The configuration.
@@ -153,24 +161,24 @@ impl Manager {
         self.ensure_for(dir, &Occasion::new(Trigger::PreTool, reason))
     }
 
-    /// The same for something else than a tool that runs.
+    /// As [`Manager::ensure_checkpoint`], for any occasion.
     ///
     /// # Errors
     /// As [`Manager::ensure_checkpoint`].
     pub fn ensure_for(&mut self, dir: &Path, occasion: &Occasion<'_>) -> Result<Taken> {
-        let settled = |outcome| {
-            let (skipped, notices, evicted) = Default::default();
-            Ok(Taken { outcome, skipped, notices, evicted })
+        let without_checkpoint = |outcome| {
+            let evicted = Evicted::default();
+            Ok(Taken { outcome, skipped: Vec::new(), notices: Vec::new(), evicted })
         };
         // rule: turn/disabled
         if !self.config.enabled {
-            return settled(Outcome::Disabled);
+            return without_checkpoint(Outcome::Disabled);
         }
         let project = self.project(dir);
         // rule: turn/once
         // rule: turn/per-project
         if self.slots_used.contains(&project.hash) {
-            return settled(Outcome::Deduped);
+            return without_checkpoint(Outcome::Deduped);
         }
         // rule: turn/failure-keeps-slot
         let taken = self.take(&project, occasion)?;
@@ -179,7 +187,7 @@ impl Manager {
         Ok(taken)
     }
 
-    /// Takes a checkpoint that a person asked for, whatever `enabled` and the turn say.
+    /// Takes a checkpoint that the user requested, regardless of `enabled` and of the turn.
     ///
     /// # Errors
     /// Whatever is out of scope or cannot be stored.
@@ -188,7 +196,7 @@ impl Manager {
         self.checkpoint_for(dir, &Occasion::new(Trigger::Manual, reason))
     }
 
-    /// The same for anything else that is no matter of the turn, and with a label.
+    /// As [`Manager::checkpoint`], for any occasion that does not depend on the turn, and with a label.
     ///
     /// # Errors
     /// As [`Manager::checkpoint`], and [`Error::BadLabel`].
@@ -208,17 +216,17 @@ impl Manager {
         let objects = store.objects();
         let lock = || store.lock_project(&project.hash);
         if let Err(error) = ref_recovery::repair(&store, &objects, &project.hash, lock) {
-            // It is listed all the same; the next operation tries again.
+            // The list is returned nevertheless; the next operation tries again.
             tracing::debug!("the lost ref of {} stays lost: {error}", project.hash);
         }
         let mut history = self.history(&store, &objects, &project)?;
-        history.retain(|one| !one.is_unlisted());
+        history.retain(|checkpoint| !checkpoint.is_unlisted());
         let envelopes = Envelopes::of(&store, &objects, &project.hash)?;
         let mut listed = Vec::with_capacity(history.len());
         let mut next = history.first().map(|newest| content(&objects, newest)).transpose()?;
         // rule: list/newest-first
         for (index, checkpoint) in history.iter().enumerate() {
-            let own = next.take().unwrap_or(Err(String::new()));
+            let snapshot = next.take().unwrap_or(Err(String::new()));
             next = history.get(index + 1).map(|before| content(&objects, before)).transpose()?;
             listed.push(Listed {
                 number: index + 1,
@@ -227,11 +235,11 @@ impl Manager {
                 time: checkpoint.seconds,
                 reason: checkpoint.reason.clone(),
                 // rule: list/oldest-no-stats
-                stats: match (&next, &own) {
-                    (Some(Ok(before)), Ok(own)) => stats(&objects, before, own)?,
+                stats: match (&next, &snapshot) {
+                    (Some(Ok(before)), Ok(after)) => stats(&objects, before, after)?,
                     _ => None,
                 },
-                damage: own.err(),
+                damage: snapshot.err(),
                 label: envelopes.get(checkpoint)?.whole().and_then(|envelope| envelope.label),
                 pinned: checkpoint.is_pinned,
             });
@@ -239,8 +247,8 @@ impl Manager {
         Ok(listed)
     }
 
-    /// The pre-restore checkpoints of a project that the list has no room for, newest first: their ids
-    /// name them.
+    /// The pre-restore checkpoints of a project outside the list, newest first; only their ids name
+    /// them.
     ///
     /// # Errors
     /// A damaged or busy store.
@@ -252,11 +260,11 @@ impl Manager {
         };
         let mut history = self.history(&store, &store.objects(), &project)?;
         history.retain(Checkpoint::is_unlisted);
-        history.sort_by_key(|one| Reverse(one.rollback));
-        let unlisted = |one: Checkpoint| Unlisted {
-            id: one.id.to_string(),
-            time: one.seconds,
-            reason: one.reason,
+        history.sort_by_key(|checkpoint| Reverse(checkpoint.rollback));
+        let unlisted = |checkpoint: Checkpoint| Unlisted {
+            id: checkpoint.id.to_string(),
+            time: checkpoint.seconds,
+            reason: checkpoint.reason,
         };
         Ok(history.into_iter().map(unlisted).collect())
     }
@@ -267,15 +275,16 @@ impl Manager {
     /// A target that names no checkpoint of the project; a project that cannot be read.
     pub fn diff(&self, dir: &Path, target: &[u8]) -> Result<Diff> {
         let project = self.project(dir);
-        let none = || no_checkpoint(target);
-        let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(none)?;
+        let not_found = || no_checkpoint(target);
+        let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(not_found)?;
         let objects = store.objects();
         let history = self.history(&store, &objects, &project)?;
-        let checkpoint = self.find((&store, &objects), &project.hash, &history, target)?.whole()?;
+        let stored = Stored { store: &store, objects: &objects };
+        let checkpoint = self.find(stored, &project.hash, &history, target)?.whole()?;
         let old = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
         let left_out = commit::left_out(&objects, checkpoint.id)?;
         let new = self.current(&store, &objects, &project)?.snapshot;
-        let stored = stored(&objects);
+        let stored_content = stored_bytes(&objects);
         let on_disk = |path: &[u8], item: &Item| self.read_again(&project, path, item);
         let mut compared: Vec<Compared> = Vec::new();
         // rule: diff/preview
@@ -284,23 +293,23 @@ impl Manager {
             if difference.old.is_none() && covering(&left_out, path).is_some() {
                 continue;
             }
-            compared.push(patch::compare(path, &difference, &stored, &on_disk)?);
+            compared.push(patch::compare(path, &difference, &stored_content, &on_disk)?);
         }
         Ok(Diff {
             id: checkpoint.id.to_string(),
             // rule: diff/stats
-            stats: patch::total(compared.iter().map(|one| &one.entry)),
+            stats: patch::total(compared.iter().map(|path| &path.entry)),
             left_out: {
                 let Unrecorded { kept, missing } =
                     Unrecorded::of(self.disk.as_ref(), &project.directory, &left_out);
                 [kept, missing].concat()
             },
-            patch: compared.iter().flat_map(|one| one.patch.iter().copied()).collect(),
-            entries: compared.into_iter().map(|one| one.entry).collect(),
+            patch: compared.iter().flat_map(|path| path.patch.iter().copied()).collect(),
+            entries: compared.into_iter().map(|path| path.entry).collect(),
         })
     }
 
-    /// Every project of the store, and what the store costs.
+    /// Every project of the store, and the size of the store.
     ///
     /// # Errors
     /// A damaged or busy store.
@@ -308,25 +317,26 @@ impl Manager {
         status::of(self.disk.as_ref(), &self.base(), self.most())
     }
 
-    /// Reads all that is stored, and says what is damaged and which checkpoints that costs.
+    /// Verifies everything that is stored, and reports the damage and the checkpoints that it affects.
     /// `progress` is called with the number of each project and how many there are.
     ///
     /// # Errors
-    /// A store that is none or stays busy, or a disk that fails. Damage is no error.
+    /// A path that is not a store, a store that stays busy, or a disk that fails. Damage is no error.
     pub fn verify(&self, progress: &mut dyn FnMut(usize, usize)) -> Result<Verified> {
         verify::verify(self.disk.as_ref(), &self.base(), progress)
     }
 
-    /// Prunes as configured, if that is due. Whatever goes wrong is logged and counted.
+    /// Prunes as configured, if the interval has passed. Failures are logged and counted.
     pub fn sweep(&self) -> Swept {
         sweep::sweep(self.disk.as_ref(), &self.base(), self.clock.as_ref(), &self.config)
     }
 
-    /// Removes what is gone or was not used for long, whenever the last sweep was, and reports
-    /// its progress. What it cannot remove is counted as an error.
+    /// Removes projects and archives that are gone or were not used for long, whenever the last sweep
+    /// was, and reports its progress. What it cannot remove is counted as an error.
     ///
     /// # Errors
-    /// A base that cannot be read, a store that is none or stays busy; then nothing was changed.
+    /// A base that cannot be read, a path that is not a store, or a store that stays busy; then nothing
+    /// was changed.
     pub fn prune(
         &self,
         options: &PruneOptions,
@@ -364,9 +374,16 @@ impl Manager {
     }
 }
 
-/// What the public operations share.
+/// The store and its objects, opened for an operation.
+#[derive(Clone, Copy)]
+struct Stored<'a> {
+    store: &'a Store<'a>,
+    objects: &'a Objects<'a>,
+}
+
+/// Shared by the public operations.
 impl Manager {
-    /// How many checkpoints of a project may stay.
+    /// How many checkpoints of a project are kept.
     fn most(&self) -> usize {
         self.config.max_snapshots.max(1)
     }
@@ -379,7 +396,7 @@ impl Manager {
         Project::resolve(self.disk.as_ref(), &self.environment, dir)
     }
 
-    /// The bytes of a captured path as they are on the disk now.
+    /// The present bytes of a captured path on the disk.
     fn read_again(&self, project: &Project, path: &[u8], item: &Item) -> Result<Option<Vec<u8>>> {
         let full = on_disk(&project.directory, path);
         let bytes = match item.mode {
@@ -390,19 +407,18 @@ impl Manager {
         Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= IN_MEMORY_BYTES_MAX))
     }
 
-    /// The checkpoint that a target names among those listed: by its number, its label or digits of
-    /// its id.
+    /// The listed checkpoint that a target names: by its number, its label or digits of its id.
     // rule: agent/all-or-none
     fn find<'l>(
         &self,
-        (store, objects): (&Store<'_>, &Objects<'_>),
+        stored: Stored<'_>,
         hash: &str,
         listed: &'l [Checkpoint],
         target: &[u8],
     ) -> Result<&'l Checkpoint> {
-        let envelopes = Envelopes::of(store, objects, hash)?;
-        let label = |one: &Checkpoint| {
-            let envelope = envelopes.get(one).ok().and_then(Kept::whole);
+        let envelopes = Envelopes::of(stored.store, stored.objects, hash)?;
+        let label = |checkpoint: &Checkpoint| {
+            let envelope = envelopes.get(checkpoint).ok().and_then(Kept::whole);
             envelope.and_then(|envelope| envelope.label)
         };
         target::find_labelled(listed, label, target)
@@ -421,11 +437,11 @@ impl Manager {
 }
 
 fn no_checkpoint(target: &[u8]) -> Error {
-    // The same refusals as with an empty list, so that a malformed target is told apart.
+    // The same refusals as with an empty list, so that a malformed target is distinguished.
     target::find(&[], target).err().unwrap_or_else(|| Error::UnknownCheckpoint(shown(target)))
 }
 
-/// What a checkpoint holds, or how it is damaged, which only that checkpoint is to suffer from.
+/// The files of a checkpoint, or how it is damaged, which must not affect other checkpoints.
 // rule: maintenance/damage
 fn content(
     objects: &Objects<'_>,
@@ -438,15 +454,15 @@ fn content(
     }
 }
 
-/// The stored bytes of a file, to be compared.
-fn stored(objects: &Objects<'_>) -> impl Fn(&[u8], &Item) -> Result<Option<Vec<u8>>> {
+/// Returns the stored bytes of a file, to be compared.
+fn stored_bytes(objects: &Objects<'_>) -> impl Fn(&[u8], &Item) -> Result<Option<Vec<u8>>> {
     |_, item| objects.read_up_to(Kind::Blob, item.blob, IN_MEMORY_BYTES_MAX)
 }
 
-/// What changed; none where a file that did is damaged.
+/// The statistics of the changes; `None` if a changed file is damaged.
 // rule: list/stats
 fn stats(objects: &Objects<'_>, before: &Snapshot, after: &Snapshot) -> Result<Option<Stats>> {
-    let content = stored(objects);
+    let content = stored_bytes(objects);
     let mut entries = Vec::new();
     for (path, difference) in snapshot::differences(before, after) {
         match patch::compare(path, &difference, &content, &content) {

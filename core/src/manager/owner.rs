@@ -1,5 +1,5 @@
-//! What an operation holds while it works: the lock of its project, and then that of the agent's state,
-//! with no rollback left that died and could still be undone.
+//! The locks of an operation: that of its project, and then that of the agent state, taken so that no
+//! restore that died is left which could still be undone.
 
 use super::Manager;
 use super::recovery::Recovered;
@@ -11,12 +11,12 @@ use crate::store::lock::Lock;
 use crate::store::{Store, lock, undo};
 use serde_json::Value;
 
-/// How many rollbacks may die while the locks are waited for.
+/// How many restores may die while an operation waits for the locks.
 const DEATHS_MAX: usize = 3;
 
 /// What the locks are needed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum Purpose {
     /// A checkpoint.
     Take,
     /// A restore of all files and parts.
@@ -26,57 +26,62 @@ pub(super) enum Use {
 }
 
 /// The locks of an operation.
-pub(super) struct Owned<'a> {
+pub(super) struct OperationLocks<'a> {
     pub store: Store<'a>,
     pub _project: Lock,
-    /// The agent's state, or why it is not to be had.
+    /// The ownership of the agent state, or why it cannot be had.
     pub state: Result<Owner>,
-    /// What is to be said of rollbacks that died.
+    /// Notices about restores that died.
     pub undone: Vec<String>,
 }
 
-/// What came of changing a part of the agent's state.
+/// The result of changing a part of the agent state.
 #[derive(Debug)]
 pub struct PartChanged<T> {
     /// What the change returned.
     pub result: T,
-    /// What is to be said of rollbacks that died.
+    /// Notices about restores that died.
     pub notices: Vec<String>,
 }
 
 impl Manager {
-    /// Takes the locks of a project and of the agent's state. Rollbacks that died are undone before, also
-    /// those that died while the locks were waited for.
+    /// Takes the locks of a project and of the agent state. Restores that died are undone before, also
+    /// those that died while this waited for the locks.
     ///
     /// # Errors
     /// [`Error::Busy`] while another process holds the project; a damaged store.
     // rule: agent/all-or-none
-    pub(super) fn own(&self, project: &Project, purpose: Use) -> Result<Owned<'_>> {
+    pub(super) fn lock_operation(
+        &self,
+        project: &Project,
+        purpose: Purpose,
+    ) -> Result<OperationLocks<'_>> {
         let disk = self.disk.as_ref();
-        let is_all = purpose == Use::RestoreAll;
-        let sharing = if purpose == Use::Take { Sharing::Shared } else { Sharing::Exclusive };
-        let (mut undone, mut deaths) = (Vec::new(), 0);
+        let is_all = purpose == Purpose::RestoreAll;
+        let sharing = if purpose == Purpose::Take { Sharing::Shared } else { Sharing::Exclusive };
+        let mut undone = Vec::new();
+        let mut deaths = 0;
         loop {
             let recovered = self.recover_waiting(|hash| is_all || hash == project.hash)?;
             let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
             let _project = store.lock_project(&project.hash)?;
-            let mut state = self.state.own(disk, sharing, lock::take);
+            let mut state = self.state.lock_parts(disk, sharing, lock::take);
             let has_died = state.is_ok() && self.has_died(&recovered);
-            undone.extend(recovered.said);
+            undone.extend(recovered.notices);
             if has_died && deaths < DEATHS_MAX {
                 deaths += 1;
                 continue;
             }
             if has_died && is_all {
-                // What undoes it later would undo this one, too.
+                // Undoing the dead restore later would undo this restore, too.
                 state = Err(Error::Busy(store.path.join("undo")));
             }
-            return Ok(Owned { store, _project, state, undone });
+            return Ok(OperationLocks { store, _project, state, undone });
         }
     }
 
-    /// Changes a part of the agent's state while no other process does, in one step. Rollbacks that died
-    /// are undone before, or what is changed would be undone with them.
+    /// Changes a part of the agent state while no other process does, in one step. Restores that died are
+    /// undone before, or the change would be undone with them.
     ///
     /// # Errors
     /// [`Error::BadState`] where there is no such part, or it cannot be read or written; [`Error::Busy`]
@@ -103,18 +108,20 @@ impl Manager {
         Ok(PartChanged { result: result?, notices })
     }
 
-    /// Does something about the agent's state while no other process changes it.
+    /// Runs `work` while no other process changes the agent state.
     ///
     /// # Errors
     /// [`Error::Busy`] while another process does, before anything is done.
     pub fn while_alone<T>(&self, work: impl FnOnce() -> T) -> Result<PartChanged<T>> {
-        let (mut notices, mut deaths) = (Vec::new(), 0);
+        let mut notices = Vec::new();
+        let mut deaths = 0;
         loop {
-            // Without a store that can be used there are no rollbacks.
+            // Without a usable store there are no restores.
             let recovered = self.recover_waiting(|_| false).unwrap_or_default();
-            let _owner = self.state.own(self.disk.as_ref(), Sharing::Exclusive, lock::take)?;
+            let _owner =
+                self.state.lock_parts(self.disk.as_ref(), Sharing::Exclusive, lock::take)?;
             let has_died = self.has_died(&recovered);
-            notices.extend(recovered.said);
+            notices.extend(recovered.notices);
             if !has_died {
                 return Ok(PartChanged { result: work(), notices });
             }
@@ -125,13 +132,13 @@ impl Manager {
         }
     }
 
-    /// Whether a rollback died and was not undone yet, nor tried to. The agent's state is owned, so that
-    /// none goes on.
+    /// Whether a restore died and undoing it was not tried yet. The agent state is owned, so that no
+    /// restore is running.
     fn has_died(&self, recovered: &Recovered) -> bool {
         if self.state.is_empty() {
             return false;
         }
-        let noted = undo::projects(self.disk.as_ref(), &self.base().join("store"));
-        noted.is_ok_and(|noted| noted.iter().any(|hash| !recovered.left.contains(hash)))
+        let journals = undo::projects(self.disk.as_ref(), &self.base().join("store"));
+        journals.is_ok_and(|journals| journals.iter().any(|hash| !recovered.failed.contains(hash)))
     }
 }

@@ -1,20 +1,19 @@
 //! Differences as people read them: line counts, and a patch that git can apply.
 //!
 //! libgit2 compares two buffers; it is never given a repository, so that no configuration and no
-//! attributes decide how.
+//! attributes affect the result.
 
 use crate::error::Result;
 use crate::report::{Change, DiffEntry, Stats};
 use crate::store::snapshot::{Difference, Item, Mode};
 use git2::{DiffOptions, Oid, Patch};
 
-/// Where the bytes of an item come from; none where they are too many to be in memory, and count as
-/// binary.
+/// Returns the bytes of an item; `None` if they are too many to be in memory, and count as binary.
 pub type Content<'a> = dyn Fn(&[u8], &Item) -> Result<Option<Vec<u8>>> + 'a;
 
 /// One compared path.
 pub struct Compared {
-    /// What a list of changes says about it.
+    /// Its entry in a list of changes.
     pub entry: DiffEntry,
     /// Its part of the patch.
     pub patch: Vec<u8>,
@@ -30,7 +29,8 @@ pub fn compare(
     let read = |item: Option<Item>, content: &Content<'_>| {
         item.map(|item| content(path, &item).map(|bytes| Side { item, bytes })).transpose()
     };
-    let (old, new) = (read(difference.old, old)?, read(difference.new, new)?);
+    let old = read(difference.old, old)?;
+    let new = read(difference.new, new)?;
     let change = match (difference.old, difference.new) {
         (None, _) => Change::Added,
         (_, None) => Change::Deleted,
@@ -39,15 +39,16 @@ pub fn compare(
     let link = |item: Option<Item>| item.map(|item| item.mode == Mode::Link);
     let parts = match (link(difference.old), link(difference.new)) {
         // Git shows a change of type as one file deleted and one added.
-        (Some(one), Some(other)) if one != other => {
+        (Some(was_link), Some(is_link)) if was_link != is_link => {
             vec![Part { old: old.as_ref(), new: None }, Part { old: None, new: new.as_ref() }]
         }
         _ => vec![Part { old: old.as_ref(), new: new.as_ref() }],
     };
-    let (mut lines, mut patch) = (Some((0, 0)), Vec::new());
+    let mut lines = Some((0, 0));
+    let mut patch = Vec::new();
     for part in parts {
         let counted = part.write(path, &mut patch);
-        lines = lines.zip(counted).map(|(all, one)| (all.0 + one.0, all.1 + one.1));
+        lines = lines.zip(counted).map(|(total, counts)| (total.0 + counts.0, total.1 + counts.1));
     }
     Ok(Compared { entry: DiffEntry { path: path.to_vec(), change, lines }, patch })
 }
@@ -67,7 +68,7 @@ pub fn total<'a>(entries: impl Iterator<Item = &'a DiffEntry>) -> Stats {
 /// One side of a compared path.
 struct Side {
     item: Item,
-    /// None where they are too many.
+    /// `None` if they are too many to be in memory.
     bytes: Option<Vec<u8>>,
 }
 
@@ -78,10 +79,11 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Appends this part to `patch` and returns its added and removed lines, none for a binary
+    /// Appends this part to `patch` and returns its added and removed lines; `None` for a binary
     /// file.
     fn write(&self, path: &[u8], patch: &mut Vec<u8>) -> Option<(usize, usize)> {
-        let (old_name, new_name) = (quoted(b"a/", path), quoted(b"b/", path));
+        let old_name = quoted(b"a/", path);
+        let new_name = quoted(b"b/", path);
         patch.extend_from_slice(b"diff --git ");
         patch.extend_from_slice(&[&old_name[..], b" ", &new_name, b"\n"].concat());
         self.write_modes(patch);
@@ -93,10 +95,8 @@ impl Part<'_> {
         if texts.is_some_and(|(old, new)| old == new) {
             return Some((0, 0));
         }
-        let (before, after) = (
-            if self.old.is_some() { old_name } else { b"/dev/null".to_vec() },
-            if self.new.is_some() { new_name } else { b"/dev/null".to_vec() },
-        );
+        let before = if self.old.is_some() { old_name } else { b"/dev/null".to_vec() };
+        let after = if self.new.is_some() { new_name } else { b"/dev/null".to_vec() };
         let Some((old, new)) = texts else {
             let line = [b"Binary files ", &before[..], b" and ", &after, b" differ\n"].concat();
             patch.extend_from_slice(&line);
@@ -126,7 +126,8 @@ impl Part<'_> {
 
     fn write_modes(&self, patch: &mut Vec<u8>) {
         let zero = Oid::ZERO_SHA1;
-        let (old, new) = (self.old.map(|side| side.item), self.new.map(|side| side.item));
+        let old = self.old.map(|side| side.item);
+        let new = self.new.map(|side| side.item);
         let mode = |item: Option<Item>| item.map_or(0, |item| item.mode.bits());
         let blob = |item: Option<Item>| item.map_or(zero, |item| item.blob);
         let mut suffix = String::new();
@@ -149,30 +150,34 @@ impl Part<'_> {
     }
 }
 
-/// Between what they begin and end with alike, two files that both have more lines than this count
-/// as replaced: to find what is common there takes time that grows with the product of both.
+/// Two files that both have more lines than this between their common beginning and end count as
+/// replaced there: a comparison takes time that grows with the product of both.
 const MIDDLE_LINES_MAX: usize = 100_000;
 /// How many lines a hunk shows before and after what changed.
 const CONTEXT_LINES: usize = 3;
 
-/// Appends one hunk that replaces everything between the common begin and end of two long files,
-/// and returns how many lines that adds and removes; none where a line diff is worth its time.
+/// Appends one hunk that replaces everything between the common beginning and end of two long files,
+/// and returns how many lines that adds and removes; `None` if a line diff is worth its time.
 fn replace_middle(old: &[u8], new: &[u8], patch: &mut Vec<u8>) -> Option<(usize, usize)> {
-    // No line takes less than a byte.
+    // Every line takes at least one byte.
     if old.len().min(new.len()) <= MIDDLE_LINES_MAX {
         return None;
     }
     let lines = |bytes| <[u8]>::split_inclusive(bytes, |byte| *byte == b'\n').collect::<Vec<_>>();
-    let (old, new): (Vec<&[u8]>, Vec<&[u8]>) = (lines(old), lines(new));
+    let old: Vec<&[u8]> = lines(old);
+    let new: Vec<&[u8]> = lines(new);
     let head = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
     let ends = old[head..].iter().rev().zip(new[head..].iter().rev());
     let tail = ends.take_while(|(old, new)| old == new).count();
-    let (removed, added) = (old.len() - head - tail, new.len() - head - tail);
+    let removed = old.len() - head - tail;
+    let added = new.len() - head - tail;
     if removed.min(added) <= MIDDLE_LINES_MAX {
         return None;
     }
-    let (before, after) = (head.min(CONTEXT_LINES), tail.min(CONTEXT_LINES));
-    let (start, around) = (head - before + 1, before + after);
+    let before = head.min(CONTEXT_LINES);
+    let after = tail.min(CONTEXT_LINES);
+    let start = head - before + 1;
+    let around = before + after;
     let header = format!("@@ -{start},{} +{start},{} @@\n", removed + around, added + around);
     patch.extend_from_slice(header.as_bytes());
     let mut write = |origin: u8, lines: &[&[u8]]| {
@@ -191,7 +196,7 @@ fn replace_middle(old: &[u8], new: &[u8], patch: &mut Vec<u8>) -> Option<(usize,
     Some((added, removed))
 }
 
-/// The bytes of a text, of which there are none where there is no file.
+/// The bytes of a side if it is text; empty if there is no file.
 fn text(side: Option<&Side>) -> Option<&[u8]> {
     let bytes = side.map_or(Some(&[][..]), |side| side.bytes.as_deref());
     bytes.filter(|bytes| !is_binary(bytes))
@@ -205,12 +210,12 @@ fn is_binary(content: &[u8]) -> bool {
 /// A path as git writes it in a patch: quoted where it holds anything unusual.
 fn quoted(prefix: &[u8], path: &[u8]) -> Vec<u8> {
     let plain = |byte: &u8| (0x20..0x7f).contains(byte) && *byte != b'"' && *byte != b'\\';
-    let whole = [prefix, path].concat();
-    if whole.iter().all(plain) {
-        return whole;
+    let name = [prefix, path].concat();
+    if name.iter().all(plain) {
+        return name;
     }
     let mut quoted = vec![b'"'];
-    for byte in whole {
+    for byte in name {
         match byte {
             b'"' | b'\\' => quoted.extend_from_slice(&[b'\\', byte]),
             byte if plain(&byte) => quoted.push(byte),

@@ -1,11 +1,11 @@
-//! Undoing rollbacks of a whole agent that did not come to their end.
+//! Undoes restores of the agent state that died.
 //!
-//! What is wrong with one of them is said, and costs no other project anything: none has to wait for
-//! what may never be mended.
+//! A problem with one of them is reported and does not affect other projects: none has to wait for a
+//! repair that may never happen.
 
-use super::Manager;
 use super::rollback::Wanted;
 use super::whole::is_lost;
+use super::{Manager, Stored};
 use crate::capture::Current;
 use crate::disk::Sharing;
 use crate::error::{Error, Result};
@@ -24,41 +24,41 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// What came of bringing files back.
-struct FilesBack {
-    /// What is not as it was, for people.
+/// The result of undoing the changes of a restore to files.
+struct UndoneFiles {
+    /// What could not be undone, for people.
     left: Vec<String>,
-    /// Whether another attempt would do no more.
+    /// Whether another attempt would undo no more.
     is_final: bool,
 }
 
-/// What came of undoing rollbacks that died.
+/// The result of undoing restores that died.
 #[derive(Default)]
 pub(super) struct Recovered {
-    /// What is to be said of them.
-    pub said: Vec<String>,
-    /// The projects of which that was tried in vain.
-    pub left: BTreeSet<String>,
+    /// Notices about them.
+    pub notices: Vec<String>,
+    /// The projects whose restore could not be undone.
+    pub failed: BTreeSet<String>,
 }
 
-impl FilesBack {
-    fn never(why: String) -> Self {
-        FilesBack { left: vec![why], is_final: true }
+impl UndoneFiles {
+    fn final_failure(why: String) -> Self {
+        UndoneFiles { left: vec![why], is_final: true }
     }
 }
 
 impl Manager {
-    /// Undoes the rollbacks that died, in whatever project, since all of them have the parts of the
-    /// agent in common; returns what is to be said of each. The agent does it when it starts; it also
-    /// happens before the next checkpoint or restore. One that goes on is passed over.
+    /// Undoes the restores that died, in every project, since all of them share the parts of the agent
+    /// state; returns a notice about each. The agent calls this when it starts; it also happens before
+    /// the next checkpoint or restore. A restore that is running is skipped.
     ///
     /// # Errors
-    /// A damaged or busy store; what is wrong with one of the projects is said instead.
+    /// A damaged or busy store; a problem with one of the projects is a notice instead.
     pub fn recover(&self) -> Result<Vec<String>> {
-        self.recover_waiting(|_| false).map(|recovered| recovered.said)
+        self.recover_waiting(|_| false).map(|recovered| recovered.notices)
     }
 
-    /// As [`Manager::recover`], where rollbacks of these projects that go on are waited for.
+    /// As [`Manager::recover`], but waits for running restores of the projects that `is_needed` names.
     ///
     /// # Errors
     /// As [`Manager::recover`], and [`Error::Busy`] where one takes too long.
@@ -66,7 +66,7 @@ impl Manager {
     // rule: maintenance/damage
     pub(super) fn recover_waiting(&self, is_needed: impl Fn(&str) -> bool) -> Result<Recovered> {
         let mut recovered = Recovered::default();
-        // Who has no parts cannot bring them back; whoever has does it.
+        // A manager without parts cannot restore them; one that has them does.
         if self.state.is_empty() {
             return Ok(recovered);
         }
@@ -75,8 +75,8 @@ impl Manager {
         let hashes = match undo::projects(disk, &store.path) {
             Err(error) if error.is_damage() => {
                 let why = error.cause();
-                let said = format!("whether a rollback was interrupted is not known: {why}");
-                recovered.said.push(said);
+                let notice = format!("whether a rollback was interrupted is not known: {why}");
+                recovered.notices.push(notice);
                 return Ok(recovered);
             }
             hashes => hashes?,
@@ -90,7 +90,7 @@ impl Manager {
         Ok(recovered)
     }
 
-    /// The same of one project; where it `is_needed` a rollback that goes on is waited for.
+    /// As [`Manager::recover_waiting`], for one project; waits for a running restore if it `is_needed`.
     fn undo_interrupted(
         &self,
         store: &Store<'_>,
@@ -98,7 +98,7 @@ impl Manager {
         is_needed: bool,
         recovered: &mut Recovered,
     ) -> Result<()> {
-        // A rollback that goes on holds both locks.
+        // A running restore holds both locks.
         let (_project, take): (_, Take) = match is_needed {
             true => (store.lock_project(hash)?, lock::take),
             false => (store.try_lock_project(hash)?, lock::take_briefly),
@@ -106,22 +106,22 @@ impl Manager {
         if !undo::is_noted(store.disk, &store.path, hash)? {
             return Ok(());
         }
-        let _owner = self.state.own(store.disk, Sharing::Exclusive, take)?;
-        match self.undo_noted(store, &store.objects(), hash) {
-            Ok(undone) => recovered.said.extend(undone),
-            Err(error) => recovered.said.push(format!(
+        let _owner = self.state.lock_parts(store.disk, Sharing::Exclusive, take)?;
+        match self.undo_recorded(store, &store.objects(), hash) {
+            Ok(undone) => recovered.notices.extend(undone),
+            Err(error) => recovered.notices.push(format!(
                 "a rollback was interrupted, and is not undone yet: {}",
                 error.cause()
             )),
         }
         if undo::is_noted(store.disk, &store.path, hash)? {
-            recovered.left.insert(hash.to_owned());
+            recovered.failed.insert(hash.to_owned());
         }
         Ok(())
     }
 
-    /// Undoes what is noted of one project, whose lock is held, and that of the state.
-    fn undo_noted(
+    /// Undoes the recorded restore of one project, whose lock is held, as is that of the state.
+    fn undo_recorded(
         &self,
         store: &Store<'_>,
         objects: &Objects<'_>,
@@ -141,7 +141,7 @@ impl Manager {
         let directory = PathBuf::from(OsStr::from_bytes(&undo.directory));
         let project = &Project { directory, hash: hash.to_owned() };
         let short = undo.target.get(..7).unwrap_or_default();
-        Ok(Some(match self.take_back(store, objects, project, &undo)? {
+        Ok(Some(match self.undo_restore(store, objects, project, &undo)? {
             None => format!("a rollback to {short} was interrupted, and is undone"),
             Some(left) => {
                 format!("a rollback to {short} was interrupted, and is undone but for this: {left}")
@@ -149,9 +149,9 @@ impl Manager {
         }))
     }
 
-    /// Brings the parts and files back that a rollback changed; what somebody saved since stays.
-    /// Returns what could not be undone, which the next attempt tries again where that may help.
-    pub(super) fn take_back(
+    /// Undoes the changes of a restore to parts and files; files that were saved since stay. Returns
+    /// what could not be undone, which the next attempt tries again where that may help.
+    pub(super) fn undo_restore(
         &self,
         store: &Store<'_>,
         objects: &Objects<'_>,
@@ -164,34 +164,36 @@ impl Manager {
                 left.push(format!("the agent's {name}: {why}"));
             }
         }
-        let are_parts_back = left.is_empty() && !undo.parts.is_empty();
-        let files = self.files_back(store, objects, project, undo);
+        let are_parts_undone = left.is_empty() && !undo.parts.is_empty();
+        let files = self.undo_files(store, objects, project, undo);
         if files.as_ref().is_ok_and(|files| files.is_final) {
             undo::end(store, &project.hash)?;
         } else {
-            // Another project may be rolled back before the next attempt, which must not undo that.
-            let parts = if are_parts_back { BTreeMap::new() } else { undo.parts.clone() };
+            // Another project may be restored before the next attempt, which must not undo that.
+            let parts = if are_parts_undone { BTreeMap::new() } else { undo.parts.clone() };
             let _ = undo::begin(store, &project.hash, &Undo { parts, ..undo.clone() });
         }
         left.extend(files?.left);
         Ok((!left.is_empty()).then(|| left.join("; ")))
     }
 
-    /// The files of it. Where a checkpoint is damaged that they are told by, they stay as they are, and
-    /// will not be better known later.
+    /// Undoes the changes of a restore to files. If a checkpoint that is needed for that is damaged, the
+    /// files stay as they are, since a later attempt would know no more.
     // rule: maintenance/damage
-    fn files_back(
+    fn undo_files(
         &self,
         store: &Store<'_>,
         objects: &Objects<'_>,
         project: &Project,
         undo: &Undo,
-    ) -> Result<FilesBack> {
+    ) -> Result<UndoneFiles> {
         let by_id = |id: &str| Wanted::by_id(objects, Oid::from_str(id).ok());
         let before = match by_id(undo.before.as_deref().unwrap_or_default()) {
             Err(error) if error.is_damage() => {
                 let why = error.cause();
-                return Ok(FilesBack::never(format!("how its files were is lost: {why}")));
+                return Ok(UndoneFiles::final_failure(format!(
+                    "how its files were is lost: {why}"
+                )));
             }
             before => before?,
         };
@@ -205,11 +207,13 @@ impl Manager {
             target => target?,
         };
         let Current { snapshot, leftovers, units } = match self.current(store, objects, project) {
-            // Nothing of it is there any more.
-            Err(error @ Error::NotADirectory(_)) => return Ok(FilesBack::never(error.cause())),
+            // Nothing of the project exists any more.
+            Err(error @ Error::NotADirectory(_)) => {
+                return Ok(UndoneFiles::final_failure(error.cause()));
+            }
             current => current?,
         };
-        // Only what stands as the rollback left it, or as it was, may be written over.
+        // Only files that are as the restore left them, or as they were before, may be overwritten.
         let is_written = |path: &Vec<u8>, item: &Item| {
             let was_there = before.snapshot.contains_key(path);
             (was_there || undo.creates.contains(path)) && target.snapshot.get(path) == Some(item)
@@ -220,19 +224,19 @@ impl Manager {
             .filter(|(path, item)| is_written(path, item) || is_as_it_was(path, item))
             .collect();
         let current = Current { snapshot, leftovers, units };
-        // What is half done is taken back, whoever interrupts it.
+        // Undoing is completed, also if the user interrupts it.
         let interrupt = &AtomicBool::new(false);
         let restore =
-            Restore { interrupt, ..self.restore_into((project, &current), objects, &before) };
+            Restore { interrupt, ..self.restore_into(project, &current, objects, &before) };
         let is_tidy = restore.tidy();
-        let report = restore.all(true);
-        self.note_restore((store, objects), project, &restore, &report);
-        let is_final = report.failed.iter().all(|one| is_lost(objects, &before, &one.path));
+        let report = restore.restore_all(true);
+        self.record_restore(Stored { store, objects }, project, &restore, &report);
+        let is_final = report.failed.iter().all(|remark| is_lost(objects, &before, &remark.path));
         let failed = report.failed.iter().chain(&report.kept);
-        left.extend(failed.map(|one| format!("{}: {}", shown(&one.path), one.why)));
+        left.extend(failed.map(|remark| format!("{}: {}", shown(&remark.path), remark.why)));
         if is_final && is_tidy && !left_anything(&report) {
             let _ = restoring::end(store, &project.hash);
         }
-        Ok(FilesBack { left, is_final })
+        Ok(UndoneFiles { left, is_final })
     }
 }

@@ -1,11 +1,11 @@
-//! Rolling back: find the target, take the pre-rollback checkpoint, and only then let
+//! Restores: finds the target, takes the pre-restore checkpoint, and only then lets
 //! [`crate::restore`] write.
 
 use super::carry::Taking;
 use super::hands::reason;
-use super::owner::{Owned, Use};
-use super::whole::WantedParts;
-use super::{Manager, Occasion, no_checkpoint};
+use super::owner::{OperationLocks, Purpose};
+use super::whole::{StateRestore, WantedParts};
+use super::{Manager, Occasion, Stored, no_checkpoint};
 use crate::capture::Current;
 use crate::disk::{Disk, Kind, Sharing};
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ use crate::policy::Trigger;
 use crate::project::Project;
 use crate::report::{AgentRestored, Outcome, Preview, Remark, Restored};
 use crate::restore::{
-    CHANGED_SINCE, Restore, TargetIgnores, Units, has_changed_since, left_anything,
+    CHANGED_SINCE, CapturedProject, Restore, TargetIgnores, Units, has_changed_since, left_anything,
 };
 use crate::store::commit::Checkpoint;
 use crate::store::envelopes::{Envelopes, Kept};
@@ -34,9 +34,9 @@ use std::sync::atomic::Ordering;
 /// Options of a full restore.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RestoreOptions {
-    /// Also remove files created since the checkpoint, those that the pre-rollback one holds.
+    /// Also remove files created since the checkpoint, if the pre-restore checkpoint holds them.
     pub exact: bool,
-    /// Go on when no pre-rollback checkpoint can be taken.
+    /// Go on when no pre-restore checkpoint can be taken.
     pub force: bool,
 }
 
@@ -49,30 +49,34 @@ pub enum Extent<'a> {
     One(&'a [u8]),
 }
 
+/// An extent, with the normalized path of its file if it has one.
+#[derive(Clone, Copy)]
+struct Selection<'a> {
+    extent: Extent<'a>,
+    path: Option<&'a [u8]>,
+}
+
 /// A checkpoint that is to be restored, as it is read from the store.
 pub(super) struct Wanted {
     pub id: Oid,
-    /// When it was taken; 0 where that is not to be known.
+    /// When it was taken; 0 where that is not needed.
     pub seconds: i64,
     pub snapshot: Snapshot,
     permissions: Permissions,
     /// What it left out, sorted by path.
     left_out: Vec<LeftOut>,
-    /// Whether it holds every unit as a whole.
+    /// Whether it holds every unit completely.
     holds_units: bool,
     ignores: TargetIgnores,
-    /// What the agent and restores changed since; none where no agent tells what it writes.
+    /// The changes by the agent and by restores since; `None` if no agent reports what it writes.
     changes: Option<Vec<Change>>,
-    /// What it carries beside its files.
+    /// What it carries besides its files.
     pub envelope: Kept,
 }
 
 impl Wanted {
-    fn read(
-        (store, objects): (&Store<'_>, &Objects<'_>),
-        hash: &str,
-        checkpoint: &Checkpoint,
-    ) -> Result<Self> {
+    fn read(stored: Stored<'_>, hash: &str, checkpoint: &Checkpoint) -> Result<Self> {
+        let Stored { store, objects } = stored;
         let Checkpoint { id, tree, seconds, .. } = *checkpoint.whole()?;
         let changes = hands::read(store, hash).and_then(|log| log.since(id));
         let envelope = Envelopes::of(store, objects, hash)?.get(checkpoint)?;
@@ -81,7 +85,7 @@ impl Wanted {
         Ok(Wanted { seconds, left_out, changes, envelope, ..Wanted::of(objects, id, snapshot)? })
     }
 
-    /// The files of a checkpoint, of which nothing else is to be known.
+    /// The files of a checkpoint, without the other data that a restore reads.
     fn of(objects: &Objects<'_>, id: Oid, snapshot: Snapshot) -> Result<Self> {
         let permissions = commit::permissions(objects, id)?;
         let ignores = TargetIgnores::read(objects, &snapshot)?;
@@ -99,7 +103,8 @@ impl Wanted {
         })
     }
 
-    /// The files of the checkpoint of that id, or none, whatever its ignore files say and it left out.
+    /// The files of the checkpoint of that id, or no files; its ignore files and what it left out do not
+    /// count.
     pub fn by_id(objects: &Objects<'_>, id: Option<Oid>) -> Result<Self> {
         let ignores = TargetIgnores::read(objects, &Snapshot::new())?;
         let Some(id) = id else {
@@ -120,23 +125,30 @@ impl Wanted {
     }
 }
 
-/// What a restore can be undone with.
+/// A request for a pre-restore checkpoint.
+struct PreRestoreRequest<'a> {
+    project: &'a Project,
+    taking: &'a Taking<'a>,
+    is_forced: bool,
+}
+
+/// The state before a restore, and the checkpoint to undo the restore with.
 #[derive(Default)]
-struct Safety {
-    /// The checkpoint that was taken before it, if one was.
+struct PreRestore {
+    /// The pre-restore checkpoint, if one was taken.
     id: Option<String>,
-    /// The checkpoint that holds what was there, which may be an older one.
+    /// The checkpoint that holds the state, which may be an older one.
     before: Option<Oid>,
-    /// What was there.
+    /// The captured state.
     current: Current,
-    /// What could not be read.
+    /// Paths that could not be read.
     left_out: Vec<Remark>,
-    /// Why none could be taken, where the restore goes on without.
+    /// Why no checkpoint could be taken, where the restore goes on without.
     forced_past: Option<String>,
 }
 
 impl Manager {
-    /// Restores a checkpoint, after taking one of the state that this changes.
+    /// Restores a checkpoint, after taking a checkpoint of the present state.
     ///
     /// # Errors
     /// A refusal changes nothing; failures after the first change are in the answer.
@@ -153,7 +165,7 @@ impl Manager {
         self.restore_extent(dir, target, Extent::One(path), None)
     }
 
-    /// What a restore would do, exactly, as far as nothing fails or changes before; it changes
+    /// Returns exactly what a restore would do, if nothing fails or changes before; it changes
     /// nothing.
     ///
     /// # Errors
@@ -164,33 +176,36 @@ impl Manager {
         let path = extent.path(disk, &project)?;
         let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
         let objects = store.objects();
+        let stored = Stored { store: &store, objects: &objects };
         let listed = self.history(&store, &objects, &project)?;
-        let found = self.find((&store, &objects), &project.hash, &listed, target)?;
-        let wanted = Wanted::read((&store, &objects), &project.hash, found)?;
-        let (would, token) =
-            self.plan((&store, &objects), &project, &wanted, (extent, path.as_deref()))?;
-        // Where a rollback goes on for long, what is shown may be half of it, and is not what is restored.
-        let _owner = self.state.own(disk, Sharing::Shared, lock::take);
+        let found = self.find(stored, &project.hash, &listed, target)?;
+        let wanted = Wanted::read(stored, &project.hash, found)?;
+        let selection = Selection { extent, path: path.as_deref() };
+        let (would, token) = self.plan(stored, &project, &wanted, selection)?;
+        // While another restore takes long, the preview may show half of it, and differ from this restore.
+        let _owner = self.state.lock_parts(disk, Sharing::Shared, lock::take);
         let parts = self.parts_of(extent, &objects, &wanted)?;
         let agent = self.agent_of(extent, &project, &wanted, &parts, false);
         let token = parts.token(token, agent.as_ref());
         Ok(Preview { would: Restored { id: wanted.id.to_string(), agent, ..would }, token })
     }
 
-    /// What a restore would do now, and what stands for that.
+    /// The report of a restore that would run now, and its token.
     fn plan(
         &self,
-        (store, objects): (&Store<'_>, &Objects<'_>),
+        stored: Stored<'_>,
         project: &Project,
         wanted: &Wanted,
-        (extent, path): (Extent<'_>, Option<&[u8]>),
+        selection: Selection<'_>,
     ) -> Result<(Restored, Token)> {
-        // A pre-rollback checkpoint has the bounds of any other.
+        let Stored { store, objects } = stored;
+        let Selection { extent, path } = selection;
+        // A pre-restore checkpoint has the bounds of any other.
         let (current, refused) = match self.current_within(&self.config, store, objects, project) {
             Ok(current) => (current, None),
             Err(error) => (self.current(store, objects, project)?, Some(error)),
         };
-        let mut restore = self.restore_into((project, &current), objects, wanted);
+        let mut restore = self.restore_into(project, &current, objects, wanted);
         restore.may_remove = refused.is_none();
         let would = extent.plan(&restore, path, refused.is_some())?;
         let token = restore.token(&would);
@@ -206,7 +221,7 @@ impl Manager {
         }
     }
 
-    /// Restores a checkpoint or a file of one; with the token of a preview only what that showed.
+    /// Restores a checkpoint or one of its files; with the token of a preview only what that showed.
     ///
     /// # Errors
     /// As [`Manager::restore`] and [`Manager::restore_file`], and [`Error::ChangedSincePreview`].
@@ -217,13 +232,13 @@ impl Manager {
         extent: Extent<'_>,
         token: Option<Token>,
     ) -> Result<Restored> {
-        let (mut restored, due) = self.restore_locked(dir, target, extent, token)?;
-        restored.evicted.for_size = self.after_checkpoint(due);
+        let (mut restored, reclaim) = self.restore_locked(dir, target, extent, token)?;
+        restored.evicted.for_size = self.after_checkpoint(reclaim);
         Ok(restored)
     }
 
-    /// Also returns whether the space of dropped checkpoints is to be freed now; none where no
-    /// checkpoint was added, or the target may still be needed.
+    /// Also returns whether the space of evicted checkpoints is to be freed now; `None` if no
+    /// checkpoint was added, or if the target may still be needed.
     fn restore_locked(
         &self,
         dir: &Path,
@@ -240,21 +255,24 @@ impl Manager {
             let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
             let objects = store.objects();
             let history = self.history(&store, &objects, &project)?;
-            self.find((&store, &objects), &project.hash, &history, target)?.whole()?;
+            let stored = Stored { store: &store, objects: &objects };
+            self.find(stored, &project.hash, &history, target)?.whole()?;
         }
         let purpose = match extent {
-            Extent::All(_) => Use::RestoreAll,
-            Extent::One(_) => Use::RestoreFile,
+            Extent::All(_) => Purpose::RestoreAll,
+            Extent::One(_) => Purpose::RestoreFile,
         };
-        // Looked up again, since only under the lock a number stays what it is, and before the
-        // pre-rollback checkpoint is taken, which cannot evict the target then.
-        let Owned { store, _project, state, undone } = self.own(&project, purpose)?;
+        // The target is found again, since its number is stable only under the lock, and before the
+        // pre-restore checkpoint is taken, which then cannot evict the target.
+        let OperationLocks { store, _project, state, undone } =
+            self.lock_operation(&project, purpose)?;
         let state = state?;
         let mut objects = store.objects();
         // rule: restore/safety-keeps-target
         let history = self.history(&store, &objects, &project)?;
-        let found = self.find((&store, &objects), &project.hash, &history, target)?;
-        let wanted = Wanted::read((&store, &objects), &project.hash, found)?;
+        let stored = Stored { store: &store, objects: &objects };
+        let found = self.find(stored, &project.hash, &history, target)?;
+        let wanted = Wanted::read(stored, &project.hash, found)?;
         match project.check_directory(disk) {
             // rule: restore/deleted-project
             Ok(()) | Err(Error::MissingDirectory(_)) => {}
@@ -265,8 +283,8 @@ impl Manager {
         if typed.is_some() || token.is_some() || wanted.changes.is_some() {
             // Checked before anything is stored, since a refusal must change nothing.
             // rule: restore/refusal-changes-nothing
-            let what = (extent, typed.as_deref());
-            let (would, now) = self.plan((&store, &objects), &project, &wanted, what)?;
+            let selection = Selection { extent, path: typed.as_deref() };
+            let (would, now) = self.plan(stored, &project, &wanted, selection)?;
             let agent = self.agent_of(extent, &project, &wanted, &parts, false);
             as_previewed(token, parts.token(now, agent.as_ref()))?;
             others = would.others;
@@ -276,13 +294,14 @@ impl Manager {
         // rule: restore/safety-outside-turn
         let occasion = Occasion::new(Trigger::PreRollback, &reason);
         let taking = Taking::new(&occasion, &self.state, Ok(&state));
-        let safety = self.take_safety((&store, &mut objects), &project, &taking, is_forced)?;
-        let Safety { id: safety, before, current, left_out, forced_past } = safety;
-        // The objects of the pre-rollback checkpoint are not needed to restore another.
-        let mut restore = self.restore_into((&project, &current), &objects, &wanted);
+        let request = PreRestoreRequest { project: &project, taking: &taking, is_forced };
+        let PreRestore { id: pre_restore, before, current, left_out, forced_past } =
+            self.take_pre_restore(&store, &mut objects, &request)?;
+        // The objects of the pre-restore checkpoint are not needed to restore another.
+        let mut restore = self.restore_into(&project, &current, &objects, &wanted);
         restore.may_remove = forced_past.is_none();
         if token.is_some() {
-            // Somebody may have saved meanwhile; the pre-rollback checkpoint holds it, and stays.
+            // A file may have been saved meanwhile; the pre-restore checkpoint holds it, and stays.
             let now = extent.plan(&restore, typed.as_deref(), forced_past.is_some())?;
             let agent = self.agent_of(extent, &project, &wanted, &parts, false);
             as_previewed(token, parts.token(restore.token(&now), agent.as_ref()))?;
@@ -293,9 +312,12 @@ impl Manager {
         if forced_past.is_some() {
             parts.give_up();
         }
+        let stored = Stored { store: &store, objects: &objects };
+        let state_restore =
+            StateRestore { stored, project: &project, wanted: &wanted, parts: &parts };
         let undo = parts
-            .is_whole()
-            .then(|| self.begin_whole((&store, &project), &restore, &wanted, before, &parts))
+            .has_parts()
+            .then(|| self.begin_state_restore(&state_restore, &restore, before))
             .transpose()?;
         let record = typed.is_none().then(|| restoring::Record {
             target: wanted.id.to_string(),
@@ -306,18 +328,19 @@ impl Manager {
         }
         let is_tidy = restore.tidy();
         let report = match (extent, &typed) {
-            (_, Some(path)) => restore.one(path)?,
-            // Without a pre-rollback checkpoint nothing may be removed.
-            (Extent::All(options), None) => restore.all(options.exact && forced_past.is_none()),
+            (_, Some(path)) => restore.restore_path(path)?,
+            // Without a pre-restore checkpoint nothing may be removed.
+            (Extent::All(options), None) => {
+                restore.restore_all(options.exact && forced_past.is_none())
+            }
             (Extent::One(_), None) => Restored::default(),
         };
         let others = others.map(|others| by_others(others, &report));
-        self.note_restore((&store, &objects), &project, &restore, &report);
+        self.record_restore(stored, &project, &restore, &report);
         if let Some(undo) = &undo {
-            let what = (&wanted, &parts);
-            self.end_whole((&store, &objects), &project, undo, what, &report)?;
+            self.end_state_restore(&state_restore, undo, &report)?;
         }
-        // A single file does not end what a restore of everything left half done.
+        // The restore of a single file does not complete an interrupted full restore.
         let is_recorded = restoring::read(disk, &store.path, &project.hash).is_some();
         let is_ended = typed.is_none() || !is_recorded;
         if is_tidy && is_ended && !report.interrupted && !left_anything(&report) {
@@ -325,20 +348,30 @@ impl Manager {
         }
         // Only after everything is restored, and never the target.
         // rule: restore/safety-keeps-target
-        let is_whole = safety.is_some() && report.failed.is_empty();
+        let is_complete = pre_restore.is_some() && report.failed.is_empty();
         let limit = self.limit(&store, &objects, &project);
-        let evicted = is_whole.then(|| limit.make_room(wanted.id));
-        let due = evicted.as_ref().map(|evicted| evicted.is_due);
+        let evicted = is_complete.then(|| limit.evict_after_restore(wanted.id));
+        let reclaim = evicted.as_ref().map(|evicted| evicted.must_reclaim);
         let evicted = evicted.unwrap_or_default().into();
         let id = wanted.id.to_string();
         let mut agent = self.agent_of(extent, &project, &wanted, &parts, true);
         if let Some(agent) = &mut agent {
             agent.notices.extend(undone);
         }
-        Ok((Restored { id, safety, left_out, forced_past, others, agent, evicted, ..report }, due))
+        let restored = Restored {
+            id,
+            safety: pre_restore,
+            left_out,
+            forced_past,
+            others,
+            agent,
+            evicted,
+            ..report
+        };
+        Ok((restored, reclaim))
     }
 
-    /// What is to come back beside the files, which a file alone leaves as it is.
+    /// The parts to restore, none of them with a single file.
     fn parts_of(
         &self,
         extent: Extent<'_>,
@@ -351,7 +384,7 @@ impl Manager {
         }
     }
 
-    /// What is said of the agent's state, which a file alone leaves as it is.
+    /// The report on the agent state, which the restore of a single file leaves as it is.
     fn agent_of(
         &self,
         extent: Extent<'_>,
@@ -366,17 +399,17 @@ impl Manager {
         }
     }
 
-    /// Takes the pre-rollback checkpoint of what is there, or goes on without where that is forced.
+    /// Takes the pre-restore checkpoint, or goes on without one where that is forced.
     // rule: restore/safety-checkpoint
-    fn take_safety(
+    fn take_pre_restore(
         &self,
-        (store, objects): (&Store<'_>, &mut Objects<'_>),
-        project: &Project,
-        taking: &Taking<'_>,
-        is_forced: bool,
-    ) -> Result<Safety> {
+        store: &Store<'_>,
+        objects: &mut Objects<'_>,
+        request: &PreRestoreRequest<'_>,
+    ) -> Result<PreRestore> {
+        let PreRestoreRequest { project, taking, is_forced } = *request;
         if let Err(Error::MissingDirectory(_)) = project.check_directory(store.disk) {
-            return Ok(Safety::default());
+            return Ok(PreRestore::default());
         }
         match self.checkpoint_locked(store, objects, project, taking) {
             Ok((taken, current)) => {
@@ -387,12 +420,12 @@ impl Manager {
                     _ => None,
                 };
                 let left_out = taken.skipped;
-                Ok(Safety { id, before, current, left_out, forced_past: None })
+                Ok(PreRestore { id, before, current, left_out, forced_past: None })
             }
             Err(error) if is_forced => {
                 let current = self.current(store, objects, project)?;
                 let forced_past = Some(error.to_string());
-                Ok(Safety { current, forced_past, ..Safety::default() })
+                Ok(PreRestore { current, forced_past, ..PreRestore::default() })
             }
             // rule: restore/safety-required
             Err(error) => Err(Error::NoSafetyCheckpoint(Box::new(error))),
@@ -401,7 +434,8 @@ impl Manager {
 
     pub(super) fn restore_into<'a>(
         &'a self,
-        (project, current): (&'a Project, &'a Current),
+        project: &'a Project,
+        current: &'a Current,
         objects: &'a Objects<'a>,
         wanted: &'a Wanted,
     ) -> Restore<'a> {
@@ -410,17 +444,18 @@ impl Manager {
         let root = &project.directory;
         let temporary = project.temporary_name();
         let Current { snapshot: current, leftovers, units: captured_units } = current;
-        let units = Units::of((disk, root), objects, (current, captured_units), target);
+        let captured = CapturedProject { disk, root, snapshot: current, units: captured_units };
+        let units = Units::of(&captured, objects, target);
         Restore {
             disk,
             root,
-            own: OwnFolders::of(disk, &self.environment),
+            own_folders: OwnFolders::of(disk, &self.environment),
             objects,
             current,
             leftovers,
             interrupt: &self.interrupt,
             temporary,
-            beside: Default::default(),
+            staged: Default::default(),
             target,
             permissions,
             left_out,
@@ -434,7 +469,7 @@ impl Manager {
 }
 
 impl Extent<'_> {
-    /// The path of the one file, if it is one.
+    /// The path of the single file, if the extent is one.
     fn path(self, disk: &dyn Disk, project: &Project) -> Result<Option<Vec<u8>>> {
         match self {
             Extent::All(_) => Ok(None),
@@ -446,7 +481,7 @@ impl Extent<'_> {
         matches!(self, Extent::All(RestoreOptions { force: true, .. }))
     }
 
-    /// Without a pre-rollback checkpoint nothing may be removed.
+    /// The plan of a restore. Without a pre-restore checkpoint nothing may be removed.
     fn plan(
         self,
         restore: &Restore<'_>,
@@ -454,25 +489,25 @@ impl Extent<'_> {
         is_forced_past: bool,
     ) -> Result<Restored> {
         match (self, path) {
-            (_, Some(path)) => restore.plan_one(path),
+            (_, Some(path)) => restore.plan_path(path),
             (Extent::All(options), None) => Ok(restore.plan(options.exact && !is_forced_past)),
             (Extent::One(_), None) => Ok(Restored::default()),
         }
     }
 }
 
-/// Those paths of a restore that another hand changed since the checkpoint, while it ran included.
+/// The paths of a restore that anyone but the agent changed since the checkpoint, also while it ran.
 // rule: restore/other-hands
 fn by_others(planned: Vec<Vec<u8>>, report: &Restored) -> Vec<Vec<u8>> {
     let changed =
         report.kept.iter().filter(|kept| kept.why == CHANGED_SINCE || has_changed_since(&kept.why));
-    let all: BTreeSet<Vec<u8>> =
-        planned.into_iter().chain(changed.map(|one| one.path.clone())).collect();
-    let about = report.paths();
-    all.into_iter().filter(|path| about.contains(&path[..])).collect()
+    let paths: BTreeSet<Vec<u8>> =
+        planned.into_iter().chain(changed.map(|kept| kept.path.clone())).collect();
+    let reported = report.paths();
+    paths.into_iter().filter(|path| reported.contains(&path[..])).collect()
 }
 
-/// Whether what would be done now is what was previewed, if that is asked for.
+/// Checks that the restore would do what the preview showed, if a token requires that.
 fn as_previewed(token: Option<Token>, now: Token) -> Result<()> {
     match token.is_none_or(|token| token == now) {
         true => Ok(()),
@@ -480,7 +515,7 @@ fn as_previewed(token: Option<Token>, now: Token) -> Result<()> {
     }
 }
 
-/// The project-relative path that a typed one names, normalized.
+/// The normalized project-relative path that a typed path names.
 // rule: restore/bad-path
 // rule: restore/file-literal
 pub(super) fn literal_path(disk: &dyn Disk, project: &Project, typed: &[u8]) -> Result<Vec<u8>> {

@@ -1,11 +1,11 @@
-//! Rolling back a whole agent: its files and every part of its state, or nothing.
+//! Restores an agent completely: its files and every part of its state, or nothing.
 //!
-//! What undoes it is noted before the first change; where the rollback fails, or is found to have
-//! died, it is taken back, as [`super::recovery`] does. See
-//! docs/decisions/0026-all-or-none-by-taking-back.md.
+//! A journal that undoes the restore is written before the first change; if the restore fails, or is
+//! found to have died, it is undone, as in [`super::recovery`]. See
+//! docs/decisions/0026-all-or-nothing-by-undoing.md.
 
-use super::Manager;
 use super::rollback::Wanted;
+use super::{Manager, Stored};
 use crate::disk::{Kind as FileKind, folder, is_absence};
 use crate::error::{Error, Result};
 use crate::path::{on_disk, shown};
@@ -17,53 +17,53 @@ use crate::store::envelope::PartNote;
 use crate::store::envelopes::Kept;
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
-use crate::store::undo::Undo;
-use crate::store::{Store, undo};
+use crate::store::undo::{self, Undo};
 use crate::token::Token;
 use git2::Oid;
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 
-/// The parts of the agent's state that a rollback is to bring back.
+/// The parts of the agent state that a restore is to restore.
 #[derive(Default)]
 pub(super) struct WantedParts {
-    /// What each is to become.
+    /// The parts, each with the text to restore.
     texts: Vec<(PartNote, String)>,
-    /// What each is now.
+    /// The present text of each part, by its name.
     before: BTreeMap<String, String>,
-    /// What a person should know of it.
+    /// Notices for the user.
     notices: Vec<String>,
 }
 
 impl WantedParts {
-    /// The names of those that are something else now.
+    /// The names of the parts that differ now.
     fn changed(&self) -> impl Iterator<Item = &str> {
-        let is_other =
+        let differs =
             |(note, text): &&(PartNote, String)| self.before.get(&note.name) != Some(text);
-        self.texts.iter().filter(is_other).map(|(note, _)| &note.name[..])
+        self.texts.iter().filter(differs).map(|(note, _)| &note.name[..])
     }
 
-    /// The token of a preview of the files, for these parts and what is left behind as well.
+    /// Extends the token of the files by these parts and by the external actions that are left behind.
     pub fn token(&self, files: Token, agent: Option<&AgentRestored>) -> Token {
         let Some(agent) =
-            agent.filter(|agent| self.is_whole() || !agent.external_actions.is_empty())
+            agent.filter(|agent| self.has_parts() || !agent.external_actions.is_empty())
         else {
             return files;
         };
-        let now = self.before.iter().map(|(name, text)| format!("{name} {text}"));
-        let then = self.texts.iter().map(|(note, text)| format!("{} {text}", note.name));
-        let left = agent.external_actions.iter().map(|one| one.note.number.to_string());
-        files.and(now.chain(then).chain(left))
+        let present = self.before.iter().map(|(name, text)| format!("{name} {text}"));
+        let wanted = self.texts.iter().map(|(note, text)| format!("{} {text}", note.name));
+        let left = agent.external_actions.iter().map(|action| action.note.number.to_string());
+        files.and(present.chain(wanted).chain(left))
     }
 
-    /// Whether there are any, so that the rollback is to be whole.
-    pub fn is_whole(&self) -> bool {
+    /// Whether there are parts, so that the restore is all or nothing.
+    pub fn has_parts(&self) -> bool {
         !self.texts.is_empty()
     }
 
-    /// Without a pre-rollback checkpoint there is nothing to go back to, and so no all or none.
+    /// Drops the parts: without a pre-restore checkpoint the files could not be undone, so that all or
+    /// nothing is impossible.
     pub fn give_up(&mut self) {
-        if self.is_whole() {
+        if self.has_parts() {
             self.texts.clear();
             self.notices.push(
                 "without a pre-rollback checkpoint only files come back; the rest of the agent is as \
@@ -74,8 +74,16 @@ impl WantedParts {
     }
 }
 
+/// A restore of an agent: the checkpoint and the parts that are restored into a project.
+pub(super) struct StateRestore<'a> {
+    pub stored: Stored<'a>,
+    pub project: &'a Project,
+    pub wanted: &'a Wanted,
+    pub parts: &'a WantedParts,
+}
+
 impl Manager {
-    /// What a rollback is to bring back beside the files; nothing is changed.
+    /// The parts that a restore is to restore in addition to the files; nothing is changed.
     ///
     /// # Errors
     /// A part that could not be restored, or whose present state no checkpoint could hold.
@@ -121,10 +129,10 @@ impl Manager {
             };
             let text = match text {
                 Ok(text) => text,
-                Err(how) => {
-                    // One damaged part costs all of them, and no file.
+                Err(damage) => {
+                    // One damaged part affects all of them, and no file.
                     let name = &note.name;
-                    let why = format!("its {name} is {how}; the rest of the agent is as it was");
+                    let why = format!("its {name} is {damage}; the rest of the agent is as it was");
                     return Ok(WantedParts { notices: vec![why], ..WantedParts::default() });
                 }
             };
@@ -135,15 +143,14 @@ impl Manager {
         Ok(found)
     }
 
-    /// Notes how to undo a rollback to `wanted`, before which `before` holds the files.
-    pub(super) fn begin_whole(
+    /// Writes the journal that undoes a restore; the checkpoint `before` holds the present files.
+    pub(super) fn begin_state_restore(
         &self,
-        (store, project): (&Store<'_>, &Project),
+        state_restore: &StateRestore<'_>,
         restore: &Restore<'_>,
-        wanted: &Wanted,
         before: Option<Oid>,
-        parts: &WantedParts,
     ) -> Result<Undo> {
+        let StateRestore { stored: Stored { store, .. }, project, wanted, parts } = *state_restore;
         let is_new = |path: &&Vec<u8>| {
             let full = on_disk(&project.directory, path);
             !restore.current.contains_key(*path)
@@ -160,27 +167,27 @@ impl Manager {
         undo::begin(store, &project.hash, &undo).map(|()| undo)
     }
 
-    /// Restores the parts after the files, or takes everything back.
+    /// Restores the parts after the files, or undoes everything.
     ///
     /// # Errors
     /// [`Error::RolledBackNothing`].
     // rule: agent/all-or-none
-    pub(super) fn end_whole(
+    pub(super) fn end_state_restore(
         &self,
-        (store, objects): (&Store<'_>, &Objects<'_>),
-        project: &Project,
+        state_restore: &StateRestore<'_>,
         undo: &Undo,
-        (wanted, parts): (&Wanted, &WantedParts),
         report: &Restored,
     ) -> Result<()> {
-        // What is damaged costs what needs it, and nothing more: where no part would change, the other
-        // files come back all the same.
+        let StateRestore { stored: Stored { store, objects }, project, wanted, parts } =
+            *state_restore;
+        // Damage affects only what depends on it: if no part would change, the other files are restored
+        // nevertheless.
         // rule: maintenance/damage
         let is_about_state = parts.changed().next().is_some();
         let is_reason = |path: &[u8]| is_about_state || !is_lost(objects, wanted, path);
-        let failed = report.failed.iter().find(|one| is_reason(&one.path));
-        let mut why =
-            failed.map(|one| format!("{} was not restored: {}", shown(&one.path), one.why));
+        let failed = report.failed.iter().find(|remark| is_reason(&remark.path));
+        let mut why = failed
+            .map(|remark| format!("{} was not restored: {}", shown(&remark.path), remark.why));
         for (note, text) in parts.texts.iter().take_while(|_| why.is_none()) {
             let part = self.state.part(&note.name);
             if let Some(Err(cause)) = part.map(|part| part.restore(text)) {
@@ -188,26 +195,26 @@ impl Manager {
                 break;
             }
         }
-        // Or a power loss would take what the note is gone for.
+        // Otherwise a power loss could undo changes whose journal is gone.
         let disk = self.disk.as_ref();
         let synced = disk.sync_file_system(&project.directory).err();
-        // A checkpoint without files leaves a directory that is gone as it is.
+        // A checkpoint without files does not create a project directory that is gone.
         let synced = synced.filter(|error| why.is_none() && !is_absence(error));
         if let Some(error) = synced {
             why = Some(format!("{}: {error}", project.directory.display()));
         }
-        // While its note stands it would be taken back later, over what somebody saves until then.
+        // As long as its journal exists it would be undone later, over files that are saved until then.
         let ended =
             why.map_or_else(|| undo::end(store, &project.hash).map_err(|error| error.cause()), Err);
         let Err(why) = ended else { return Ok(()) };
-        let left = match self.take_back(store, objects, project, undo) {
+        let left = match self.undo_restore(store, objects, project, undo) {
             Ok(left) => left.map(|left| format!("but for this: {left}")),
             Err(error) => Some(format!("as far as that could be done: {}", error.cause())),
         };
         Err(Error::RolledBackNothing { why, left })
     }
 
-    /// What is said of the agent's state after a rollback, or would be after one.
+    /// The report on the agent state after a restore, or for a preview of one.
     // rule: agent/external-listed
     pub(super) fn agent_restored(
         &self,
@@ -253,8 +260,8 @@ impl Manager {
     }
 }
 
-/// What was done outside since a checkpoint, which a rollback that `is_done` leaves behind; and what is
-/// to be said where only the time tells since when.
+/// The external actions since a checkpoint, which a restore that `is_done` leaves behind; and a notice if
+/// only their times show which those are.
 // rule: agent/external-listed
 fn left_behind(
     external: &External,
@@ -277,16 +284,16 @@ fn left_behind(
     };
     let listed = external.since(since)?;
     if is_done {
-        let place = project.directory.display().to_string();
-        external.leave_since(since, &wanted.id.to_string(), &place)?;
+        let directory = project.directory.display().to_string();
+        external.leave_since(since, &wanted.id.to_string(), &directory)?;
     }
-    let is_lost = matches!(wanted.envelope, Kept::Whole(_));
-    let why = why.filter(|_| is_lost || !listed.is_empty());
+    let is_log_lost = matches!(wanted.envelope, Kept::Whole(_));
+    let why = why.filter(|_| is_log_lost || !listed.is_empty());
     let notice = why.map(|why| format!("{why}: what was done since is told by its time"));
     Ok((listed, notice))
 }
 
-/// What is said where a checkpoint carries parts, and there is no agent that could have them back.
+/// A notice, if a checkpoint carries parts and there is no agent that has them.
 // rule: agent/all-or-none
 fn left_alone(envelope: &Kept) -> Option<String> {
     let Kept::Whole(envelope) = envelope else { return None };
@@ -299,7 +306,7 @@ fn left_alone(envelope: &Kept) -> Option<String> {
     })
 }
 
-/// Whether what a checkpoint holds of a path is damaged, so that no attempt can bring it back.
+/// Whether the stored content of a path is damaged, so that no attempt can restore it.
 pub(super) fn is_lost(objects: &Objects<'_>, wanted: &Wanted, path: &[u8]) -> bool {
     let item = wanted.snapshot.get(path);
     let checked = item.map(|item| objects.check(Kind::Blob, item.blob));

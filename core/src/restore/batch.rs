@@ -1,14 +1,14 @@
-//! What a restore wrote and did not put in its place yet: many files are made durable at once, since
-//! to wait for each takes most of the time.
+//! Drafts that a restore wrote and has not moved to their paths yet: many files are made durable at
+//! once, since waiting for each takes most of the time.
 
 use crate::restore::placement::Draft;
 
-/// No more files than this are beside their places at a time.
+/// The most drafts at a time.
 const FILES_MAX: usize = 1_000;
-/// No more bytes than this are on the disk twice.
+/// The most bytes of drafts at a time, which the disk stores in addition to the present files.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Drafts, each with the path it is of.
+/// Drafts, each with its path.
 #[derive(Default)]
 pub struct Batch {
     /// In the order they were written.
@@ -23,7 +23,7 @@ impl Batch {
         self.drafts.push((path.to_vec(), draft));
     }
 
-    /// Whether these are to be put in their places before anything else is written.
+    /// Whether the drafts are to be moved to their paths before anything else is written.
     pub fn is_full(&self) -> bool {
         self.drafts.len() >= FILES_MAX || self.bytes >= BYTES_MAX
     }

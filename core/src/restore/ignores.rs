@@ -36,12 +36,12 @@ impl TargetIgnores {
         self.any(path, |levels| self.excludes.excludes(levels, path, false))
     }
 
-    /// The same of a member of a unit.
+    /// As [`TargetIgnores::excludes`], for a member of a unit.
     pub fn excludes_member(&self, path: &[u8]) -> bool {
         self.any(path, |levels| self.excludes.excludes_member(levels, path))
     }
 
-    /// Whether they exclude a folder above `path`, or these levels of them exclude what is there.
+    /// Whether the ignore files exclude a folder above `path`, or `excludes` holds for those above it.
     fn any(&self, path: &[u8], excludes: impl Fn(&[(&[u8], &IgnoreFile)]) -> bool) -> bool {
         let mut levels: Vec<(&[u8], &IgnoreFile)> = Vec::new();
         for directory in std::iter::once(&b""[..]).chain(ancestors(path)) {

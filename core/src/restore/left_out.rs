@@ -1,4 +1,4 @@
-//! What a restore does not touch, since its checkpoint left it out: left out is not absent.
+//! Paths that a restore does not touch, since its checkpoint left them out: left out is not absent.
 
 use super::Restore;
 use crate::disk::{Disk, folder};
@@ -8,20 +8,20 @@ use crate::store::left_out::{LeftOut, Reason, covering};
 use crate::unit::Role;
 use std::path::Path;
 
-/// How every remark begins on a path that the checkpoint left out.
+/// The beginning of every remark on a path that the checkpoint left out.
 pub const LEFT_OUT: &str = "the checkpoint left it out";
 
-/// What a checkpoint left out and is not certainly as it was then.
+/// Paths that a checkpoint left out and that are not certainly as they were then.
 #[derive(Debug, Default)]
 pub struct Unrecorded {
-    /// What exists.
+    /// The paths that exist.
     pub kept: Vec<Remark>,
-    /// What is gone.
+    /// The paths that are gone.
     pub missing: Vec<Remark>,
 }
 
 impl Unrecorded {
-    /// That of a project, with what it left out.
+    /// The unrecorded paths of a project, among those that the checkpoint left out.
     // rule: restore/left-out
     pub fn of(disk: &dyn Disk, root: &Path, left_out: &[LeftOut]) -> Self {
         let mut unrecorded = Unrecorded::default();
@@ -36,23 +36,23 @@ impl Unrecorded {
         unrecorded
     }
 
-    /// Names it in the report of a restore.
-    pub fn name_in(self, report: &mut Restored) {
+    /// Adds the paths to the report of a restore.
+    pub fn add_to(self, report: &mut Restored) {
         report.kept.extend(self.kept);
         report.missing.extend(self.missing);
     }
 }
 
 impl Restore<'_> {
-    /// Why the checkpoint left a path out, or a folder that it is in; none where it did not.
+    /// Why the checkpoint left out a path, or a folder above it; `None` if it did not.
     pub(super) fn why_left_out(&self, path: &[u8]) -> Option<&Reason> {
         covering(self.left_out, path).map(|entry| &entry.reason)
     }
 
     pub(super) fn unrecorded(&self) -> Unrecorded {
         let mut unrecorded = Unrecorded::of(self.disk, self.root, self.left_out);
-        // What exists of a unit is named together with the rest of it, but for what SQLite would make anew,
-        // which was a file of its own when it was left out.
+        // Existing files of a unit are reported together with its other files, except those that SQLite
+        // would rebuild, which were files of their own when they were left out.
         unrecorded.kept.retain(|remark| {
             let unit = self.units.of_path(&remark.path);
             unit.is_none_or(|unit| unit.role_of(&remark.path) == Some(Role::Derived))

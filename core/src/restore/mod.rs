@@ -1,9 +1,9 @@
-//! Restoring a checkpoint: each path is looked at and written, removed, left or kept; then the disk
-//! is checked once more, so that the report is true.
+//! Restores a checkpoint: each path is examined and written, removed, left or kept; then the disk is
+//! checked once more, so that the report is true.
 //!
-//! Nothing is destroyed that the pre-rollback checkpoint does not hold. This begins with a snapshot
-//! to restore and ends with the report; taking the pre-rollback checkpoint and the locks are up to
-//! the caller.
+//! Nothing is destroyed that the pre-restore checkpoint does not hold. This module begins with a
+//! snapshot to restore and ends with the report; the caller takes the pre-restore checkpoint and the
+//! locks.
 
 mod batch;
 mod ignores;
@@ -17,8 +17,8 @@ mod together;
 pub use ignores::TargetIgnores;
 pub use left_out::{LEFT_OUT, Unrecorded};
 use plan::{Step, Surplus};
-use together::Becomes;
-pub use together::{Units, has_changed_since};
+use together::UnitPlan;
+pub use together::{CapturedProject, Units, has_changed_since};
 
 use crate::disk::{Disk, Kind as FileKind, Stat, folder, is_absence, is_unreadable};
 use crate::error::{Context, Error, Result};
@@ -26,7 +26,7 @@ use crate::own_folders::OwnFolders;
 use crate::path::{ancestors, join, on_disk, parent, shown};
 use crate::report::{Remark, Restored};
 use crate::restore::batch::Batch;
-use crate::restore::placement::{Beside, Draft, Placement};
+use crate::restore::placement::{Draft, Placement, Staged};
 use crate::store::content::Content;
 use crate::store::left_out::LeftOut;
 use crate::store::objects::Objects;
@@ -39,28 +39,28 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A file of so many bytes is read without another look at what it should hold.
+/// A file of up to so many bytes is read without comparing its size with the recorded size.
 const READ_BYTES: u64 = 1024 * 1024;
 const KEPT: &str = "something that no checkpoint holds is in its place";
 const STAYS: &str = "a restore put it there and could not remove it; the next one does";
-/// Why nothing was done to a path.
+/// The remark on a path that an interrupted restore did not reach.
 pub const INTERRUPTED: &str = "the restore was interrupted before it";
-/// What is said of a path that somebody changed meanwhile.
+/// The remark on a path that another process changed during the restore.
 pub const CHANGED_SINCE: &str = "it changed while the restore ran";
 
-/// So many folders are made durable one by one; more of them with all else on their file system.
+/// Up to so many folders are made durable one by one; more of them by syncing the file system.
 const FOLDERS_MAX: usize = 16;
 
-/// Removes what interrupted restores left in the project at `root`; returns whether nothing of it
-/// stays.
+/// Removes what interrupted restores left in the project at `root`; returns whether all of it is
+/// removed.
 pub fn tidy(disk: &dyn Disk, root: &Path, leftovers: &[Vec<u8>]) -> bool {
     let remove = |path: &Vec<u8>| folder::remove_place(disk, &on_disk(root, path));
     leftovers.iter().map(remove).filter(Result::is_err).count() == 0
 }
 
-/// Whether a restore put something alongside its paths that it could not remove.
+/// Whether a restore left temporary files that it could not remove.
 pub fn left_anything(report: &Restored) -> bool {
-    report.failed.iter().any(|one| one.why.starts_with(STAYS))
+    report.failed.iter().any(|remark| remark.why.starts_with(STAYS))
 }
 
 /// The restore of one checkpoint into one project.
@@ -70,41 +70,41 @@ pub struct Restore<'a> {
     /// The project's canonical directory.
     pub root: &'a Path,
     /// The folders in which nothing is ever restored.
-    pub own: OwnFolders,
+    pub own_folders: OwnFolders,
     /// Where the content is.
     pub objects: &'a Objects<'a>,
-    /// What is in the project now, as far as a checkpoint holds it.
+    /// The present content of the project, as far as a checkpoint holds it.
     pub current: &'a Snapshot,
-    /// What interrupted restores left in the project, sorted; checkpoints hold all of it but drafts.
+    /// What interrupted restores left in the project, sorted; checkpoints hold all of it except drafts.
     pub leftovers: &'a [Vec<u8>],
-    /// Whether it is to end: it is asked between paths.
+    /// Whether the restore is to end: it is read between paths.
     pub interrupt: &'a AtomicBool,
-    /// How the names of such files begin.
+    /// The prefix of the names of temporary files.
     pub temporary: String,
-    /// What this restore put beside its places, be it there still or not.
-    pub beside: Beside,
-    /// What is to be brought back.
+    /// The temporary files that this restore created, whether or not they still exist.
+    pub staged: Staged,
+    /// The snapshot to restore.
     pub target: &'a Snapshot,
-    /// What that permitted.
+    /// The permissions of the target.
     pub permissions: &'a Permissions,
-    /// What that left out, sorted by path.
+    /// What the target left out, sorted by path.
     pub left_out: &'a [LeftOut],
-    /// The ignore files of that.
+    /// The ignore files of the target.
     pub ignores: &'a TargetIgnores,
-    /// The units of both.
+    /// The units of the project and of the target.
     pub units: Units,
-    /// Those that are in the project now, each with why no checkpoint holds it.
+    /// The present units of the project, each with the reason if no checkpoint holds it.
     pub captured_units: &'a BTreeMap<Unit, Option<String>>,
-    /// Whether the target holds every unit as a whole.
+    /// Whether the target holds every unit completely.
     pub holds_units: bool,
-    /// Whether anything may be removed, since a checkpoint holds it.
+    /// Whether files may be removed, since a checkpoint holds them.
     pub may_remove: bool,
 }
 
 impl Restore<'_> {
     /// Restores everything; `exact` also removes what was created since. Failures are in the
     /// report.
-    pub fn all(&self, exact: bool) -> Restored {
+    pub fn restore_all(&self, exact: bool) -> Restored {
         let mut report = Restored::default();
         let mut batch = Batch::default();
         for (path, item) in self.to_write() {
@@ -121,15 +121,15 @@ impl Restore<'_> {
                         self.settle(std::mem::take(&mut batch), &mut report);
                     }
                 }
-                Ok(Step::Stands) => {}
+                Ok(Step::InPlace) => {}
                 Ok(Step::Keep(remark)) => report.kept.push(remark),
                 Err(error) => report.failed.push(Remark::new(path, error.to_string())),
             }
         }
         self.settle(batch, &mut report);
-        let mut together = Restored::default();
+        let mut units_report = Restored::default();
         for unit in self.units.all() {
-            self.restore_unit(unit, exact, &mut together);
+            self.restore_unit(unit, exact, &mut units_report);
         }
         for path in self.current.keys() {
             if self.target.contains_key(path)
@@ -150,14 +150,14 @@ impl Restore<'_> {
                 }
             }
         }
-        self.unrecorded().name_in(&mut report);
+        self.unrecorded().add_to(&mut report);
         self.verify(&mut report);
-        report.add(together);
-        report.interrupted = report.failed.iter().any(|one| one.why == INTERRUPTED);
-        // The conversation goes back only together with the files.
+        report.add(units_report);
+        report.interrupted = report.failed.iter().any(|remark| remark.why == INTERRUPTED);
+        // The turn of the conversation is undone only together with all files.
         // rule: restore/undoes-turn
         report.undoes_turn = report.failed.is_empty();
-        self.name_what_stays(&mut report);
+        self.report_leftovers(&mut report);
         report.sort();
         report
     }
@@ -165,50 +165,50 @@ impl Restore<'_> {
     /// Restores one path and touches no other.
     ///
     /// # Errors
-    /// As [`Restore::check_one`].
-    pub fn one(&self, path: &[u8]) -> Result<Restored> {
-        if let Some(unit) = self.unit_of_one(path)? {
+    /// As [`Restore::check_path`].
+    pub fn restore_path(&self, path: &[u8]) -> Result<Restored> {
+        if let Some(unit) = self.unit_to_restore(path)? {
             let mut report = Restored::default();
             self.restore_unit(unit, false, &mut report);
-            self.name_what_stays(&mut report);
+            self.report_leftovers(&mut report);
             report.sort();
             return Ok(report);
         }
-        let item = self.check_one(path)?;
+        let item = self.check_path(path)?;
         let mut report = Restored::default();
         if self.current.get(path) != Some(&item) {
             let mut batch = Batch::default();
             self.draft(path, &item, Vec::new(), &mut batch, &mut report);
             self.settle(batch, &mut report);
             self.verify(&mut report);
-            self.name_what_stays(&mut report);
+            self.report_leftovers(&mut report);
         }
         Ok(report)
     }
 
-    /// Restores a unit as a whole.
+    /// Restores all files of a unit together.
     fn restore_unit(&self, unit: &Unit, exact: bool, report: &mut Restored) {
-        match self.becomes(unit, exact) {
-            Ok(Becomes::Same) => {}
-            Ok(Becomes::Left) => self.leave(unit, report),
-            Ok(Becomes::Kept(remarks)) => report.kept.extend(remarks),
-            Ok(Becomes::Failed(remarks)) => report.failed.extend(remarks),
-            Ok(Becomes::Swap(swap)) if self.is_interrupted() => {
+        match self.plan_unit(unit, exact) {
+            Ok(UnitPlan::Same) => {}
+            Ok(UnitPlan::Left) => self.leave(unit, report),
+            Ok(UnitPlan::Kept(remarks)) => report.kept.extend(remarks),
+            Ok(UnitPlan::Failed(remarks)) => report.failed.extend(remarks),
+            Ok(UnitPlan::Swap(swap)) if self.is_interrupted() => {
                 let paths = swap.write.iter().chain(&swap.remove);
                 report.failed.extend(paths.map(|path| Remark::new(path, INTERRUPTED.into())));
             }
-            Ok(Becomes::Swap(swap)) => self.swap(unit, swap, report),
+            Ok(UnitPlan::Swap(swap)) => self.swap(unit, swap, report),
             Err(error) => report.failed.push(Remark::new(&unit.path(), error.cause())),
         }
     }
 
-    /// Adds to the failures what was put beside its place and is there still, whatever the error was
-    /// that kept it: nothing may stand in a project unsaid.
+    /// Adds the temporary files that still exist to the failures, whatever the error was that kept
+    /// them: a restore must report every file that it leaves in a project.
     // rule: restore/honest
-    fn name_what_stays(&self, report: &mut Restored) {
+    fn report_leftovers(&self, report: &mut Restored) {
         self.sync_folders();
-        for (full, noted) in self.beside.take() {
-            let why = match (folder::stat(self.disk, &full), noted) {
+        for (full, failure) in self.staged.take() {
+            let why = match (folder::stat(self.disk, &full), failure) {
                 (Ok(None), _) => continue,
                 (Ok(Some(_)), None) => STAYS.to_owned(),
                 (Ok(Some(_)), Some(why)) => format!("{STAYS}: {why}"),
@@ -223,16 +223,16 @@ impl Restore<'_> {
         self.interrupt.load(Ordering::Relaxed)
     }
 
-    /// Removes what interrupted restores left in the project; returns whether nothing of it stays.
+    /// Removes what interrupted restores left in the project; returns whether all of it is removed.
     pub fn tidy(&self) -> bool {
         tidy(self.disk, self.root, self.leftovers)
     }
 
-    /// Waits until what was put alongside paths, moved and removed there is durable: it must not come
-    /// back once nothing records it.
+    /// Waits until the creation, moves and removals of temporary files are durable: no such file may
+    /// come back once nothing records it.
     fn sync_folders(&self) {
-        let beside = self.beside.borrow();
-        let folders: BTreeSet<&Path> = beside.keys().filter_map(|path| path.parent()).collect();
+        let staged = self.staged.borrow();
+        let folders: BTreeSet<&Path> = staged.keys().filter_map(|path| path.parent()).collect();
         let synced = match folders.len() {
             0..=FOLDERS_MAX => folders.iter().try_for_each(|path| self.disk.sync_directory(path)),
             _ => self.disk.sync_file_system(self.root),
@@ -242,26 +242,26 @@ impl Restore<'_> {
         }
     }
 
-    /// Whether one path can be restored without touching any other, and what it is to be.
+    /// Checks that one path can be restored without touching any other, and returns its recorded item.
     ///
     /// # Errors
     /// [`Error::BadPath`], [`Error::NotInCheckpoint`], [`Error::LeftOut`], [`Error::WouldOverwrite`].
     // rule: restore/file-only
     // rule: restore/protects
-    pub fn check_one(&self, path: &[u8]) -> Result<Item> {
+    pub fn check_path(&self, path: &[u8]) -> Result<Item> {
         self.check_above(path)?;
         let item = self.target.get(path).ok_or_else(|| match self.why_left_out(path) {
             // rule: restore/left-out
             Some(why) => Error::LeftOut { path: shown(path), why: why.to_string() },
             None => Error::NotInCheckpoint(shown(path)),
         })?;
-        let overwrites = |what| Err(Error::WouldOverwrite { path: shown(path), what });
-        if self.is_own(path) {
+        let overwrites = |content| Err(Error::WouldOverwrite { path: shown(path), what: content });
+        if self.is_in_own_folder(path) {
             return overwrites("what belongs to no project");
         }
         match self.kind(path).context("looking at", &on_disk(self.root, path))? {
             None => Ok(*item),
-            Some(FileKind::Directory) if self.content(path).is_ok_and(|all| all.is_empty()) => {
+            Some(FileKind::Directory) if self.content(path).is_ok_and(|files| files.is_empty()) => {
                 Ok(*item)
             }
             Some(FileKind::Directory) => overwrites("a directory with files in it"),
@@ -269,12 +269,12 @@ impl Restore<'_> {
             Some(_) => overwrites("content that no checkpoint holds"),
         }
     }
-    /// The unit that is restored for the sake of one path, if it is a part of one.
+    /// The unit that is restored together with one path, if the path belongs to one.
     ///
     /// # Errors
-    /// Where something is in the way of all of it.
+    /// Something that is in the way above the path.
     // rule: unit/restored
-    fn unit_of_one(&self, path: &[u8]) -> Result<Option<&Unit>> {
+    fn unit_to_restore(&self, path: &[u8]) -> Result<Option<&Unit>> {
         match self.units.of_path(path).filter(|_| self.target.contains_key(path)) {
             Some(unit) => self.check_above(path).map(|()| Some(unit)),
             None => Ok(None),
@@ -289,13 +289,13 @@ impl Restore<'_> {
                 let why = "leads through a symbolic link";
                 return Err(Error::BadPath { path: shown(path), why });
             }
-            let what = "a file that stands where its directory was";
-            return Err(Error::WouldOverwrite { path: shown(path), what });
+            let obstacle = "a file that stands where its directory was";
+            return Err(Error::WouldOverwrite { path: shown(path), what: obstacle });
         }
         Ok(())
     }
 
-    /// The stat of a path, if something is there; an error if that cannot be seen.
+    /// The stat of a path; `None` if nothing exists there, an error if the path cannot be examined.
     fn stat(&self, path: &[u8]) -> io::Result<Option<Stat>> {
         match self.disk.stat(&on_disk(self.root, path)) {
             Err(error) if is_absence(&error) => Ok(None),
@@ -307,32 +307,32 @@ impl Restore<'_> {
         self.stat(path).map(|stat| stat.map(|stat| stat.kind))
     }
 
-    /// Whether the file at `path` may be removed: the pre-rollback checkpoint holds it, and the
+    /// Whether the file at `path` may be removed: the pre-restore checkpoint holds it, and the
     /// target neither left it out nor covers it by its ignore files.
     // rule: restore/protects
-    fn expendable(&self, path: &[u8]) -> bool {
+    fn is_expendable(&self, path: &[u8]) -> bool {
         match self.units.of_path(path) {
             Some(unit) if unit.role_of(path) == Some(Role::Derived) => true,
             _ => {
                 self.current.contains_key(path)
-                    && !self.excluded_then(path)
+                    && !self.was_excluded(path)
                     && self.why_left_out(path).is_none()
             }
         }
     }
 
-    /// Whether it lies where no project has anything.
+    /// Whether the path lies in a folder that belongs to no project.
     // rule: scope/base-not-captured
-    fn is_own(&self, path: &[u8]) -> bool {
+    fn is_in_own_folder(&self, path: &[u8]) -> bool {
         let full = on_disk(self.root, path);
-        let on_the_way = full.ancestors().take_while(|above| *above != self.root);
-        self.own.has_any(self.disk, on_the_way)
+        let path_and_parents = full.ancestors().take_while(|above| *above != self.root);
+        self.own_folders.has_any(self.disk, path_and_parents)
     }
 
-    /// What must be removed before `path` can be written; none where that would lose something, or
-    /// where there is no permission to see whether it would.
-    fn in_the_way(&self, path: &[u8]) -> io::Result<Option<Vec<Vec<u8>>>> {
-        if self.is_own(path) {
+    /// The files that must be removed before `path` can be written; `None` if removing them would lose
+    /// content, or if there is no permission to find out.
+    fn removable_obstacles(&self, path: &[u8]) -> io::Result<Option<Vec<Vec<u8>>>> {
+        if self.is_in_own_folder(path) {
             return Ok(None);
         }
         match self.obstacles(path) {
@@ -347,24 +347,24 @@ impl Restore<'_> {
             None => match self.not_a_directory_above(path)? {
                 None => Some(Vec::new()),
                 Some(above) => {
-                    // A unit goes as a whole; that of a folder is all in it.
+                    // A unit is removed completely; the unit of a folder lies entirely in the folder.
                     let unit = self.units.of_path(above);
-                    let files = unit.and_then(|unit| self.together(unit).ok());
-                    let mut all = files.map(|files| files.present).unwrap_or_default();
-                    all.retain(|path| path != above);
-                    all.push(above.to_vec());
-                    all.iter().all(|path| self.expendable(path)).then_some(all)
+                    let files = unit.and_then(|unit| self.unit_files(unit).ok());
+                    let mut obstacles = files.map(|files| files.present).unwrap_or_default();
+                    obstacles.retain(|path| path != above);
+                    obstacles.push(above.to_vec());
+                    obstacles.iter().all(|path| self.is_expendable(path)).then_some(obstacles)
                 }
             },
             Some(FileKind::Directory) => {
                 let content = self.content(path)?;
-                content.iter().all(|path| self.expendable(path)).then_some(content)
+                content.iter().all(|path| self.is_expendable(path)).then_some(content)
             }
             Some(_) => self.current.contains_key(path).then(Vec::new),
         })
     }
 
-    /// What stands where `path` needs a directory.
+    /// The first ancestor of `path` that exists and is not a directory.
     fn not_a_directory_above<'b>(&self, path: &'b [u8]) -> io::Result<Option<&'b [u8]>> {
         for ancestor in ancestors(path) {
             match self.kind(ancestor)? {
@@ -376,7 +376,7 @@ impl Restore<'_> {
         Ok(None)
     }
 
-    /// Everything below `path` but directories, and what an interrupted restore left there.
+    /// All files below `path`, without directories and without what interrupted restores left there.
     fn content(&self, path: &[u8]) -> io::Result<Vec<Vec<u8>>> {
         let mut found = Vec::new();
         let mut pending = vec![path.to_vec()];
@@ -394,40 +394,40 @@ impl Restore<'_> {
         Ok(found)
     }
 
-    /// Whether the path already is as recorded, though no checkpoint holds it.
+    /// Whether the path is already as recorded, though no checkpoint holds it.
     fn is_in_place(&self, path: &[u8], item: &Item) -> bool {
-        self.stands(path, item).unwrap_or(false)
+        self.is_item(path, item).unwrap_or(false)
     }
 
-    /// Whether a checkpoint would record `path` as that item; not where only a link leads there.
-    fn stands(&self, path: &[u8], item: &Item) -> io::Result<bool> {
-        self.holds(&on_disk(self.root, path), item)
+    /// Whether a checkpoint would record `path` as that item; not if only a link leads there.
+    fn is_item(&self, path: &[u8], item: &Item) -> io::Result<bool> {
+        self.is_item_at(&on_disk(self.root, path), item)
     }
 
-    /// Whether a checkpoint would record what is at `full`, if anything is, as that item.
-    fn holds(&self, full: &Path, item: &Item) -> io::Result<bool> {
+    /// Whether something exists at `full` and a checkpoint would record it as that item.
+    fn is_item_at(&self, full: &Path, item: &Item) -> io::Result<bool> {
         let stat = match self.disk.stat(full) {
             Err(error) if is_absence(&error) => return Ok(false),
             stat => stat?,
         };
-        if stat.kind == FileKind::File && !self.may_hold(&stat, item) {
+        if stat.kind == FileKind::File && !self.may_be_item(&stat, item) {
             return Ok(false);
         }
         Ok(Item::standing(self.disk, full, &stat)? == Some(*item))
     }
 
-    /// Whether a file with that stat may be the item, by its size: one that is too large to be read
-    /// must not take the memory.
-    fn may_hold(&self, stat: &Stat, item: &Item) -> bool {
-        let recorded = || match self.objects.header(item.blob) {
+    /// Whether a file with that stat may be the item, by its size: a file that is too large must not be
+    /// read into memory.
+    fn may_be_item(&self, stat: &Stat, item: &Item) -> bool {
+        let has_recorded_size = || match self.objects.header(item.blob) {
             Ok((_, bytes)) => bytes == stat.size,
-            // A forced restore stores nothing of what is there, which was read all the same.
+            // A forced restore stores none of the present files, which were read nevertheless.
             Err(_) => self.current.values().any(|current| current == item),
         };
-        stat.size <= READ_BYTES || recorded()
+        stat.size <= READ_BYTES || has_recorded_size()
     }
 
-    /// Writes a path beside its place, which is made free of what is in the way.
+    /// Writes a draft of a path, and removes the obstacles of the path.
     fn draft(
         &self,
         path: &[u8],
@@ -454,7 +454,7 @@ impl Restore<'_> {
         let write = |number| self.placement().draft(path, item.mode, &content, number);
         let mut written = write(batch.drafts.len());
         if written.is_err() && !batch.drafts.is_empty() {
-            // What the others take the place of takes space, too.
+            // The files that the other drafts replace take space, too.
             self.settle(std::mem::take(batch), report);
             written = write(0);
         }
@@ -464,7 +464,7 @@ impl Restore<'_> {
         }
     }
 
-    /// Puts what was written in its place, once all of it is durable.
+    /// Moves drafts to their paths, once all of them are durable.
     fn settle(&self, batch: Batch, report: &mut Restored) {
         let placement = self.placement();
         let drafts: Vec<&Draft> = batch.drafts.iter().map(|(_, draft)| draft).collect();
@@ -480,7 +480,7 @@ impl Restore<'_> {
                 report.failed.push(Remark::new(&path, INTERRUPTED.into()));
                 continue;
             }
-            match placement.settle(&draft, &|place| self.is_captured(&path, place)) {
+            match placement.settle(&draft, &|full| self.is_captured(&path, full)) {
                 Ok(true) => report.restored.push(path),
                 Ok(false) => report.kept.push(Remark::new(&path, CHANGED_SINCE.into())),
                 Err(error) => report.failed.push(Remark::new(&path, error.cause())),
@@ -489,26 +489,26 @@ impl Restore<'_> {
     }
 
     fn placement(&self) -> Placement<'_> {
-        let Restore { disk, root, permissions, temporary, target, beside, .. } = self;
-        Placement { disk: *disk, root, permissions, temporary, target, beside }
+        let Restore { disk, root, permissions, temporary, target, staged, .. } = self;
+        Placement { disk: *disk, root, permissions, temporary, target, staged }
     }
 
-    /// Whether what stands at `place` is what was captured of `path`.
-    fn is_captured(&self, path: &[u8], place: &Path) -> io::Result<bool> {
+    /// Whether the file at `full` is what was captured of `path`.
+    fn is_captured(&self, path: &[u8], full: &Path) -> io::Result<bool> {
         let captured = self.current.get(path);
-        match captured.map_or(Ok(false), |captured| self.holds(place, captured)) {
+        match captured.map_or(Ok(false), |captured| self.is_item_at(full, captured)) {
             Err(error) if is_unreadable(&error) => Ok(false),
-            holds => holds,
+            is_item => is_item,
         }
     }
 
-    /// Whether the disk still holds what was captured, since only that may be removed: somebody may
-    /// have changed it in the meantime. Where it does not, the report says why.
+    /// Whether the path is still as captured, since only captured content may be removed: another
+    /// process may have changed it in the meantime. If it is not, the report says why.
     // rule: restore/protects
     // rule: restore/undo
     fn is_as_captured(&self, path: &[u8], report: &mut Restored) -> bool {
         let captured = self.current.get(path);
-        match captured.map_or(Ok(false), |captured| self.stands(path, captured)) {
+        match captured.map_or(Ok(false), |captured| self.is_item(path, captured)) {
             Ok(true) => return true,
             Err(error) if !is_absence(&error) && !is_unreadable(&error) => {
                 report.failed.push(Remark::new(path, error.to_string()));
@@ -524,7 +524,7 @@ impl Restore<'_> {
         if !self.is_as_captured(path, report) {
             return false;
         }
-        match self.placement().take_away(path, &|place| self.is_captured(path, place)) {
+        match self.placement().remove_path(path, &|full| self.is_captured(path, full)) {
             Ok(true) => {}
             Ok(false) => {
                 report.kept.push(Remark::new(path, CHANGED_SINCE.into()));
@@ -548,12 +548,12 @@ impl Restore<'_> {
         }
     }
 
-    /// Checks every path in the report on the disk, and moves to the failures what is not so.
+    /// Checks every path in the report on the disk, and moves those that differ to the failures.
     // rule: restore/honest
     fn verify(&self, report: &mut Restored) {
         let mut wrong = Vec::new();
         report.restored.retain(|path| {
-            let why = match self.stands(path, &self.target[path]) {
+            let why = match self.is_item(path, &self.target[path]) {
                 Ok(true) => return true,
                 Ok(false) => "it does not stand as recorded".to_owned(),
                 Err(error) => error.to_string(),
@@ -563,11 +563,11 @@ impl Restore<'_> {
         });
         report.removed.retain(|path| {
             // There may rightly be a directory where a removed file was, or a link above it.
-            let gone = matches!(self.kind(path), Ok(None | Some(FileKind::Directory)));
-            if !gone {
+            let is_gone = matches!(self.kind(path), Ok(None | Some(FileKind::Directory)));
+            if !is_gone {
                 wrong.push(Remark::new(path, "it is still there".into()));
             }
-            gone
+            is_gone
         });
         report.failed.append(&mut wrong);
     }

@@ -1,5 +1,5 @@
-//! Writes paths of a checkpoint: beside their places, made durable, and then moved onto them, so that
-//! each path is whole at every moment and other hard links to a file keep their bytes.
+//! Writes paths of a checkpoint: as temporary files, which are made durable and then moved to the paths,
+//! so that each path is complete at every moment and other hard links to a file keep their bytes.
 //!
 //! No path is written through a symbolic link: the disk follows none.
 
@@ -16,12 +16,12 @@ use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// So many files are made durable one by one; more of them with all else on their file system, which
+/// Up to so many files are made durable one by one; more of them by syncing the file system, which
 /// takes as long as a few.
 const ONE_BY_ONE_MAX: usize = 16;
 
-/// What was put beside its place, each with why it could not be removed where it could not.
-pub type Beside = RefCell<BTreeMap<PathBuf, Option<String>>>;
+/// The temporary files of a restore, each with the reason if it could not be removed.
+pub type Staged = RefCell<BTreeMap<PathBuf, Option<String>>>;
 
 /// A project to write into.
 pub struct Placement<'a> {
@@ -29,37 +29,37 @@ pub struct Placement<'a> {
     pub disk: &'a dyn Disk,
     /// The project's canonical directory.
     pub root: &'a Path,
-    /// What comes back where nothing stands.
+    /// The recorded permissions, for paths where no file exists.
     pub permissions: &'a Permissions,
-    /// How the name of a file begins on its way into or out of the project.
+    /// The prefix of the names of temporary files.
     pub temporary: &'a str,
-    /// What is to stand in the project in the end, so that no other file has such a name meanwhile.
+    /// The snapshot to restore, whose names no temporary file is given.
     pub target: &'a Snapshot,
-    /// What was put beside its place so far.
-    pub beside: &'a Beside,
+    /// The temporary files so far.
+    pub staged: &'a Staged,
 }
 
-/// A file or link beside the place that it is to take.
+/// A temporary file or link that is to be moved to its destination.
 pub struct Draft {
-    pub(super) place: PathBuf,
+    pub(super) destination: PathBuf,
     pub(super) temporary: PathBuf,
-    own: Stat,
+    stat: Stat,
     pub(super) was_free: bool,
 }
 
 impl Draft {
     /// How many bytes it takes on the disk.
     pub fn bytes(&self) -> u64 {
-        self.own.size
+        self.stat.size
     }
 }
 
-/// Whether what is at a path may go, since a checkpoint holds it.
-pub type MayGo<'a> = &'a dyn Fn(&Path) -> io::Result<bool>;
+/// Whether the file at a path may be removed, since a checkpoint holds it.
+pub type MayRemove<'a> = &'a dyn Fn(&Path) -> io::Result<bool>;
 
 impl Placement<'_> {
-    /// Writes a file or link beside `path`, whose place is free or holds what may be replaced. No
-    /// other draft of this restore has the same `number`.
+    /// Writes a draft of `path`, which is free or may be replaced. No other draft of this restore has
+    /// the same `number`.
     pub fn draft(
         &self,
         path: &[u8],
@@ -67,57 +67,58 @@ impl Placement<'_> {
         content: &Content<'_>,
         number: usize,
     ) -> Result<Draft> {
-        let place = on_disk(self.root, path);
+        let destination = on_disk(self.root, path);
         self.make_parents(path)?;
-        let before = folder::stat(self.disk, &place)?;
+        let before = folder::stat(self.disk, &destination)?;
         if before.is_some_and(|stat| stat.kind == Kind::Directory) {
-            self.remove_empty_directories(&place)?;
+            self.remove_empty_directories(&destination)?;
         }
         let replaced = before.filter(|stat| stat.kind == Kind::File && mode != Mode::Link);
         let access = self.access(path, mode, replaced);
-        // More than everybody may only its own group, and that is not its group yet.
+        // Only the file's group may have more rights than everybody, and the group is not set yet.
         let bits = of_any_group(access.bits);
-        let folder = place.parent().unwrap_or(self.root);
+        let folder = destination.parent().unwrap_or(self.root);
         // A short name, since that of the file may be as long as names can be.
         let name = format!("{}-{number}", self.temporary);
         let temporary = match content {
             // rule: restore/type
             Content::Read(target) if mode == Mode::Link => {
-                self.make_beside(folder, &name, |path| self.disk.make_link(target, path))
+                self.make_staged(folder, &name, |path| self.disk.make_link(target, path))
             }
             Content::Read(bytes) => {
-                self.make_beside(folder, &name, |path| self.disk.write_soon(path, bytes, bits))
+                self.make_staged(folder, &name, |path| self.disk.write_soon(path, bytes, bits))
             }
-            // As a link's target it is more than any system takes.
+            // A stored content is too large to be the target of a link on any system.
             Content::Stored(objects, blob) => {
                 let mut stream = objects.stream(*blob)?;
                 let mut write = |path: &Path| self.disk.write_from(path, &mut stream, bits);
-                self.make_beside(folder, &name, |path| write(path))
+                self.make_staged(folder, &name, |path| write(path))
             }
         }?;
         if mode != Mode::Link && (bits != access.bits || access.list.is_some()) {
             let permitted = self.disk.permit(&temporary, &access);
-            let permitted = permitted.inspect_err(|_| self.remove_beside(&temporary));
+            let permitted = permitted.inspect_err(|_| self.remove_staged(&temporary));
             permitted.context("permitting", &temporary)?;
         }
-        let own = self.disk.stat(&temporary);
-        let own = own.inspect_err(|_| self.remove_beside(&temporary));
-        let own = own.context("looking at", &temporary)?;
+        let stat = self.disk.stat(&temporary);
+        let stat = stat.inspect_err(|_| self.remove_staged(&temporary));
+        let stat = stat.context("looking at", &temporary)?;
         let was_free = before.is_none_or(|stat| stat.kind == Kind::Directory);
-        Ok(Draft { place, temporary, own, was_free })
+        Ok(Draft { destination, temporary, stat, was_free })
     }
 
-    /// Waits until drafts are durable, so that no power loss leaves half a file in a place.
+    /// Waits until drafts are durable, so that no power loss leaves half a file at a path.
     pub fn sync(&self, drafts: &[&Draft]) -> Result<()> {
-        let files: Vec<&&Draft> = drafts.iter().filter(|one| one.own.kind == Kind::File).collect();
+        let files: Vec<&&Draft> =
+            drafts.iter().filter(|draft| draft.stat.kind == Kind::File).collect();
         if files.len() <= ONE_BY_ONE_MAX {
-            return files.iter().try_for_each(|one| {
-                self.disk.sync_file(&one.temporary).context("waiting for", &one.temporary)
+            return files.iter().try_for_each(|file| {
+                self.disk.sync_file(&file.temporary).context("waiting for", &file.temporary)
             });
         }
-        let mut done = BTreeSet::new();
+        let mut synced_devices = BTreeSet::new();
         for file in files {
-            if done.insert(file.own.device) {
+            if synced_devices.insert(file.stat.device) {
                 let synced = self.disk.sync_file_system(&file.temporary);
                 synced.context("waiting for", &file.temporary)?;
             }
@@ -125,31 +126,33 @@ impl Placement<'_> {
         Ok(())
     }
 
-    /// Puts a draft in its place. What was replaced is looked at once more where nobody else can
-    /// reach it: answers false, with the path as it was, where that may not go, since it was saved
-    /// in the meantime.
+    /// Moves a draft to its destination. The replaced file is examined again where no other process can
+    /// reach it: returns false, with the path as it was, if the file may not be removed, since it was
+    /// saved in the meantime.
     // rule: restore/protects
-    pub fn settle(&self, draft: &Draft, may_go: MayGo<'_>) -> Result<bool> {
-        let Draft { place, own, was_free, .. } = draft;
+    pub fn settle(&self, draft: &Draft, may_remove: MayRemove<'_>) -> Result<bool> {
+        let Draft { destination, stat, was_free, .. } = draft;
         let temporary = self.ready(draft).inspect_err(|_| self.discard(draft))?;
-        let placed = self.swap_in(&temporary, place, *was_free, may_go).context("replacing", place);
+        let placed = self
+            .swap_in(&temporary, destination, *was_free, may_remove)
+            .context("replacing", destination);
         if !matches!(placed, Ok(true)) {
-            self.discard_at(&temporary, own);
+            self.discard_at(&temporary, stat);
         }
         placed
     }
 
-    /// Gives a draft another name before it changes places with what somebody else wrote: under its
-    /// first one there is never anything but a draft, or a part of one.
+    /// Renames a draft before it is exchanged with a file of the project: under its first name there is
+    /// never anything but a draft, or a part of one.
     fn ready(&self, draft: &Draft) -> Result<PathBuf> {
-        let Draft { place, temporary, was_free, .. } = draft;
+        let Draft { destination, temporary, was_free, .. } = draft;
         if *was_free {
             return Ok(temporary.clone());
         }
-        let folder = place.parent().unwrap_or(self.root);
+        let folder = destination.parent().unwrap_or(self.root);
         let rename = |ready: &Path| self.disk.rename_new(temporary, ready);
-        match self.make_beside(folder, self.temporary, rename) {
-            // Such a file system does not let two names change places either.
+        match self.make_staged(folder, self.temporary, rename) {
+            // Such a file system cannot exchange two names either.
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::Unsupported => {
                 Ok(temporary.clone())
             }
@@ -157,42 +160,42 @@ impl Placement<'_> {
         }
     }
 
-    /// Removes a draft that did not come to its place. What is there may have been saved in the
-    /// meantime, and is left.
+    /// Removes a draft that was not moved to its destination. A different file under its name may have
+    /// been saved in the meantime, and is left.
     pub fn discard(&self, draft: &Draft) {
-        self.discard_at(&draft.temporary, &draft.own);
+        self.discard_at(&draft.temporary, &draft.stat);
     }
 
-    fn discard_at(&self, temporary: &Path, own: &Stat) {
-        let is_own = |stat: Stat| stat.identity() == own.identity();
+    fn discard_at(&self, temporary: &Path, draft: &Stat) {
+        let is_draft = |stat: Stat| stat.identity() == draft.identity();
         match self.disk.stat(temporary) {
-            Ok(stat) if is_own(stat) => self.remove_beside(temporary),
+            Ok(stat) if is_draft(stat) => self.remove_staged(temporary),
             Ok(_) => {}
-            Err(error) => self.stays(temporary, &error),
+            Err(error) => self.record_leftover(temporary, &error),
         }
     }
 
-    pub(super) fn remove_beside(&self, temporary: &Path) {
+    pub(super) fn remove_staged(&self, temporary: &Path) {
         if let Err(error) = self.disk.remove_file(temporary) {
-            self.stays(temporary, &error);
+            self.record_leftover(temporary, &error);
         }
     }
 
-    /// Notes why what is beside its place may be there still.
-    fn stays(&self, temporary: &Path, why: &io::Error) {
-        self.beside.borrow_mut().insert(temporary.to_owned(), Some(why.to_string()));
+    /// Records why a temporary file may still exist.
+    fn record_leftover(&self, temporary: &Path, error: &io::Error) {
+        self.staged.borrow_mut().insert(temporary.to_owned(), Some(error.to_string()));
     }
 
-    /// Removes the file or link at `path`, as far as it may go; answers whether it did.
+    /// Removes the file or link at `path` if that is allowed; returns whether it was removed.
     // rule: restore/protects
-    pub fn take_away(&self, path: &[u8], may_go: MayGo<'_>) -> Result<bool> {
+    pub fn remove_path(&self, path: &[u8], may_remove: MayRemove<'_>) -> Result<bool> {
         let full = on_disk(self.root, path);
         let folder = full.parent().unwrap_or(self.root);
         let rename = |away: &Path| self.disk.rename_new(&full, away);
-        let away = match self.make_beside(folder, self.temporary, rename) {
-            // Such a file system tells nobody what it removes: it is looked at directly before.
+        let away = match self.make_staged(folder, self.temporary, rename) {
+            // On such a file system the file can only be examined directly before its removal.
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::Unsupported => {
-                return match may_go(&full) {
+                return match may_remove(&full) {
                     Ok(true) => self.disk.remove_file(&full).map(|()| true),
                     kept => kept,
                 }
@@ -200,86 +203,86 @@ impl Placement<'_> {
             }
             away => away?,
         };
-        let removed = match may_go(&away) {
+        let removed = match may_remove(&away) {
             Ok(true) => self.disk.remove_file(&away).map(|()| true),
             kept => kept,
         };
         if !matches!(removed, Ok(true)) {
-            // Where something was saved in its place since, both are left.
+            // If another file was saved at the path since, both are left.
             let _ = self.disk.rename_new(&away, &full);
         }
         removed.context("removing", &full)
     }
 
-    /// Makes something in `folder` under a name that begins so and that nothing of the target has.
-    pub(super) fn make_beside(
+    /// Creates a temporary file in `folder`, under a name with that prefix that the target does not have.
+    pub(super) fn make_staged(
         &self,
         folder: &Path,
-        name: &str,
+        prefix: &str,
         mut make: impl FnMut(&Path) -> io::Result<()>,
     ) -> Result<PathBuf> {
-        let made = make_new_named(folder, name, |full| {
+        let made = make_new_named(folder, prefix, |full| {
             let path = full.strip_prefix(self.root).unwrap_or(full);
             match self.target.contains_key(path.as_os_str().as_bytes()) {
                 true => Err(ErrorKind::AlreadyExists.into()),
                 false => make(full),
             }
         })?;
-        self.beside.borrow_mut().insert(made.clone(), None);
+        self.staged.borrow_mut().insert(made.clone(), None);
         Ok(made)
     }
 
-    /// Moves what is at `temporary` to `full`; answers false where something is there that may not
-    /// go, which then is still there.
+    /// Moves `temporary` to `full`; returns false if a file exists there that may not be removed, which
+    /// then is still there.
     fn swap_in(
         &self,
         temporary: &Path,
         full: &Path,
         was_free: bool,
-        may_go: MayGo<'_>,
+        may_remove: MayRemove<'_>,
     ) -> io::Result<bool> {
         if was_free {
             return match self.disk.rename_new(temporary, full) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
-                // The file system cannot tell: it is looked at directly before.
+                // The file system cannot check that: the path is examined directly before.
                 Err(error) if error.kind() == ErrorKind::Unsupported => {
                     match self.disk.stat(full) {
                         Err(error) if is_absence(&error) => {
                             self.disk.rename(temporary, full).map(|()| true)
                         }
-                        stands => stands.map(|_| false),
+                        existing => existing.map(|_| false),
                     }
                 }
                 moved => moved.map(|()| true),
             };
         }
-        // A link at the path is replaced by this, never followed, and so is one name of a file.
+        // This replaces a link at the path and never follows it, and replaces only one name of a file.
         // rule: restore/hard-links
         // rule: restore/type
         match self.disk.exchange(temporary, full) {
-            // What stood there is gone: then its place is free.
+            // The file is gone: then its path is free.
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return self.swap_in(temporary, full, true, may_go);
+                return self.swap_in(temporary, full, true, may_remove);
             }
             Err(error) if error.kind() == ErrorKind::Unsupported => {
-                return match may_go(full) {
+                return match may_remove(full) {
                     Ok(true) => self.disk.rename(temporary, full).map(|()| true),
                     kept => kept,
                 };
             }
             exchanged => exchanged?,
         }
-        let goes = may_go(temporary);
-        if !matches!(goes, Ok(true)) {
+        let may_be_removed = may_remove(temporary);
+        if !matches!(may_be_removed, Ok(true)) {
             self.disk.exchange(temporary, full)?;
-            return goes;
+            return may_be_removed;
         }
-        // The path is as it is to be; what is left beside it a checkpoint holds.
-        self.remove_beside(temporary);
+        // The path is as recorded; a checkpoint holds the file that it replaced.
+        self.remove_staged(temporary);
         Ok(true)
     }
 
-    /// Makes the directories on the way. What exists must be a directory: a link would lead the
+    /// Creates the directories above a path. Existing ones must be directories: a link would lead the
     /// path somewhere else.
     // rule: restore/contained
     fn make_parents(&self, path: &[u8]) -> Result<()> {
@@ -287,13 +290,13 @@ impl Placement<'_> {
         if self.disk.stat(&nearest).is_ok_and(|stat| stat.kind == Kind::Directory) {
             return Ok(());
         }
-        // What stood above the project may have hidden it, which is not known.
+        // The directories above the project may have hidden it; their permissions are not recorded.
         let above = self.root.ancestors().skip(1).map(|above| (above.to_owned(), 0o700));
-        let on_the_way = above.collect::<Vec<_>>().into_iter().rev();
+        let outside = above.collect::<Vec<_>>().into_iter().rev();
         let inside = std::iter::once(&b""[..]).chain(ancestors(path));
         let inside =
             inside.map(|path| (on_disk(self.root, path), self.permissions.of_folder(path)));
-        for (directory, bits) in on_the_way.chain(inside) {
+        for (directory, bits) in outside.chain(inside) {
             match self.disk.stat(&directory) {
                 Ok(stat) if stat.kind == Kind::Directory => {}
                 Ok(_) => {
@@ -317,7 +320,7 @@ impl Placement<'_> {
         }
     }
 
-    /// The recorded permission bits, of the group that they were recorded of.
+    /// Access with recorded permission bits, for the group that they were recorded for.
     fn recorded(&self, bits: u32) -> Access {
         Access { bits, group: self.permissions.group(), list: None }
     }
@@ -329,7 +332,7 @@ impl Placement<'_> {
         self.disk.remove_directory(full).context("removing the directory", full)
     }
 
-    /// Who may do what with the file that is to stand at `path`; `before` is the file that it replaces.
+    /// The access rights of the file to be written at `path`; `before` is the file that it replaces.
     // rule: restore/permissions
     fn access(&self, path: &[u8], mode: Mode, before: Option<Stat>) -> Access {
         let Some(before) = before else {
@@ -342,24 +345,25 @@ impl Placement<'_> {
             Mode::Executable => before.mode | (before.mode & 0o444) >> 2 | 0o100,
             _ => before.mode & !0o111,
         };
-        let (bits, group) = (bits & 0o777, Some(before.group));
+        let bits = bits & 0o777;
+        let group = Some(before.group);
         match self.disk.access_list(&on_disk(self.root, path)) {
             Ok(list) => Access { bits, group, list },
             Err(_) => Access { bits, group: None, list: None },
         }
     }
 
-    /// The permission bits of a file that nobody could use when it was captured, since a folder on the
-    /// way let only its owner in, and stands open now.
+    /// The permission bits of a file that gave no access when it was captured, since a folder above it
+    /// admitted only its owner, and is open now.
     // rule: restore/permissions
     fn hidden(&self, path: &[u8]) -> u32 {
         let closed = |folder: &[u8]| {
-            let was = self.permissions.of_folder(folder);
-            if was & 0o011 == 0o011 {
+            let recorded = self.permissions.of_folder(folder);
+            if recorded & 0o011 == 0o011 {
                 return 0;
             }
-            let is = self.disk.stat(&on_disk(self.root, folder)).map_or(0, |stat| stat.mode);
-            (is & !was & 0o011) * 0o7
+            let present = self.disk.stat(&on_disk(self.root, folder)).map_or(0, |stat| stat.mode);
+            (present & !recorded & 0o011) * 0o7
         };
         std::iter::once(&b""[..])
             .chain(ancestors(path))
@@ -375,18 +379,23 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn nothing_is_put_through_what_came_to_stand_on_the_way() {
+    fn draft_refuses_a_path_that_leads_through_a_link_or_a_file() {
         let folder = tempfile::tempdir().unwrap();
-        let (root, outside) = (folder.path().join("root"), folder.path().join("outside"));
+        let root = folder.path().join("root");
+        let outside = folder.path().join("outside");
         fs::create_dir(&root).unwrap();
         fs::create_dir(&outside).unwrap();
         symlink(&outside, root.join("link")).unwrap();
         fs::write(root.join("file"), "").unwrap();
         let permissions = Permissions::default();
-        let (disk, root, permissions) = (&SystemDisk, &root, &permissions);
-        let (temporary, target) = (".own", &Snapshot::new());
-        let beside = &RefCell::default();
-        let placement = Placement { disk, root, permissions, temporary, target, beside };
+        let placement = Placement {
+            disk: &SystemDisk,
+            root: &root,
+            permissions: &permissions,
+            temporary: ".own",
+            target: &Snapshot::new(),
+            staged: &RefCell::default(),
+        };
         let x = Content::Read(b"x".to_vec());
         for path in [&b"link/x"[..], b"file/x", b"link/further/x"] {
             let refused = placement.draft(path, Mode::Plain, &x, 0).err().unwrap().to_string();

@@ -1,8 +1,7 @@
-//! What a restore would do to each path, from looking alone; the restore itself goes by it, and a
-//! preview shows it.
+//! The plan of a restore: what it would do to each path. The restore follows it, and a preview shows
+//! it.
 //!
-//! It ends before anything is written. What fails or changes while the restore runs only the restore
-//! can tell.
+//! Nothing is written here. What fails or changes during the restore is known only to the restore.
 
 use super::{KEPT, Restore};
 use crate::report::{Remark, Restored};
@@ -18,17 +17,17 @@ const UNDER_AN_IGNORE_RULE: &str = "an ignore rule of the checkpoint covers it";
 
 /// What is to be done so that a path is as recorded.
 pub(super) enum Step {
-    /// It is written, after these were removed.
+    /// It is written, after these obstacles are removed.
     Write(Vec<Vec<u8>>),
-    /// It already is as recorded, though no checkpoint holds it.
-    Stands,
-    /// Writing it would lose something.
+    /// It is already as recorded, though no checkpoint holds it.
+    InPlace,
+    /// It is kept, since writing it would lose content.
     Keep(Remark),
 }
 
-/// What becomes of a path that was created since.
+/// What is done with a path that the target does not have.
 pub(super) enum Surplus {
-    /// It was not: the target left it out.
+    /// Nothing: it was not created since, but the target left it out.
     LeftOut,
     Leave,
     Keep(Remark),
@@ -36,21 +35,21 @@ pub(super) enum Surplus {
 }
 
 impl Restore<'_> {
-    /// What has to be written, that is, what is not as recorded as far as a checkpoint holds it.
+    /// The recorded paths to write: those that are not captured as recorded.
     // rule: restore/untouched
     pub(super) fn to_write(&self) -> impl Iterator<Item = (&Vec<u8>, &Item)> {
         self.target.iter().filter(|(path, item)| self.current.get(*path) != Some(*item))
     }
 
     pub(super) fn step(&self, path: &[u8], item: &Item) -> io::Result<Step> {
-        Ok(match self.in_the_way(path)? {
+        Ok(match self.removable_obstacles(path)? {
             Some(obstacles) => Step::Write(obstacles),
-            None if self.is_in_place(path, item) => Step::Stands,
+            None if self.is_in_place(path, item) => Step::InPlace,
             None => Step::Keep(Remark::new(path, KEPT.into())),
         })
     }
 
-    /// What becomes of a path that the target does not have.
+    /// What is done with a path that the target does not have.
     pub(super) fn surplus(&self, path: &[u8], exact: bool) -> Surplus {
         if self.why_left_out(path).is_some() {
             // rule: restore/left-out
@@ -66,7 +65,7 @@ impl Restore<'_> {
         }
     }
 
-    /// What a restore of everything would answer, if nothing fails or changes meanwhile.
+    /// The report of a full restore, if nothing fails or changes meanwhile.
     pub fn plan(&self, exact: bool) -> Restored {
         let mut report = Restored::default();
         let mut removed = BTreeSet::new();
@@ -82,7 +81,7 @@ impl Restore<'_> {
                     }
                     Err(error) => report.failed.push(Remark::new(path, error.cause())),
                 },
-                Ok(Step::Stands) => {}
+                Ok(Step::InPlace) => {}
                 Ok(Step::Keep(remark)) => report.kept.push(remark),
                 Err(error) => report.failed.push(Remark::new(path, error.to_string())),
             }
@@ -101,7 +100,7 @@ impl Restore<'_> {
                 }
             }
         }
-        self.unrecorded().name_in(&mut report);
+        self.unrecorded().add_to(&mut report);
         report.kept.retain(|remark| !removed.contains(&remark.path));
         report.removed = removed.into_iter().collect();
         report.sort();
@@ -109,60 +108,60 @@ impl Restore<'_> {
         report
     }
 
-    /// What a restore of one path would answer.
+    /// The report of a restore of one path.
     ///
     /// # Errors
-    /// As [`Restore::check_one`].
-    pub fn plan_one(&self, path: &[u8]) -> crate::error::Result<Restored> {
-        if let Some(unit) = self.unit_of_one(path)? {
-            let (mut report, mut removed) = (Restored::default(), BTreeSet::new());
+    /// As [`Restore::check_path`].
+    pub fn plan_path(&self, path: &[u8]) -> crate::error::Result<Restored> {
+        if let Some(unit) = self.unit_to_restore(path)? {
+            let mut report = Restored::default();
+            let mut removed = BTreeSet::new();
             self.plan_units(std::iter::once(unit), false, &mut report, &mut removed);
             let mut report = Restored { removed: removed.into_iter().collect(), ..report };
             report.sort();
             return Ok(report);
         }
-        let item = self.check_one(path)?;
+        let item = self.check_path(path)?;
         let changes = self.current.get(path) != Some(&item);
         let restored = changes.then(|| path.to_vec()).into_iter().collect();
         Ok(Restored { restored, ..Restored::default() })
     }
 
-    /// What stood at a path when the target was taken, as far as that holds it.
+    /// The state of a path when the target was taken, as far as the target holds it.
     pub fn recorded(&self, path: &[u8]) -> State {
         match self.target.get(path) {
             Some(item) => State::Known(Some(*item)),
-            None if self.excluded_then(path) || self.why_left_out(path).is_some() => State::Unknown,
+            None if self.was_excluded(path) || self.why_left_out(path).is_some() => State::Unknown,
             None => State::Known(None),
         }
     }
 
     /// Whether the ignore files of the target exclude the file at `path`.
-    pub(super) fn excluded_then(&self, path: &[u8]) -> bool {
+    pub(super) fn was_excluded(&self, path: &[u8]) -> bool {
         match self.units.of_path(path) {
             Some(_) => self.ignores.excludes_member(path),
             None => self.ignores.excludes(path),
         }
     }
 
-    /// The token of a plan. Files that are left have no part in it: they stay, whatever becomes of
-    /// them.
+    /// The token of a plan. Files that are left do not count: they stay, however they change.
     pub fn token(&self, plan: &Restored) -> Token {
         let mut hash = Sha256::new();
-        let mut add = |what: &[u8], path: &[u8]| {
-            hash.update((what.len() as u64).to_be_bytes());
-            hash.update(what);
+        let mut add = |label: &[u8], path: &[u8]| {
+            hash.update((label.len() as u64).to_be_bytes());
+            hash.update(label);
             hash.update((path.len() as u64).to_be_bytes());
             hash.update(path);
         };
-        let described =
+        let description =
             |item: Option<&Item>| item.map(|Item { mode, blob }| format!("{mode:?} {blob}"));
         for path in &plan.restored {
             for item in [self.target.get(path), self.current.get(path)] {
-                add(described(item).unwrap_or_default().as_bytes(), path);
+                add(description(item).unwrap_or_default().as_bytes(), path);
             }
         }
         for path in &plan.removed {
-            add(described(self.current.get(path)).unwrap_or_default().as_bytes(), path);
+            add(description(self.current.get(path)).unwrap_or_default().as_bytes(), path);
         }
         for remark in plan.kept.iter().chain(&plan.missing).chain(&plan.failed) {
             add(b"stays", &remark.path);

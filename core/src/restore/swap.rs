@@ -1,12 +1,12 @@
-//! Changes the files of a unit all together, so that no process ever opens some of the old ones with
-//! some of the new ones, be it in between, or after this process died.
+//! Replaces the files of a unit together, so that no process ever opens a mix of old and new files,
+//! neither in between nor after this process died.
 //!
-//! An empty folder takes the place of the anchor first: nothing opens a unit without its anchor, and
-//! nothing makes a new one where a folder is. Then all files that go are moved aside and looked at once
-//! more, what is recorded moves in, and the anchor comes last. Until then every step can be taken back.
+//! First an empty folder replaces the anchor: no process opens a unit without its anchor, or creates a
+//! new one where a folder is. Then all files to be removed are moved aside and examined again, the
+//! recorded files are moved in, and the anchor comes last. Until then every step can be undone.
 
 use super::placement::{Draft, Placement};
-use super::together::{Swap, Together};
+use super::together::{Swap, UnitFiles};
 use super::{Restore, is_absence};
 use crate::disk::{Kind, LockGuard};
 use crate::error::{Context, Error, Result};
@@ -17,20 +17,20 @@ use crate::unit::{Role, Unit, whose};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// A step that was done, and how it is taken back.
+/// A step that was done, and what undoes it.
 enum Step {
-    /// A folder is where the anchor was, which is at the other path now, if there was one.
+    /// A folder replaced the anchor, which was moved to that path if it existed.
     Barrier(Option<PathBuf>),
     /// A file was moved aside.
-    Aside { place: PathBuf, away: PathBuf },
-    /// A draft was moved to its place.
-    Placed { place: PathBuf, temporary: PathBuf },
+    Aside { path: PathBuf, away: PathBuf },
+    /// A draft was moved to its destination.
+    Placed { path: PathBuf, temporary: PathBuf },
 }
 
-/// What is to move in, with the paths it goes to.
+/// The drafts to be moved in, each with its path.
 type Drafts<'p> = Vec<(&'p Vec<u8>, Draft)>;
 
-/// The files of a unit while they change.
+/// A change of a unit in progress.
 struct Change<'a> {
     restore: &'a Restore<'a>,
     placement: Placement<'a>,
@@ -40,8 +40,8 @@ struct Change<'a> {
 }
 
 impl Restore<'_> {
-    /// Changes a unit as planned, and adds to the report what that came to. The files are checked here,
-    /// while nobody else can have opened them.
+    /// Changes a unit as planned, and adds the result to the report. The files are checked here, while
+    /// no other process can have opened them.
     // rule: unit/restored
     pub(super) fn swap(&self, unit: &Unit, swap: Swap, report: &mut Restored) {
         for obstacle in &swap.obstacles {
@@ -53,20 +53,20 @@ impl Restore<'_> {
         }
         let drafts = match self.drafts(&swap.write) {
             Ok(drafts) => drafts,
-            Err((culprit, why)) => {
-                let end = whose(&culprit, &format!("cannot be written: {why}"));
+            Err((failed_path, why)) => {
+                let end = whose(&failed_path, &format!("cannot be written: {why}"));
                 let remark = |path: &Vec<u8>| Remark::new(path, unit.part(&end));
                 return report.failed.extend(swap.write.iter().map(remark));
             }
         };
-        // Whoever waits to open it goes on once it was checked.
+        // Processes that wait to open the unit continue after the check.
         let locks = (swap.lock, self.lock_draft(unit, &drafts));
         let anchor = unit.anchor();
         let placement = self.placement();
         let mut change = Change { restore: self, placement, anchor: &anchor, done: Vec::new() };
         let swapped = change.run(unit, &drafts, &swap.remove, &swap.derived);
         if !matches!(swapped, Ok(true)) {
-            change.take_back();
+            change.undo();
             drafts.iter().for_each(|(_, draft)| self.placement().discard(draft));
         }
         let paths = swap.write.iter().chain(&swap.remove);
@@ -87,7 +87,7 @@ impl Restore<'_> {
         drop(locks);
     }
 
-    /// Writes each of these beside its place, durably; or says which could not be, and why.
+    /// Writes a durable draft of each path; or returns which one could not be written, and why.
     fn drafts<'p>(
         &self,
         write: &'p [Vec<u8>],
@@ -108,9 +108,9 @@ impl Restore<'_> {
             }
         }
         if failure.is_none() {
-            let all: Vec<&Draft> = drafts.iter().map(|(_, draft)| draft).collect();
+            let unsynced: Vec<&Draft> = drafts.iter().map(|(_, draft)| draft).collect();
             let first = write.first().cloned().unwrap_or_default();
-            failure = placement.sync(&all).err().map(|error| (first, error.cause()));
+            failure = placement.sync(&unsynced).err().map(|error| (first, error.cause()));
         }
         match failure {
             None => Ok(drafts),
@@ -121,11 +121,11 @@ impl Restore<'_> {
         }
     }
 
-    /// Locks the file that is to be the anchor, where processes lock that.
+    /// Locks the draft of the file that processes lock, if it is among the drafts.
     fn lock_draft(&self, unit: &Unit, drafts: &[(&Vec<u8>, Draft)]) -> Option<Box<dyn LockGuard>> {
         let bytes = unit.locked();
         let path = join(&unit.folder, &bytes.name);
-        let (_, draft) = drafts.iter().find(|(of, _)| **of == path)?;
+        let (_, draft) = drafts.iter().find(|(draft_path, _)| **draft_path == path)?;
         self.disk.try_lock_bytes(&draft.temporary, bytes.start, bytes.length).ok().flatten()
     }
 
@@ -136,7 +136,7 @@ impl Restore<'_> {
         report: &mut Restored,
     ) {
         for path in write {
-            match self.stands(path, &self.target[path]) {
+            match self.is_item(path, &self.target[path]) {
                 Ok(true) => report.restored.push(path.clone()),
                 Ok(false) => {
                     let why = "it does not stand as recorded".to_owned();
@@ -158,8 +158,8 @@ impl Restore<'_> {
 }
 
 impl Change<'_> {
-    /// Does all steps; answers false where something changed meanwhile. What was done by then is to be
-    /// taken back, unless it is true.
+    /// Does all steps; returns false if something changed meanwhile. Unless it returns true, what was
+    /// done by then is to be undone.
     // rule: unit/rows
     // rule: unit/undo
     fn run(
@@ -170,12 +170,12 @@ impl Change<'_> {
         derived: &[Vec<u8>],
     ) -> Result<bool> {
         let replaced = drafts.iter().filter(|(_, draft)| !draft.was_free).map(|(path, _)| *path);
-        let goes: Vec<&Vec<u8>> =
+        let leaving: Vec<&Vec<u8>> =
             replaced.chain(remove).filter(|path| path[..] != *self.anchor).collect();
         if !self.close()? {
             return Ok(false);
         }
-        for path in goes {
+        for path in leaving {
             if !self.move_aside(path, unit.role_of(path) != Some(Role::Derived))? {
                 return Ok(false);
             }
@@ -186,19 +186,19 @@ impl Change<'_> {
         if !self.is_rest_as_captured(unit)? {
             return Ok(false);
         }
-        let (anchor, others): (Vec<_>, Vec<_>) =
+        let (anchor, members): (Vec<_>, Vec<_>) =
             drafts.iter().partition(|(path, _)| path[..] == *self.anchor);
-        for (_, draft) in others {
+        for (_, draft) in members {
             if !self.place(draft)? {
                 return Ok(false);
             }
         }
         let is_removed = remove.iter().any(|path| path[..] == *self.anchor);
         self.open(anchor.first().map(|(_, draft)| draft), is_removed)?;
-        // All is as recorded now; what is aside a checkpoint holds.
+        // The unit is as recorded now; a checkpoint holds the files that were moved aside.
         for step in std::mem::take(&mut self.done) {
             if let Step::Aside { away, .. } = step {
-                self.placement.remove_beside(&away);
+                self.placement.remove_staged(&away);
             }
         }
         Ok(true)
@@ -208,28 +208,29 @@ impl Change<'_> {
         on_disk(self.restore.root, self.anchor)
     }
 
-    fn is_captured(&self, path: &[u8], place: &Path) -> Result<bool> {
-        self.restore.is_captured(path, place).context("looking at", place)
+    fn is_captured(&self, path: &[u8], full: &Path) -> Result<bool> {
+        self.restore.is_captured(path, full).context("looking at", full)
     }
 
-    /// Puts an empty folder where the anchor is; answers false where that is not what was captured.
+    /// Replaces the anchor by an empty folder; returns false if the anchor is not what was captured.
     fn close(&mut self) -> Result<bool> {
-        let (disk, anchor) = (self.placement.disk, self.anchor_path());
+        let disk = self.placement.disk;
+        let anchor = self.anchor_path();
         let folder = anchor.parent().unwrap_or(self.restore.root).to_owned();
-        let stands = match disk.stat(&anchor) {
+        let existing = match disk.stat(&anchor) {
             Err(error) if is_absence(&error) => None,
             stat => Some(stat.context("looking at", &anchor)?),
         };
         let was_captured = self.restore.current.contains_key(self.anchor);
-        match stands {
+        match existing {
             None if was_captured => return Ok(false),
-            // It fails where something is there by now.
+            // This fails if something exists there by now.
             None => disk.make_directory(&anchor, 0o700).context("making", &anchor)?,
             Some(stat) if stat.kind == Kind::Directory => {}
             Some(_) if !was_captured => return Ok(false),
             Some(_) => {
                 let make = |path: &Path| disk.make_directory(path, 0o700);
-                let barrier = self.placement.make_beside(&folder, &self.name(), make)?;
+                let barrier = self.placement.make_staged(&folder, &self.prefix(), make)?;
                 let moved = match disk.exchange(&barrier, &anchor) {
                     Err(error) if error.kind() == ErrorKind::Unsupported => {
                         self.exchange_in_steps(&barrier, &anchor)
@@ -248,12 +249,12 @@ impl Change<'_> {
         Ok(true)
     }
 
-    /// How the name begins of what is put aside.
-    fn name(&self) -> String {
+    /// The prefix of the names of files that are moved aside.
+    fn prefix(&self) -> String {
         self.placement.temporary.to_owned()
     }
 
-    /// Lets two names change places where the file system cannot.
+    /// Exchanges two names where the file system cannot.
     fn exchange_in_steps(&self, left: &Path, right: &Path) -> io::Result<()> {
         let disk = self.placement.disk;
         let between = left.with_extension("between");
@@ -265,22 +266,23 @@ impl Change<'_> {
         moved.inspect_err(|_| drop(disk.rename(&between, left)))
     }
 
-    /// Moves a file aside; answers false where it is gone, or is not what was captured if it is to be.
+    /// Moves a file aside; returns false if it is gone, or if a checkpoint must hold it (`is_held`) and
+    /// it is not what was captured.
     fn move_aside(&mut self, path: &[u8], is_held: bool) -> Result<bool> {
-        let place = on_disk(self.restore.root, path);
-        let folder = place.parent().unwrap_or(self.restore.root);
-        let rename = |away: &Path| self.rename_new(&place, away);
-        // What is derived is stored nowhere, and may go all the same: it is named as a draft is.
-        let name = if is_held { self.name() } else { format!("{}-0", self.name()) };
-        let away = match self.placement.make_beside(folder, &name, rename) {
+        let full = on_disk(self.restore.root, path);
+        let folder = full.parent().unwrap_or(self.restore.root);
+        let rename = |away: &Path| self.rename_new(&full, away);
+        // A derived file is stored nowhere, and may be lost nevertheless: it is named as a draft is.
+        let prefix = if is_held { self.prefix() } else { format!("{}-0", self.prefix()) };
+        let away = match self.placement.make_staged(folder, &prefix, rename) {
             Err(Error::Io { source, .. }) if is_absence(&source) => return Ok(false),
             away => away?,
         };
-        self.done.push(Step::Aside { place, away: away.clone() });
+        self.done.push(Step::Aside { path: full, away: away.clone() });
         Ok(!is_held || self.is_captured(path, &away)?)
     }
 
-    /// Renames where nothing is, also where the file system cannot tell.
+    /// Renames to a free name, also where the file system cannot check that it is free.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
         let disk = self.placement.disk;
         match disk.rename_new(from, to) {
@@ -292,14 +294,14 @@ impl Change<'_> {
         }
     }
 
-    /// Whether all that is still there of the unit is recorded and as it was captured.
+    /// Whether all remaining files of the unit are recorded and as captured.
     fn is_rest_as_captured(&self, unit: &Unit) -> Result<bool> {
-        let Together { recorded, present, .. } = self.restore.together(unit)?;
+        let UnitFiles { recorded, present, .. } = self.restore.unit_files(unit)?;
         for path in present {
-            let place = on_disk(self.restore.root, &path);
+            let full = on_disk(self.restore.root, &path);
             let is_derived = unit.role_of(&path) == Some(Role::Derived);
-            let is_known = is_derived || self.is_captured(&path, &place)?;
-            if !recorded.contains(&path) || !is_known {
+            let is_as_captured = is_derived || self.is_captured(&path, &full)?;
+            if !recorded.contains(&path) || !is_as_captured {
                 return Ok(false);
             }
         }
@@ -307,18 +309,19 @@ impl Change<'_> {
     }
 
     fn place(&mut self, draft: &Draft) -> Result<bool> {
-        let Draft { place, temporary, .. } = draft;
-        match self.rename_new(temporary, place) {
+        let Draft { destination, temporary, .. } = draft;
+        match self.rename_new(temporary, destination) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(false),
-            placed => placed.context("replacing", place)?,
+            placed => placed.context("replacing", destination)?,
         }
-        self.done.push(Step::Placed { place: place.clone(), temporary: temporary.clone() });
+        self.done.push(Step::Placed { path: destination.clone(), temporary: temporary.clone() });
         Ok(true)
     }
 
-    /// Puts the anchor in its place: a new one, or the one that was there, unless it is removed.
+    /// Moves the anchor to its path: the new one, or the old one, unless it is removed.
     fn open(&mut self, draft: Option<&Draft>, is_removed: bool) -> Result<()> {
-        let (disk, anchor) = (self.placement.disk, self.anchor_path());
+        let disk = self.placement.disk;
+        let anchor = self.anchor_path();
         let old = self.done.iter().find_map(|step| match step {
             Step::Barrier(old) => old.clone(),
             _ => None,
@@ -330,7 +333,7 @@ impl Change<'_> {
         let Some(new) = new else {
             disk.remove_directory(&anchor).context("removing the directory", &anchor)?;
             if let Some(old) = &old {
-                self.placement.remove_beside(old);
+                self.placement.remove_staged(old);
             }
             return Ok(());
         };
@@ -340,17 +343,17 @@ impl Change<'_> {
             }
             exchanged => {
                 exchanged.context("replacing", &anchor)?;
-                // An empty folder is no content of a project; the next restore removes it.
+                // An empty folder is not content of a project; the next restore removes it.
                 let _ = disk.remove_directory(new);
             }
         }
         if let Some(old) = old.as_ref().filter(|old| *old != new) {
-            self.placement.remove_beside(old);
+            self.placement.remove_staged(old);
         }
         Ok(())
     }
 
-    /// Puts a file where the empty folder is, or was, on a file system that cannot exchange them.
+    /// Replaces the empty folder, if it still exists, by a file on a file system that cannot exchange them.
     fn replace_barrier(&self, file: &Path, anchor: &Path) -> io::Result<()> {
         match self.placement.disk.remove_directory(anchor) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -358,15 +361,15 @@ impl Change<'_> {
         }
     }
 
-    /// Takes back what was done, the anchor last.
-    fn take_back(&mut self) {
+    /// Undoes what was done, the anchor last.
+    fn undo(&mut self) {
         let disk = self.placement.disk;
         let anchor = self.anchor_path();
         for step in std::mem::take(&mut self.done).into_iter().rev() {
-            let taken_back = match step {
-                Step::Placed { place, temporary } => self.rename_new(&place, &temporary),
-                // Where something was saved in its place since, both are left.
-                Step::Aside { place, away } => self.rename_new(&away, &place),
+            let undone = match step {
+                Step::Placed { path, temporary } => self.rename_new(&path, &temporary),
+                // If another file was saved at the path since, both are left.
+                Step::Aside { path, away } => self.rename_new(&away, &path),
                 Step::Barrier(None) => disk.remove_directory(&anchor),
                 Step::Barrier(Some(old)) => match disk.exchange(&old, &anchor) {
                     Err(error) if error.kind() == ErrorKind::Unsupported => {
@@ -375,7 +378,7 @@ impl Change<'_> {
                     exchanged => exchanged.and_then(|()| disk.remove_directory(&old)),
                 },
             };
-            if let Err(error) = taken_back {
+            if let Err(error) = undone {
                 tracing::debug!("{} is not as it was: {error}", shown(self.anchor));
             }
         }

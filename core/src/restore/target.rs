@@ -1,4 +1,4 @@
-//! Finding the checkpoint that is named by its number in the list or by digits of its id.
+//! Finds the checkpoint that is named by its number in the list, its label or digits of its id.
 
 use crate::error::{Error, Result};
 use crate::path::shown;
@@ -19,14 +19,18 @@ pub fn find_labelled<'a>(
     if !text.is_empty() && text.iter().all(u8::is_ascii_digit) {
         return find(listed, text);
     }
-    let is_meant = |one: &&Checkpoint| label(one).is_some_and(|label| label.as_bytes() == text);
+    let is_meant =
+        |checkpoint: &&Checkpoint| label(checkpoint).is_some_and(|label| label.as_bytes() == text);
     let labelled: Vec<&Checkpoint> = listed.iter().filter(is_meant).collect();
     match labelled[..] {
         [] => find(listed, text),
         [only] => Ok(only),
         _ => Err(Error::AmbiguousLabel {
             label: shown(text),
-            candidates: labelled.iter().map(|one| one.id.to_string()[..10].to_owned()).collect(),
+            candidates: labelled
+                .iter()
+                .map(|checkpoint| checkpoint.id.to_string()[..10].to_owned())
+                .collect(),
         }),
     }
 }
@@ -41,25 +45,26 @@ pub fn find_labelled<'a>(
 // rule: restore/own-checkpoint
 pub fn find<'a>(listed: &'a [Checkpoint], text: &[u8]) -> Result<&'a Checkpoint> {
     let unknown = || Error::UnknownCheckpoint(shown(text));
-    let hexadecimal = (4..=64).contains(&text.len()) && text.iter().all(u8::is_ascii_hexdigit);
-    let decimal = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    if decimal {
+    let is_hexadecimal = (4..=64).contains(&text.len()) && text.iter().all(u8::is_ascii_hexdigit);
+    let is_decimal = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    if is_decimal {
         // A number too large to parse is beyond the list.
         let number: usize = shown(text).parse().unwrap_or(usize::MAX);
-        let mut numbered = listed.iter().filter(|one| !one.is_unlisted());
+        let mut numbered = listed.iter().filter(|checkpoint| !checkpoint.is_unlisted());
         if let Some(checkpoint) = number.checked_sub(1).and_then(|index| numbered.nth(index)) {
             return Ok(checkpoint);
         }
-        if !hexadecimal {
+        if !is_hexadecimal {
             return Err(unknown());
         }
     }
-    if !hexadecimal {
+    if !is_hexadecimal {
         // rule: restore/bad-target
         return Err(Error::BadTarget(shown(text)));
     }
     let digits = shown(text).to_ascii_lowercase();
-    let mut named = listed.iter().filter(|one| one.id.to_string().starts_with(&digits));
+    let mut named =
+        listed.iter().filter(|checkpoint| checkpoint.id.to_string().starts_with(&digits));
     match (named.next(), named.next()) {
         (Some(only), None) => Ok(only),
         (None, _) => Err(unknown()),

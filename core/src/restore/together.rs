@@ -1,7 +1,7 @@
-//! What becomes of the files of a unit: all of them are restored, removed, left or kept together.
+//! Plans the restore of units: all files of a unit are restored, removed, left or kept together.
 //!
-//! It goes by what is recorded and by what is there, and ends before anything is written; the preview
-//! shows it and [`super::swap`] carries it out.
+//! The plan follows from the recorded and the present files, and nothing is written here; the preview
+//! shows the plan and [`super::swap`] carries it out.
 
 use super::{KEPT, Restore};
 use crate::disk::{Disk, Kind as FileKind, LockGuard, folder, is_absence};
@@ -21,35 +21,42 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// The time between two attempts to lock a unit, and how many there are: half a second.
+/// The time between two attempts to lock a unit, and their number: half a second in all.
 const WAIT_STEP: Duration = Duration::from_millis(5);
 const WAIT_STEPS_MAX: usize = 100;
 const IN_USE: &str = "which another process is using";
 const ONLY_A_PART: &str = "of which the checkpoint holds only a part";
 const CHANGED: &str = "which changed while the restore ran";
 
-/// Whether that is said of a member of a unit that changed meanwhile.
+/// Whether a remark is on a member of a unit that changed during the restore.
 pub fn has_changed_since(why: &str) -> bool {
     why.ends_with(CHANGED)
 }
 
-/// The units of a restore: those that are there and those of the checkpoint.
+/// The units of a restore: those of the project and those of the checkpoint.
 #[derive(Default)]
 pub struct Units {
     by_folder: BTreeMap<Vec<u8>, BTreeSet<Unit>>,
-    /// Those that the checkpoint itself shows to be units.
+    /// The units that are recognized in the checkpoint itself.
     recorded: BTreeSet<Unit>,
 }
 
+/// A project, and what is captured of it.
+pub struct CapturedProject<'a> {
+    /// The disk the project is on.
+    pub disk: &'a dyn Disk,
+    /// The project's canonical directory.
+    pub root: &'a Path,
+    /// The captured files.
+    pub snapshot: &'a Snapshot,
+    /// The units, each with the reason if no checkpoint holds it.
+    pub units: &'a BTreeMap<Unit, Option<String>>,
+}
+
 impl Units {
-    /// Finds them in a project at `root`, of which `current` and these units are captured, and in the
-    /// checkpoint that holds `target`.
-    pub fn of(
-        (disk, root): (&dyn Disk, &Path),
-        objects: &Objects<'_>,
-        (current, captured): (&Snapshot, &BTreeMap<Unit, Option<String>>),
-        target: &Snapshot,
-    ) -> Self {
+    /// Finds the units of a project and of the checkpoint that holds `target`.
+    pub fn of(project: &CapturedProject<'_>, objects: &Objects<'_>, target: &Snapshot) -> Self {
+        let CapturedProject { disk, root, snapshot: current, units: captured } = *project;
         let mut names: BTreeMap<&[u8], BTreeSet<Vec<u8>>> = BTreeMap::new();
         for path in target.keys().filter(|path| unit::suggests(name_of(path))) {
             names.entry(parent(path)).or_default().insert(name_of(path).to_vec());
@@ -73,13 +80,13 @@ impl Units {
             let names = || names.iter().map(Vec::as_slice);
             let present = all_present.get(folder);
             let present = || present.into_iter().flatten().map(Vec::as_slice);
-            let mut there = |name: &[u8]| {
+            let mut present_head = |name: &[u8]| {
                 let read = disk.read(&on_disk(root, &join(folder, name)), unit::HEAD_BYTES);
                 read.ok().map(|(head, _)| head)
             };
-            let mut found = Unit::of_folder(folder, present(), &mut there);
-            let mut recorded = |name: &[u8]| recorded_head(objects, target, &join(folder, name));
-            let recorded = Unit::of_folder(folder, names(), &mut recorded);
+            let mut found = Unit::of_folder(folder, present(), &mut present_head);
+            let mut target_head = |name: &[u8]| recorded_head(objects, target, &join(folder, name));
+            let recorded = Unit::of_folder(folder, names(), &mut target_head);
             found.extend(recorded.iter().cloned());
             units.recorded.extend(recorded);
             if !found.is_empty() {
@@ -89,19 +96,19 @@ impl Units {
         units
     }
 
-    /// All of them.
+    /// All units.
     pub fn all(&self) -> impl Iterator<Item = &Unit> {
         self.by_folder.values().flatten()
     }
 
-    /// The unit that the file at `path` is a part of, also if it is not to be restored.
+    /// The unit that the file at `path` belongs to, even if it is not to be restored.
     pub fn of_path(&self, path: &[u8]) -> Option<&Unit> {
         let units = self.by_folder.get(parent(path))?;
         units.iter().find(|unit| unit.role_of(path).is_some())
     }
 }
 
-/// How the regular file at that path of a checkpoint begins, if it holds one that can be read.
+/// The first bytes of the regular file at a path of a checkpoint, if it holds one that can be read.
 fn recorded_head(objects: &Objects<'_>, target: &Snapshot, path: &[u8]) -> Option<Vec<u8>> {
     let item = target.get(path).filter(|item| item.mode != Mode::Link)?;
     objects.header(item.blob).ok().filter(|(kind, _)| *kind == Kind::Blob)?;
@@ -111,22 +118,22 @@ fn recorded_head(objects: &Objects<'_>, target: &Snapshot, path: &[u8]) -> Optio
 }
 
 /// The files of a unit.
-pub(super) struct Together {
-    /// Those that the checkpoint holds and a restore brings back.
+pub(super) struct UnitFiles {
+    /// Files that the checkpoint holds and that a restore writes.
     pub recorded: Vec<Vec<u8>>,
-    /// Those that are there, without what is derived from them.
+    /// Existing files, without those derived from them.
     pub present: Vec<Vec<u8>>,
-    /// What is there and derived from them.
+    /// Existing files that are derived from them.
     derived: Vec<Vec<u8>>,
 }
 
-/// What becomes of a unit.
-pub(super) enum Becomes {
-    /// It is as recorded.
+/// What is done with a unit.
+pub(super) enum UnitPlan {
+    /// Nothing: it is as recorded.
     Same,
     /// It was created since, and stays.
     Left,
-    /// It stays as it is, since something would be lost or mixed.
+    /// It stays as it is, since content would be lost or mixed.
     Kept(Vec<Remark>),
     /// It cannot be restored.
     Failed(Vec<Remark>),
@@ -134,23 +141,23 @@ pub(super) enum Becomes {
     Swap(Swap),
 }
 
-/// How the files of a unit change.
+/// The changes of the files of a unit.
 pub(super) struct Swap {
-    /// What is written, by its path.
+    /// The paths that are written.
     pub write: Vec<Vec<u8>>,
-    /// What goes, without what is written over; a checkpoint holds it.
+    /// The paths that are removed, without those that are overwritten; a checkpoint holds them.
     pub remove: Vec<Vec<u8>>,
-    /// What goes along with it, held or not.
+    /// The derived files that are removed with them, whether or not a checkpoint holds them.
     pub derived: Vec<Vec<u8>>,
-    /// What is removed before, since it is in the way.
+    /// The obstacles that are removed before.
     pub obstacles: Vec<Vec<u8>>,
-    /// Keeps processes that are about to open the unit out of it, where that can be had.
+    /// The lock that keeps processes from opening the unit, where there is one.
     pub lock: Option<Box<dyn LockGuard>>,
 }
 
 impl Restore<'_> {
     /// The files of a unit that are recorded and that are there.
-    pub(super) fn together(&self, unit: &Unit) -> Result<Together> {
+    pub(super) fn unit_files(&self, unit: &Unit) -> Result<UnitFiles> {
         let is_recorded_unit = self.units.recorded.contains(unit);
         let is_restored = |path: &[u8]| match unit.role_of(path) {
             Some(Role::Derived) => !is_recorded_unit,
@@ -163,7 +170,8 @@ impl Restore<'_> {
                 names.iter().map(|name| name.as_bytes().to_vec()).collect()
             }
         };
-        let mut found = Together { recorded: Vec::new(), present: Vec::new(), derived: Vec::new() };
+        let mut found =
+            UnitFiles { recorded: Vec::new(), present: Vec::new(), derived: Vec::new() };
         for name in names {
             let path = join(&unit.folder, &name);
             let Some(role) = unit.role(&name) else { continue };
@@ -183,7 +191,7 @@ impl Restore<'_> {
         let in_folder = self.target.range(inside.clone()..).map(|(path, _)| path);
         let in_folder = in_folder.take_while(|path| path.starts_with(&inside));
         found.recorded = in_folder.filter(|path| is_restored(path)).cloned().collect();
-        // What only the checkpoint shows to be derived goes, whatever it holds of it.
+        // Files that only the checkpoint shows to be derived are removed, whatever it holds of them.
         let is_derived = |path: &Vec<u8>| {
             unit.role_of(path) == Some(Role::Derived) && !found.recorded.contains(path)
         };
@@ -193,22 +201,22 @@ impl Restore<'_> {
         Ok(found)
     }
 
-    /// What becomes of a unit.
+    /// Plans what is done with a unit.
     // rule: unit/restored
-    pub(super) fn becomes(&self, unit: &Unit, exact: bool) -> Result<Becomes> {
-        let together = self.together(unit)?;
-        let Together { recorded, present, derived } = &together;
+    pub(super) fn plan_unit(&self, unit: &Unit, exact: bool) -> Result<UnitPlan> {
+        let files = self.unit_files(unit)?;
+        let UnitFiles { recorded, present, derived } = &files;
         if recorded.is_empty() && present.is_empty() {
-            return Ok(Becomes::Same);
+            return Ok(UnitPlan::Same);
         }
-        if self.is_as_recorded(&together) {
-            return Ok(Becomes::Same);
+        if self.is_as_recorded(&files) {
+            return Ok(UnitPlan::Same);
         }
-        let kept = |end: &str| Ok(Becomes::Kept(self.kept(unit, &together, end)));
+        let kept = |end: &str| Ok(UnitPlan::Kept(self.kept(unit, &files, end)));
         if self.is_left_out(unit) {
             return match recorded.is_empty() && present.iter().all(|path| self.is_as_left_out(path))
             {
-                true => Ok(Becomes::Same),
+                true => Ok(UnitPlan::Same),
                 false => kept("which the checkpoint left out"),
             };
         }
@@ -219,12 +227,12 @@ impl Restore<'_> {
             !is_held || !self.may_remove && !recorded.contains(path)
         };
         let lost = present.iter().find(is_lost);
-        // What is derived was a file of its own then, where the checkpoint does not show the unit.
+        // Where the checkpoint does not show the unit, a derived file was a file of its own then.
         if recorded.iter().all(is_derived) {
             let is_ignored = |path: &&Vec<u8>| self.ignores.excludes_member(path);
             if lost.is_some() || !exact {
                 return match recorded.is_empty() {
-                    true => Ok(Becomes::Left),
+                    true => Ok(UnitPlan::Left),
                     false => kept(ONLY_A_PART),
                 };
             }
@@ -239,50 +247,45 @@ impl Restore<'_> {
             return kept(&cause.unwrap_or_else(|| whose(path, "is held by no checkpoint")));
         }
         let mut obstacles = Vec::new();
-        let goes_along = |path: &&Vec<u8>| is_derived(path) && present.contains(path);
-        for path in recorded.iter().filter(|path| !goes_along(path)) {
-            match self.in_the_way(path) {
+        let is_removed_with_them = |path: &&Vec<u8>| is_derived(path) && present.contains(path);
+        for path in recorded.iter().filter(|path| !is_removed_with_them(path)) {
+            match self.removable_obstacles(path) {
                 Ok(Some(found)) => obstacles.extend(found),
                 Ok(None) => return kept(&format!("and at {} {KEPT}", shown(path))),
-                Err(error) => return Ok(self.failed(unit, &together, path, &error.to_string())),
+                Err(error) => return Ok(self.failed(unit, &files, path, &error.to_string())),
             }
         }
         obstacles.sort_unstable();
         obstacles.dedup();
-        // All content is looked at first, so that nothing is changed in vain.
-        for path in self.to_change(&together) {
+        // All content is read first, so that nothing is changed in vain.
+        for path in self.to_change(&files) {
             if let Err(error) = Content::of(self.objects, self.target[path].blob) {
-                return Ok(self.failed(unit, &together, path, &error.cause()));
+                return Ok(self.failed(unit, &files, path, &error.cause()));
             }
         }
         debug_assert!(derived.iter().all(|path| !recorded.contains(path)));
-        self.swap_of(unit, &together, obstacles)
+        self.swap_of(unit, &files, obstacles)
     }
 
-    fn swap_of(
-        &self,
-        unit: &Unit,
-        together: &Together,
-        obstacles: Vec<Vec<u8>>,
-    ) -> Result<Becomes> {
+    fn swap_of(&self, unit: &Unit, files: &UnitFiles, obstacles: Vec<Vec<u8>>) -> Result<UnitPlan> {
         let lock = match self.lock(unit) {
             Locked::InUse => {
-                return Ok(Becomes::Kept(self.kept(unit, together, IN_USE)));
+                return Ok(UnitPlan::Kept(self.kept(unit, files, IN_USE)));
             }
             Locked::Held(lock) => Some(lock),
             Locked::Free => None,
         };
-        let goes = |path: &&Vec<u8>| !together.recorded.contains(path);
-        Ok(Becomes::Swap(Swap {
-            write: self.to_change(together).cloned().collect(),
-            remove: together.present.iter().filter(goes).cloned().collect(),
-            derived: together.derived.clone(),
+        let is_removed = |path: &&Vec<u8>| !files.recorded.contains(path);
+        Ok(UnitPlan::Swap(Swap {
+            write: self.to_change(files).cloned().collect(),
+            remove: files.present.iter().filter(is_removed).cloned().collect(),
+            derived: files.derived.clone(),
             obstacles,
             lock,
         }))
     }
 
-    /// Keeps other processes out of a unit, as they keep each other out.
+    /// Locks a unit, as the processes that use it lock each other out.
     fn lock(&self, unit: &Unit) -> Locked {
         let bytes = unit.locked();
         let path = on_disk(self.root, &join(&unit.folder, &bytes.name));
@@ -304,18 +307,18 @@ impl Restore<'_> {
         Locked::InUse
     }
 
-    /// What is to be written of the recorded files.
-    fn to_change<'t>(&self, together: &'t Together) -> impl Iterator<Item = &'t Vec<u8>> {
-        let is_other = |path: &&Vec<u8>| match self.current.get(*path) {
+    /// The recorded files that are to be written.
+    fn to_change<'t>(&self, files: &'t UnitFiles) -> impl Iterator<Item = &'t Vec<u8>> {
+        let differs = |path: &&Vec<u8>| match self.current.get(*path) {
             None => !self.is_in_place(path, &self.target[*path]),
             current => current != self.target.get(*path),
         };
-        together.recorded.iter().filter(is_other)
+        files.recorded.iter().filter(differs)
     }
 
-    /// Whether nothing is to be done: each file is as recorded, and no other one is there.
-    fn is_as_recorded(&self, together: &Together) -> bool {
-        let Together { recorded, present, .. } = together;
+    /// Whether nothing is to be done: each file is as recorded, and no other file exists.
+    fn is_as_recorded(&self, files: &UnitFiles) -> bool {
+        let UnitFiles { recorded, present, .. } = files;
         let is_same = |path: &Vec<u8>| {
             let item = &self.target[path];
             match self.current.get(path) {
@@ -327,8 +330,8 @@ impl Restore<'_> {
     }
 
     /// Each file of a unit that differs, with why it is kept.
-    fn kept(&self, unit: &Unit, together: &Together, end: &str) -> Vec<Remark> {
-        let Together { recorded, present, .. } = together;
+    fn kept(&self, unit: &Unit, unit_files: &UnitFiles, end: &str) -> Vec<Remark> {
+        let UnitFiles { recorded, present, .. } = unit_files;
         let differs = |path: &&&Vec<u8>| match (self.target.get(**path), self.current.get(**path)) {
             (Some(item), None) => !self.is_in_place(path, item),
             (recorded, current) => recorded != current || current.is_none(),
@@ -338,13 +341,13 @@ impl Restore<'_> {
         files.iter().filter(differs).map(|path| remark(path)).collect()
     }
 
-    fn failed(&self, unit: &Unit, together: &Together, culprit: &[u8], why: &str) -> Becomes {
-        let end = whose(culprit, &format!("cannot be restored: {why}"));
-        let remark = |path: &Vec<u8>| match path == culprit {
+    fn failed(&self, unit: &Unit, files: &UnitFiles, failed_path: &[u8], why: &str) -> UnitPlan {
+        let end = whose(failed_path, &format!("cannot be restored: {why}"));
+        let remark = |path: &Vec<u8>| match path == failed_path {
             true => Remark::new(path, why.to_owned()),
             false => Remark::new(path, unit.part(&end)),
         };
-        Becomes::Failed(self.to_change(together).map(remark).collect())
+        UnitPlan::Failed(self.to_change(files).map(remark).collect())
     }
 
     /// Whether the checkpoint left out a unit.
@@ -353,14 +356,14 @@ impl Restore<'_> {
         self.left_out.iter().any(|entry| is_member(&entry.path))
     }
 
-    /// Whether what is there certainly is what the checkpoint left out.
+    /// Whether the file certainly is what the checkpoint left out.
     fn is_as_left_out(&self, path: &[u8]) -> bool {
         let entry = left_out::covering(self.left_out, path);
         let stat = self.stat(path).ok().flatten();
         entry.zip(stat).is_some_and(|(entry, stat)| entry.is_as_it_was(&stat))
     }
 
-    /// Adds what would become of every unit to a plan; `removed` gets what goes.
+    /// Adds the plans of units to a report; the paths that are removed are added to `removed`.
     pub(super) fn plan_units<'u>(
         &self,
         units: impl Iterator<Item = &'u Unit>,
@@ -369,12 +372,12 @@ impl Restore<'_> {
         removed: &mut BTreeSet<Vec<u8>>,
     ) {
         for unit in units {
-            match self.becomes(unit, exact) {
-                Ok(Becomes::Same) => {}
-                Ok(Becomes::Left) => self.leave(unit, report),
-                Ok(Becomes::Kept(remarks)) => report.kept.extend(remarks),
-                Ok(Becomes::Failed(remarks)) => report.failed.extend(remarks),
-                Ok(Becomes::Swap(swap)) => {
+            match self.plan_unit(unit, exact) {
+                Ok(UnitPlan::Same) => {}
+                Ok(UnitPlan::Left) => self.leave(unit, report),
+                Ok(UnitPlan::Kept(remarks)) => report.kept.extend(remarks),
+                Ok(UnitPlan::Failed(remarks)) => report.failed.extend(remarks),
+                Ok(UnitPlan::Swap(swap)) => {
                     report.restored.extend(swap.write);
                     removed.extend(swap.remove);
                     removed.extend(swap.derived);
@@ -387,13 +390,13 @@ impl Restore<'_> {
 
     /// Adds the captured files of a unit that was created since.
     pub(super) fn leave(&self, unit: &Unit, report: &mut Restored) {
-        if let Ok(together) = self.together(unit) {
-            let captured = together.present.into_iter();
-            report.left.extend(captured.filter(|path| self.current.contains_key(path)));
+        if let Ok(files) = self.unit_files(unit) {
+            let present = files.present.into_iter();
+            report.left.extend(present.filter(|path| self.current.contains_key(path)));
         }
     }
 
-    /// What is said of each file of a unit that changed meanwhile.
+    /// The remark on a file of a unit that changed during the restore.
     pub(super) fn changed(unit: &Unit, path: &[u8]) -> Remark {
         Remark::new(path, unit.part(CHANGED))
     }
@@ -401,7 +404,7 @@ impl Restore<'_> {
 
 enum Locked {
     Held(Box<dyn LockGuard>),
-    /// There is nothing to lock, or the system cannot.
+    /// There is nothing to lock, or the system cannot lock it.
     Free,
     InUse,
 }

@@ -1,8 +1,8 @@
-//! What somebody types to roll back, and what it means: one grammar for the command, for the line
-//! `/rollback …` in a session, and for the fuzz target.
+//! Parses the arguments of a rollback: one grammar for the command, for the line `/rollback …` in a
+//! session, and for the fuzz target.
 //!
-//! It ends at the meaning of the words: whether there is such a checkpoint or file the core decides.
-//! `words` takes a line apart.
+//! This module only parses: whether the checkpoint or file exists is decided by [`crate::Manager`].
+//! `words` splits a line into words.
 
 mod words;
 
@@ -12,7 +12,7 @@ use crate::manager::RestoreOptions;
 use crate::token::Token;
 use std::ops::Range;
 
-/// How it can be typed, one form in each line.
+/// The forms of the command, one per line.
 pub const USAGE: &str = "\
 rollback [--dir DIR]
 rollback diff N [--dir DIR]
@@ -20,62 +20,62 @@ rollback show N [--dir DIR]
 rollback N [--exact] [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]
 rollback N FILE [--dry-run] [--as-previewed TOKEN] [--dir DIR]";
 
-/// What is asked.
+/// The requested task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Task {
     /// The list of the checkpoints.
     List,
-    /// What changed since one.
+    /// What changed since a checkpoint.
     Diff {
         /// Its number or id.
         target: Vec<u8>,
     },
-    /// What one carries beside its files.
+    /// What a checkpoint carries besides its files.
     Show {
         /// Its number, label or id.
         target: Vec<u8>,
     },
-    /// To restore one, or to say what that would do.
+    /// Restores a checkpoint, or reports what that would do.
     Restore {
         /// Its number or id.
         target: Vec<u8>,
-        /// One file of it, if not all of it.
+        /// The only file to restore; `None` for all of them.
         file: Option<Vec<u8>>,
-        /// How all of it is restored.
+        /// The options of a full restore.
         options: RestoreOptions,
-        /// Whether only to say what it would do.
+        /// Whether only to report what the restore would do.
         dry_run: bool,
-        /// Only what was previewed may happen.
+        /// The token of a preview: only what that showed may happen.
         token: Option<Token>,
     },
 }
 
-/// What was typed means this.
+/// A parsed command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// What is asked.
+    /// The requested task.
     pub task: Task,
     /// The project's directory, if one is named.
     pub dir: Option<Vec<u8>>,
-    /// Whether a program asks.
+    /// Whether the answer is to be JSON, for a program.
     pub json: bool,
-    /// Whether only to show how it is typed.
+    /// Whether only the usage is requested.
     pub help: bool,
 }
 
-/// Why words mean nothing, or more than one thing.
+/// Why a command is invalid or ambiguous.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misread {
     /// What is wrong, and what can be typed instead.
     pub message: String,
-    /// The bytes of the line that are to blame; empty at its end where something is missing.
+    /// The bytes of the line that the message is about; empty, at its end, where something is missing.
     pub at: Range<usize>,
 }
 
-/// Reads what follows the word `rollback`.
+/// Parses the words after `rollback`.
 ///
 /// # Errors
-/// What is wrong with the words, and with which of them.
+/// What is wrong, and with which word.
 ///
 /// ```
 /// use herma_core::rollback_line::{Line, Task, read};
@@ -91,7 +91,7 @@ pub struct Misread {
 pub fn read(line: &Line) -> Result<Asked, Misread> {
     let Sorted { words, literal, options } = Sorted::of(line)?;
     if options.help {
-        // Whatever else was typed: who asks for help may not know better.
+        // Whatever else was typed: a user who requests help may not know the grammar.
         let dir = options.dir.map(|(_, dir)| dir);
         return Ok(Asked { task: Task::List, dir, json: options.json, help: true });
     }
@@ -114,8 +114,8 @@ pub fn read(line: &Line) -> Result<Asked, Misread> {
             return Err(line.lacks("diff needs the number or id of a checkpoint: diff 1"));
         }
         (true, [_, target]) => Task::Diff { target: target.bytes.clone() },
-        (true, [_, _, more, ..]) => return Err(more.misread("diff takes one checkpoint")),
-        // After the dashes it is a name like any other.
+        (true, [_, _, extra, ..]) => return Err(extra.misread("diff takes one checkpoint")),
+        // After `--` it is a file name like any other.
         (false, [target, file]) if file.bytes == b"diff" && literal.is_empty() => {
             let number = shown(target);
             return Err(file.misread(&format!(
@@ -146,7 +146,7 @@ pub fn read(line: &Line) -> Result<Asked, Misread> {
     Ok(Asked { task, dir, json: options.json, help: false })
 }
 
-/// Options that were typed, each with the place where.
+/// The typed options, each with its range in the line.
 #[derive(Default)]
 struct Options {
     exact: Option<Range<usize>>,
@@ -162,14 +162,14 @@ const NAMES: [&str; 7] =
     ["--exact", "--force", "--dry-run", "--as-previewed", "--dir", "--json", "--help"];
 
 impl Options {
-    /// Whether they go with the task.
+    /// Checks that the options are valid for the task.
     fn fit(&self, task: &Task) -> Result<(), Misread> {
         let misread = |at: &Range<usize>, message: &str| {
             Err(Misread { message: message.to_owned(), at: at.clone() })
         };
-        let whole = [&self.exact, &self.force].into_iter().flatten().next();
+        let exact_or_force = [&self.exact, &self.force].into_iter().flatten().next();
         let token = self.token.as_ref().map(|(at, _)| at);
-        match (task, whole, self.dry_run.as_ref(), token) {
+        match (task, exact_or_force, self.dry_run.as_ref(), token) {
             (Task::Restore { file: Some(_), .. }, Some(at), ..)
             | (Task::List | Task::Diff { .. } | Task::Show { .. }, Some(at), ..) => {
                 misread(at, "--exact and --force go with a whole checkpoint: rollback N --exact")
@@ -187,7 +187,7 @@ impl Options {
         }
     }
 
-    /// Takes in one word that begins with a dash, and its value from the words that follow.
+    /// Parses a word that begins with a dash, and takes its value from the words that follow.
     fn take<'a>(
         &mut self,
         line: &Line,
@@ -199,11 +199,11 @@ impl Options {
             Some(at) => (&word.bytes[..at], word.bytes.get(at + 1..)),
             None => (&word.bytes[..], None),
         };
-        let mut needed = |what: &str| match value {
+        let mut needed = |expected: &str| match value {
             Some(value) => Ok((word.range.clone(), value.to_vec())),
             None => match rest.next() {
                 Some(next) => Ok((next.range.clone(), next.bytes.clone())),
-                None => Err(line.lacks(&format!("{} needs {what}", shown(word)))),
+                None => Err(line.lacks(&format!("{} needs {expected}", shown(word)))),
             },
         };
         let at = word.range.clone();
@@ -238,19 +238,19 @@ impl Options {
 
 fn unknown(word: &Word, name: &[u8]) -> Misread {
     let typed = shown_name(name);
-    let near = NAMES
+    let nearest = NAMES
         .iter()
-        .max_by(|one, other| strsim::jaro(one, &typed).total_cmp(&strsim::jaro(other, &typed)));
-    let near = near.filter(|near| strsim::jaro(near, &typed) > 0.8);
-    let hint = near.map(|near| format!(": did you mean {near}?")).unwrap_or_default();
+        .max_by(|left, right| strsim::jaro(left, &typed).total_cmp(&strsim::jaro(right, &typed)));
+    let nearest = nearest.filter(|nearest| strsim::jaro(nearest, &typed) > 0.8);
+    let hint = nearest.map(|nearest| format!(": did you mean {nearest}?")).unwrap_or_default();
     let after = "a file whose name begins with a dash is named after --";
     word.misread(&format!("rollback has no option {typed}{hint} ({after})"))
 }
 
-/// The words by what they are.
+/// The words of a line, sorted into operands and options.
 struct Sorted<'a> {
     words: Vec<&'a Word>,
-    /// Those after `--`, which are names whatever they look like.
+    /// The words after `--`, which are names whatever they look like.
     literal: Vec<&'a Word>,
     options: Options,
 }
@@ -274,18 +274,18 @@ impl<'a> Sorted<'a> {
 }
 
 impl Line {
-    /// Something is missing at the end.
+    /// The error for something that is missing at the end of the line.
     fn lacks(&self, message: &str) -> Misread {
         Misread { message: message.to_owned(), at: self.text.len()..self.text.len() }
     }
 
-    fn two_files(&self, target: &Word, first: &Word, second: &Word, all: &[&Word]) -> Misread {
+    fn two_files(&self, target: &Word, first: &Word, second: &Word, files: &[&Word]) -> Misread {
         let number = shown(target);
-        let whole: Vec<&[u8]> = all.iter().map(|word| &word.bytes[..]).collect();
+        let names: Vec<&[u8]> = files.iter().map(|word| &word.bytes[..]).collect();
         second.misread(&format!(
             "this can mean two things: \"{number} {}\" restores one file whose name has blanks; to \
              restore two files, name one after the other: \"{number} {}\", then \"{number} {}\"",
-            quoted(&whole.join(&b' ')),
+            quoted(&names.join(&b' ')),
             quoted(&first.bytes),
             quoted(&second.bytes),
         ))

@@ -1,4 +1,4 @@
-//! Every form that can be typed, what is refused, and at which word.
+//! Tests of every form of the command, and of which word is refused in invalid ones.
 
 use super::*;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ fn task(line: &str) -> Task {
     asked(line).unwrap_or_else(|misread| panic!("{line}: {misread:?}")).task
 }
 
-/// What the caret points at, and what is said.
+/// The part of the line that the error points at, and its message.
 fn blamed(line: &str) -> (String, String) {
     let misread = asked(line).expect_err(line);
     (line[misread.at].to_owned(), misread.message)
@@ -28,7 +28,7 @@ fn restore(target: &str, file: Option<&str>) -> Task {
 }
 
 #[test]
-fn every_form_of_the_usage_is_read() {
+fn read_accepts_every_form_of_the_usage() {
     assert_eq!(task(""), Task::List);
     assert_eq!(task("diff 2"), Task::Diff { target: b"2".to_vec() });
     assert_eq!(task("  1  "), restore("1", None));
@@ -58,7 +58,7 @@ fn every_form_of_the_usage_is_read() {
 }
 
 #[test]
-fn what_can_mean_two_things_is_refused_with_both() {
+fn read_refuses_an_ambiguous_line_and_names_both_meanings() {
     let (at, why) = blamed("1 diff");
     assert_eq!(at, "diff");
     assert!(why.contains("\"diff 1\" shows") && why.contains("\"1 ./diff\" restores"), "{why}");
@@ -69,7 +69,7 @@ fn what_can_mean_two_things_is_refused_with_both() {
 }
 
 #[test]
-fn the_word_that_is_wrong_is_pointed_at() {
+fn read_points_at_the_invalid_word() {
     for (line, at, says) in [
         ("1 --exat", "--exat", "did you mean --exact?"),
         ("1 --zzz", "--zzz", "no option --zzz ("),
@@ -97,7 +97,7 @@ fn the_word_that_is_wrong_is_pointed_at() {
 
 proptest! {
     #[test]
-    fn any_bytes_mean_something_or_point_into_the_line(text in proptest::collection::vec(any::<u8>(), 0..40)) {
+    fn read_accepts_any_bytes_or_points_into_the_line(text in proptest::collection::vec(any::<u8>(), 0..40)) {
         let misread = match Line::split(&text) {
             Ok(line) => read(&line).err(),
             Err(misread) => Some(misread),
@@ -108,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn words_that_are_quoted_are_taken_apart_again(words in proptest::collection::vec(".{0,8}", 0..6)) {
+    fn split_returns_the_words_that_of_words_quoted(words in proptest::collection::vec(".{0,8}", 0..6)) {
         let typed: Vec<std::ffi::OsString> = words.iter().map(Into::into).collect();
         let line = Line::of_words(&typed);
         prop_assert_eq!(Line::split(&line.text).unwrap(), line);
@@ -116,7 +116,7 @@ proptest! {
 }
 
 #[test]
-fn within_double_quotes_only_a_quote_and_a_backslash_are_escaped() {
+fn split_unescapes_only_quotes_and_backslashes_within_double_quotes() {
     let line = Line::split(br#"1 "a \"b\\ c\d""#).unwrap();
     assert_eq!(line.words[1].bytes, br#"a "b\ c\d"#);
 }

@@ -1,5 +1,5 @@
-//! A line taken apart into words as a shell does it, each with its place in the line: blanks part
-//! words, quotes and backslashes keep them together, and nothing is ever expanded.
+//! Splits a line into words as a shell does, each with its range in the line: blanks separate words,
+//! quotes and backslashes keep them together, and nothing is ever expanded.
 
 use super::Misread;
 use std::ffi::OsString;
@@ -9,9 +9,9 @@ use std::os::unix::ffi::OsStrExt;
 /// One word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// What it says, without quotes.
+    /// Its text, without quotes.
     pub bytes: Vec<u8>,
-    /// Where it stands in the line, with its quotes.
+    /// Its range in the line, including its quotes.
     pub range: Range<usize>,
 }
 
@@ -25,7 +25,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Takes a typed line apart.
+    /// Splits a typed line.
     ///
     /// # Errors
     /// A quote that is not closed, or a backslash at the end.
@@ -40,10 +40,10 @@ impl Line {
         Ok(Line { text: text.to_vec(), words })
     }
 
-    /// A line that a shell would take apart into these words.
-    pub fn of_words(all: &[OsString]) -> Line {
+    /// A line that a shell would split into these words.
+    pub fn of_words(words: &[OsString]) -> Line {
         let mut line = Line::default();
-        for word in all {
+        for word in words {
             if !line.words.is_empty() {
                 line.text.push(b' ');
             }
@@ -56,7 +56,7 @@ impl Line {
     }
 }
 
-/// The word that begins at `start`, and where it ends.
+/// The word that begins at `start`, and the offset where it ends.
 fn word(text: &[u8], start: usize) -> Result<(Vec<u8>, usize), Misread> {
     let mut bytes = Vec::new();
     let mut at = start;
@@ -100,7 +100,7 @@ fn unfinished(message: &str, at: Range<usize>) -> Misread {
     Misread { message: message.to_owned(), at }
 }
 
-/// A word so that it stays one word when it is typed; what is not UTF-8 is replaced.
+/// Quotes a word so that it stays one word when it is typed; bytes that are not UTF-8 are replaced.
 pub fn quoted(word: &[u8]) -> String {
     let is_plain =
         |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+=:@%,~".contains(byte) || *byte >= 0x80;

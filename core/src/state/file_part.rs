@@ -1,5 +1,5 @@
-//! A part of an agent's state in a file of JSON that a person can read and edit. Where there is no
-//! file, the part is `null`.
+//! A part of the agent state in a JSON file that a person can read and edit. Without a file, the part
+//! is `null`.
 
 use super::kinds::Kind;
 use super::{PART_BYTES_MAX, Part};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const NOTHING: &str = "null";
-/// The file beside those of the parts whose lock they share.
+/// The file next to those of the parts whose lock they share.
 pub const LOCK_FILE: &str = "state.lock";
 
 /// One of the parts that many agents have, in a file of its own.
@@ -22,18 +22,18 @@ pub struct FilePart {
 }
 
 impl FilePart {
-    /// That part in a file of its name below `folder`, an absolute path.
+    /// The part of that kind in a file of its name below `folder`, an absolute path.
     pub fn new(disk: Arc<dyn Disk>, kind: Kind, folder: &Path) -> Self {
         FilePart { disk, kind, folder: folder.to_owned() }
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> PathBuf {
         path(self.kind, &self.folder)
     }
 
-    /// How the names begin of files that are to take the place of this one.
-    fn fresh_name(&self) -> String {
+    /// The prefix of the names of drafts, which are to replace the file.
+    fn draft_prefix(&self) -> String {
         format!(".herma-{}", self.kind.name())
     }
 
@@ -41,8 +41,8 @@ impl FilePart {
     /// lock is held.
     fn tidy(&self) {
         let names = folder::text_names(self.disk.as_ref(), &self.folder).unwrap_or_default();
-        let begin = format!("{}-", self.fresh_name());
-        for name in names.iter().filter(|name| name.starts_with(&begin)) {
+        let prefix = format!("{}-", self.draft_prefix());
+        for name in names.iter().filter(|name| name.starts_with(&prefix)) {
             let _ = self.disk.remove_file(&self.folder.join(name));
         }
     }
@@ -52,17 +52,17 @@ impl FilePart {
         let path = self.path();
         if state == NOTHING {
             folder::remove_file(disk, &path)?;
-            // A power loss could bring it back, and the note that would undo that is gone by then.
+            // Otherwise a power loss could bring the file back after the journal that would undo that is gone.
             return disk.sync_directory(&self.folder).context("removing a file from", &self.folder);
         }
         if folder::stat(disk, &self.folder)?.is_none() {
-            // Whoever removed the folder removed the part, which comes back.
+            // Removing the folder has removed the part, which is restored now.
             disk.make_directory(&self.folder, 0o700).context("making", &self.folder)?;
             let _ = disk.sync_directory(self.folder.parent().unwrap_or(&self.folder));
         }
-        let name = self.fresh_name();
-        let fresh = write_new_named(disk, &self.folder, &name, state.as_bytes(), 0o600)?;
-        replace_file(disk, &fresh, &path)
+        let prefix = self.draft_prefix();
+        let draft = write_new_named(disk, &self.folder, &prefix, state.as_bytes(), 0o600)?;
+        replace_file(disk, &draft, &path)
     }
 }
 
@@ -102,10 +102,10 @@ impl Part for FilePart {
     }
 }
 
-/// What the part is that is kept in that file.
+/// Reads the part from its file.
 ///
 /// # Errors
-/// Why that cannot be said, for people.
+/// Why it cannot be read, for people.
 fn read(disk: &dyn Disk, path: &Path) -> Result<String, String> {
     let read = folder::read_file(disk, path, PART_BYTES_MAX + 1).map_err(|error| match &error {
         Error::Io { source, .. } if is_another_kind(source) => {
@@ -122,7 +122,7 @@ fn read(disk: &dyn Disk, path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Whether the part can be read that is kept below `folder`.
+/// Checks that the part in its file below `folder` can be read.
 ///
 /// # Errors
 /// Why not, for people.
@@ -146,7 +146,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_part_comes_back_byte_for_byte_and_so_does_its_absence() {
+    fn restore_writes_a_part_byte_for_byte_and_removes_the_file_for_null() {
         let folder = tempfile::tempdir().unwrap();
         let part = FilePart::new(Arc::new(SystemDisk), Kind::Goal, folder.path());
         assert_eq!(part.capture().unwrap(), "null");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_comes_back_with_the_folder_that_was_removed() {
+    fn restore_creates_the_folder_that_was_removed() {
         let above = tempfile::tempdir().unwrap();
         let part = FilePart::new(Arc::new(SystemDisk), Kind::Goal, &above.path().join("agent"));
         part.check("{}").unwrap();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_neither_captured_nor_restored() {
+    fn capture_and_check_refuse_a_file_that_is_not_json() {
         let folder = tempfile::tempdir().unwrap();
         let part = FilePart::new(Arc::new(SystemDisk), Kind::Goal, folder.path());
         fs::write(part.path(), "{\"active\": ").unwrap();

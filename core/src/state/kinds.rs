@@ -1,10 +1,10 @@
-//! The four parts of an agent that the seed names: where each is kept, what its file holds, and what
-//! a person sees of it in a checkpoint.
+//! The four parts of the agent state that the seed names: the file of each, its format, and what users
+//! see of it in a checkpoint.
 
 use crate::store::object::{Kind as ObjectKind, id_of};
 use serde_json::Value;
 
-/// So many calls of tools are kept in the tail of the history.
+/// The number of tool calls that the tail of the history keeps.
 pub const TAIL_MAX: usize = 50;
 
 /// A part that many agents have.
@@ -21,10 +21,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them, in the order in which a checkpoint shows them.
+    /// All kinds, in the order in which a checkpoint shows them.
     pub const ALL: [Kind; 4] = [Kind::Kanban, Kind::Goal, Kind::Memory, Kind::History];
 
-    /// Its name, which is that of its file as well.
+    /// Its name, which is also that of its file.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Kanban => "kanban",
@@ -34,23 +34,23 @@ impl Kind {
         }
     }
 
-    /// What a person sees of it.
+    /// What users see of the state.
     // rule: agent/parts
     pub fn describe(self, state: &str) -> Vec<(String, Value)> {
         let parsed: Value = serde_json::from_str(state).unwrap_or_default();
         let count = |field: &str| parsed[field].as_array().map_or(0, Vec::len);
-        let own = |field: &str| (field.to_owned(), parsed[field].clone());
+        let field_value = |field: &str| (field.to_owned(), parsed[field].clone());
         let hash = || ("hash".to_owned(), Value::from(short_hash(state)));
         match self {
             Kind::Kanban => vec![("cards".to_owned(), count("cards").into()), hash()],
-            Kind::Goal => vec![own("active"), own("progress")],
-            Kind::Memory => vec![own("head")],
+            Kind::Goal => vec![field_value("active"), field_value("progress")],
+            Kind::Memory => vec![field_value("head")],
             Kind::History => vec![("last_n".to_owned(), count("calls").into()), hash()],
         }
     }
 }
 
-/// The first digits of a hash, as they are shown.
+/// The first digits of the hash of a text, as they are shown.
 fn short_hash(text: &str) -> String {
     let id = id_of(ObjectKind::Blob, text.as_bytes()).map(|id| id.to_string()).unwrap_or_default();
     id.get(..6).unwrap_or_default().to_owned()
@@ -62,7 +62,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_person_sees_how_much_there_is_of_each() {
+    fn describe_summarizes_each_kind() {
         let about = |kind: Kind, state: Value| {
             let about = kind.describe(&state.to_string()).into_iter();
             about.filter(|(name, _)| name != "hash").collect::<Vec<_>>()

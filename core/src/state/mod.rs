@@ -1,8 +1,8 @@
-//! The state of an agent beside its files, as far as checkpoints carry it: named parts that can be
-//! captured and restored, and what the agent did outside, which cannot.
+//! The agent state, as far as checkpoints carry it: named parts that can be captured and restored, and
+//! external actions, which cannot.
 //!
-//! [`Part`] is what an author of an agent implements; [`FilePart`] keeps one in a file of JSON.
-//! When parts are captured and restored is up to the manager.
+//! Authors of agents implement [`Part`]; [`FilePart`] keeps a part in a JSON file. The manager decides
+//! when parts are captured and restored.
 
 mod external;
 mod file_part;
@@ -28,73 +28,73 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// No part is larger: what is captured can also be restored.
+/// The largest part, in bytes: whatever is captured can also be restored.
 pub(crate) const PART_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// One part of an agent's state, such as its board of cards. Its text is JSON.
 ///
-/// A restore of several parts is done in two phases: first each is asked whether it could be
-/// restored, and only where all could, each is.
+/// A restore of several parts is done in two phases: first each part is checked, and only if all can
+/// be restored, each is.
 pub trait Part: Send + Sync {
     /// Its name: lower-case letters, digits and `_`.
     fn name(&self) -> &str;
 
-    /// What a person sees of it in a checkpoint, such as the number of cards.
+    /// What users see of it in a checkpoint, such as the number of cards.
     fn describe(&self, state: &str) -> Vec<(String, Value)>;
 
-    /// What it is now.
+    /// The present state of the part.
     ///
     /// # Errors
-    /// Why that cannot be said, for people.
+    /// Why it cannot be captured, for people.
     fn capture(&self) -> std::result::Result<String, String>;
 
-    /// Whether it could be restored to this; it changes nothing.
+    /// Checks that the part could be restored to this state; it changes nothing.
     ///
     /// # Errors
     /// Why not, for people.
     fn check(&self, state: &str) -> std::result::Result<(), String>;
 
-    /// Becomes this, as a whole or not at all.
+    /// Restores the part to this state, completely or not at all.
     ///
     /// # Errors
     /// Why not, for people.
     fn restore(&self, state: &str) -> std::result::Result<(), String>;
 
-    /// The file whose lock processes take in turn before they change this part, or read it together with
-    /// others; none where only one process has it. Whoever calls [`Part::restore`] holds the lock.
+    /// The file whose lock processes take before they change this part, or read it together with others;
+    /// `None` if only one process has the part. The caller of [`Part::restore`] holds the lock.
     fn lock_file(&self) -> Option<PathBuf> {
         None
     }
 }
 
-/// What an agent has beside its files.
+/// The state of an agent besides its files.
 #[derive(Clone, Default)]
 pub struct State {
     parts: Vec<Arc<dyn Part>>,
     external: Option<Arc<External>>,
-    /// The turn of the conversation that goes on, by its id.
+    /// The id of the current turn of the conversation.
     turn: Option<String>,
 }
 
-/// What was captured of a part.
+/// A captured part.
 pub(crate) struct Captured {
     /// The name of the part.
     pub name: String,
-    /// What it is.
+    /// The captured state.
     pub text: String,
-    /// What a person sees of that.
+    /// What users see of that.
     pub about: Vec<(String, Value)>,
 }
 
 impl Captured {
-    /// What an envelope says of it, where `blob` holds it.
-    pub fn noted(&self, blob: String) -> PartNote {
+    /// Its entry in an envelope, where `blob` is the id of the stored text.
+    pub fn part_note(&self, blob: String) -> PartNote {
         PartNote { name: self.name.clone(), hash: blob, about: self.about.clone() }
     }
 }
 
 impl State {
-    /// The state that these parts are; later ones of the same name are passed over.
+    /// The state with these parts; later ones of the same name are skipped.
     pub fn of(parts: impl IntoIterator<Item = Arc<dyn Part>>) -> Self {
         let mut state = State::default();
         for part in parts {
@@ -105,7 +105,7 @@ impl State {
         state
     }
 
-    /// The four parts of the seed, each in its file below `folder`, and what is done outside.
+    /// The four parts of the seed, each in its file below `folder`, and the external actions.
     pub fn in_files(
         disk: &Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
@@ -117,19 +117,19 @@ impl State {
         State::of(PartKind::ALL.map(part)).with_external(Arc::new(external))
     }
 
-    /// The same with what the agent does outside.
+    /// The same with the external actions of the agent.
     pub fn with_external(self, external: Arc<External>) -> Self {
         State { external: Some(external), ..self }
     }
 
-    /// The turn of the conversation that goes on now, by an id that it keeps whatever becomes of the
-    /// turns around it.
+    /// Sets the current turn of the conversation, by an id that it keeps when turns around it are
+    /// removed or compacted.
     // rule: agent/composes
     pub fn set_turn(&mut self, id: Option<String>) {
         self.turn = id;
     }
 
-    /// Whether the agent has nothing beside its files.
+    /// Whether the agent has no state besides its files.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty() && self.external.is_none()
     }
@@ -147,14 +147,15 @@ impl State {
         self.parts.iter().find(|part| part.name() == name).map(AsRef::as_ref)
     }
 
-    /// What the agent does outside, if it tells.
+    /// The external actions of the agent, if it reports them.
     pub fn external(&self) -> Option<&External> {
         self.external.as_deref()
     }
 
-    /// What can be captured of the parts, and what is wrong with the others.
+    /// Captures the parts; also returns what is wrong with those that cannot be captured.
     pub(crate) fn capture(&self) -> (Vec<Captured>, Vec<String>) {
-        let (mut captured, mut missing) = (Vec::new(), Vec::new());
+        let mut captured = Vec::new();
+        let mut missing = Vec::new();
         for part in &self.parts {
             let name = part.name().to_owned();
             match part.capture() {
@@ -171,15 +172,16 @@ impl State {
         (captured, missing)
     }
 
-    /// What the agent did outside after that action, and the number of the last.
+    /// The external actions after the action of that number, and the number of the last action.
     ///
     /// # Errors
     /// A log that is damaged, a disk that fails.
     pub(crate) fn actions_after(&self, number: u64) -> Result<(Vec<ActionNote>, u64)> {
         let Some(external) = self.external() else { return Ok((Vec::new(), number)) };
-        let all = external.all()?;
-        let last = all.iter().map(|one| one.note.number).max().unwrap_or(number);
-        let later = all.into_iter().map(|one| one.note).filter(|one| one.number > number);
+        let actions = external.all()?;
+        let last = actions.iter().map(|action| action.note.number).max().unwrap_or(number);
+        let later =
+            actions.into_iter().map(|action| action.note).filter(|note| note.number > number);
         Ok((later.collect(), last.max(number)))
     }
 }
@@ -219,12 +221,12 @@ mod tests {
 
     // rule: agent/parts
     #[test]
-    fn a_part_that_could_not_be_restored_is_not_captured() {
-        let most = PART_BYTES_MAX as usize;
+    fn capture_skips_a_part_that_is_too_large_to_be_restored() {
+        let largest = PART_BYTES_MAX as usize;
         let captured = |bytes| State::of([Arc::new(Long(bytes)) as Arc<dyn Part>]).capture();
-        let (found, missing) = captured(most);
+        let (found, missing) = captured(largest);
         assert_eq!((found.len(), missing.len()), (1, 0));
-        let (found, missing) = captured(most + 1);
+        let (found, missing) = captured(largest + 1);
         assert!(found.is_empty() && missing[0].contains("larger than"), "{missing:?}");
     }
 }

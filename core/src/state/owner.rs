@@ -1,8 +1,8 @@
-//! One owner of an agent's state at a time: the locks of the files that its parts name, which a process
-//! holds while it changes the parts, or reads them as of one moment.
+//! Ownership of the agent state: the locks of the files that its parts name, which a process holds while
+//! it changes the parts, or reads them as of one moment.
 //!
-//! They are always taken after the lock of a project, and no lock of a project after them. When they
-//! are taken is up to the manager.
+//! They are always taken after the lock of a project, and no lock of a project after them. The manager
+//! decides when they are taken.
 
 use super::State;
 use crate::disk::{Disk, Sharing};
@@ -17,21 +17,26 @@ pub(crate) struct Owner {
     _locks: Vec<Lock>,
 }
 
-/// Takes a lock, and waits as long as that is worth.
+/// Takes a lock, waiting for it as long as the caller accepts.
 pub(crate) type Take = fn(&dyn Disk, &Path, Sharing) -> Result<Lock>;
 
 impl State {
-    /// Takes the locks of all parts, alone or shared with other readers.
+    /// Takes the locks of all parts, exclusively or shared with other readers.
     ///
     /// # Errors
     /// [`Error::Busy`] while another process holds one; a disk that fails.
     // rule: agent/all-or-none
-    pub(crate) fn own(&self, disk: &dyn Disk, sharing: Sharing, take: Take) -> Result<Owner> {
+    pub(crate) fn lock_parts(
+        &self,
+        disk: &dyn Disk,
+        sharing: Sharing,
+        take: Take,
+    ) -> Result<Owner> {
         let files: BTreeSet<_> = self.parts.iter().filter_map(|part| part.lock_file()).collect();
         let mut locks = Vec::new();
         for file in files {
             match take(disk, &file, sharing) {
-                Err(error) if cannot_be_made(&error) => {
+                Err(error) if cannot_be_created(&error) => {
                     tracing::debug!("nobody can hold the lock of the agent's state: {error}");
                 }
                 taken => locks.push(taken?),
@@ -41,13 +46,13 @@ impl State {
     }
 }
 
-/// Whether the file of a lock is not there and cannot be made, so that no process holds it: its folder is
+/// Whether a lock file does not exist and cannot be created, so that no process holds it: its folder is
 /// missing, withheld or read-only, or the disk is full.
-fn cannot_be_made(error: &Error) -> bool {
+fn cannot_be_created(error: &Error) -> bool {
     let Error::Io { source, .. } = error else { return false };
-    let is_closed = matches!(
+    let is_folder_unusable = matches!(
         source.kind(),
         ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
     );
-    is_closed || error.is_full_disk()
+    is_folder_unusable || error.is_full_disk()
 }

@@ -1,5 +1,4 @@
-//! The entries of the checkpoint base that belong to this tool. Only these are ever moved or
-//! removed.
+//! The entries of the checkpoint base that belong to this tool. Only these are moved or removed.
 
 use crate::disk::{Disk, Kind, folder, is_unreadable};
 use crate::error::{Context, Result};
@@ -10,19 +9,19 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The file that says when the last sweep was.
+/// The file with the time of the last automatic prune.
 pub const MARKER: &str = ".last_prune";
-/// How the name of a v1 archive begins; the time of the move follows.
+/// The start of the name of a v1 archive; the time of the archiving follows.
 pub const ARCHIVE: &str = "legacy-";
-/// The time that follows, in UTC.
+/// The format of that time, in UTC.
 pub const TIME: &str = "%Y%m%d-%H%M%S";
-/// How many bytes such a time takes.
+/// The length of that time in bytes.
 const TIME_BYTES: usize = "20260506-050616".len();
 /// The file of a v1 repository that names its directory.
 pub const WORKDIR: &str = "HERMES_WORKDIR";
-/// How the name of an entry begins while it is being removed.
+/// The start of the name of an entry that is being removed.
 const REMOVING: &str = ".removing-";
-/// How many digits the name of a v1 repository has.
+/// The number of digits in the name of a v1 repository.
 const HASH_BYTES: usize = 16;
 
 /// An entry that belongs to this tool.
@@ -30,17 +29,17 @@ const HASH_BYTES: usize = 16;
 pub enum Entry {
     /// The store.
     Store,
-    /// Repositories of the v1 that were moved out of the way.
+    /// A folder into which v1 repositories were moved.
     Archive,
-    /// A v1 repository, which kept one for each directory.
+    /// A repository of v1, which made one for each directory.
     Repository,
-    /// When the last sweep was.
+    /// The file with the time of the last automatic prune.
     Marker,
-    /// Left by a process that died while it removed something or wrote the marker.
+    /// A remainder of a process that died while it removed an entry or wrote the marker.
     Leftover,
 }
 
-/// All such entries of the base, by name; nothing where there is no base.
+/// The entries of the base that belong to this tool, by name; empty if there is no base.
 pub fn entries(disk: &dyn Disk, base: &Path) -> Result<Vec<(OsString, Entry)>> {
     let mut entries = Vec::new();
     for name in folder::names(disk, base)? {
@@ -51,27 +50,26 @@ pub fn entries(disk: &dyn Disk, base: &Path) -> Result<Vec<(OsString, Entry)>> {
     Ok(entries)
 }
 
-/// How many entries of the base do not belong to this tool; none is ever touched.
+/// How many entries of the base do not belong to this tool and are never touched.
 pub fn others(disk: &dyn Disk, base: &Path) -> Result<usize> {
-    let all = folder::names(disk, base)?.len();
-    Ok(all.saturating_sub(entries(disk, base)?.len()))
+    let count = folder::names(disk, base)?.len();
+    Ok(count.saturating_sub(entries(disk, base)?.len()))
 }
 
-/// The names of one kind.
-pub fn named(disk: &dyn Disk, base: &Path, wanted: Entry) -> Result<Vec<OsString>> {
+/// The names of the entries of one kind.
+pub fn named(disk: &dyn Disk, base: &Path, kind: Entry) -> Result<Vec<OsString>> {
     let entries = entries(disk, base)?.into_iter();
-    Ok(entries.filter(|(_, entry)| *entry == wanted).map(|(name, _)| name).collect())
+    Ok(entries.filter(|(_, entry)| *entry == kind).map(|(name, _)| name).collect())
 }
 
-/// Removes the archive `name` of the base: the repositories in it, and the folder if nothing else
-/// is in it.
+/// Removes the archive `name` of the base: its repositories, and the folder if nothing else is in it.
 pub fn discard_archive(disk: &dyn Disk, base: &Path, name: &OsStr) -> Result<()> {
     for repository in repositories(disk, &base.join(name))? {
         discard(disk, base, &Path::new(name).join(repository))?;
     }
     let archive = base.join(name);
     match disk.remove_directory(&archive) {
-        // What else is in it stays; or another process was faster.
+        // Anything else in it stays, or another process removed it first.
         Err(error)
             if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::NotFound) =>
         {
@@ -81,26 +79,27 @@ pub fn discard_archive(disk: &dyn Disk, base: &Path, name: &OsStr) -> Result<()>
     }
 }
 
-/// Removes what stands at a place below the base. It is renamed first, so that what a killed
-/// process leaves does not look like a store or a repository.
-pub fn discard(disk: &dyn Disk, base: &Path, place: &Path) -> Result<()> {
+/// Removes the entry at a path relative to the base. It is renamed first, so that the remainder that a
+/// killed process leaves does not look like a store or a repository.
+pub fn discard(disk: &dyn Disk, base: &Path, entry: &Path) -> Result<()> {
     let mut removing = OsString::from(REMOVING);
-    for (index, name) in place.iter().enumerate() {
+    for (index, name) in entry.iter().enumerate() {
         removing.push(if index > 0 { "-" } else { "" });
         removing.push(name);
     }
-    let (path, removing) = (base.join(place), base.join(removing));
-    // Left by a process that died here.
+    let path = base.join(entry);
+    let removing = base.join(removing);
+    // A process that died here may have left it.
     folder::remove(disk, &removing)?;
     match disk.rename(&path, &removing) {
-        // Another process was faster.
+        // Another process removed it first.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         renamed => renamed.context("removing", &path)?,
     }
     folder::remove(disk, &removing)
 }
 
-/// None for a foreign entry.
+/// What an entry of the base is; `None` if it does not belong to this tool.
 fn entry(disk: &dyn Disk, base: &Path, name: &OsString) -> Result<Option<Entry>> {
     let path = base.join(name);
     let Some(kind) = kind(disk, &path)? else {
@@ -119,20 +118,20 @@ fn entry(disk: &dyn Disk, base: &Path, name: &OsString) -> Result<Option<Entry>>
     })
 }
 
-/// Whether a folder has the name that [`discard`] gives to what it removes: the store, an archive or
-/// a repository in one, or a v1 repository, which is named by the hash of its directory. Anything else
-/// of such a name is somebody's.
+/// Whether a folder has a name that [`discard`] gives to an entry that it removes: the store, an
+/// archive or a repository in an archive, or a v1 repository, which is named by the hash of its
+/// directory. A folder with any other name belongs to the user.
 // rule: maintenance/only-ours
 fn was_being_removed(name: &OsStr) -> bool {
-    let Some(place) = name.as_bytes().strip_prefix(REMOVING.as_bytes()) else { return false };
-    let archive = place.get(..ARCHIVE.len() + TIME_BYTES).map(OsStr::from_bytes);
+    let Some(entry) = name.as_bytes().strip_prefix(REMOVING.as_bytes()) else { return false };
+    let archive = entry.get(..ARCHIVE.len() + TIME_BYTES).map(OsStr::from_bytes);
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    place == b"store"
+    entry == b"store"
         || archive.is_some_and(|archive| archived_at(archive).is_some())
-        || place.len() == HASH_BYTES && place.iter().all(is_digit)
+        || entry.len() == HASH_BYTES && entry.iter().all(is_digit)
 }
 
-/// Whether a file has the name that the marker is written under before it is moved into place.
+/// Whether a file has a name under which the marker is written before it is moved into place.
 // rule: maintenance/only-ours
 fn is_half_written_marker(name: &OsStr) -> bool {
     let attempt = name.as_bytes().strip_prefix(MARKER.as_bytes());
@@ -141,7 +140,7 @@ fn is_half_written_marker(name: &OsStr) -> bool {
 }
 
 // rule: maintenance/only-ours
-/// An archive holds v1 repositories; an empty one was left by a process that died.
+/// Whether a folder is an archive: it holds v1 repositories, or a process that died left it empty.
 fn is_archive(disk: &dyn Disk, path: &Path) -> Result<bool> {
     Ok(names_in(disk, path)?.is_some_and(|names| names.is_empty())
         || !repositories(disk, path)?.is_empty())
@@ -162,11 +161,11 @@ fn repositories(disk: &dyn Disk, folder: &Path) -> Result<Vec<OsString>> {
 // rule: migration/loses-nothing
 // rule: maintenance/only-ours
 fn is_repository(disk: &dyn Disk, path: &Path) -> Result<bool> {
-    let is = |name, wanted| Ok(kind(disk, &path.join(name))? == Some(wanted));
-    Ok(is("HEAD", Kind::File)? && is("objects", Kind::Directory)? && is(WORKDIR, Kind::File)?)
+    let has = |name, expected| Ok(kind(disk, &path.join(name))? == Some(expected));
+    Ok(has("HEAD", Kind::File)? && has("objects", Kind::Directory)? && has(WORKDIR, Kind::File)?)
 }
 
-/// None where there is no permission to look.
+/// The names in a folder; `None` if there is no permission to list it.
 fn names_in(disk: &dyn Disk, folder: &Path) -> Result<Option<Vec<OsString>>> {
     match disk.list(folder) {
         Err(error) if is_unreadable(&error) => Ok(None),
@@ -175,7 +174,7 @@ fn names_in(disk: &dyn Disk, folder: &Path) -> Result<Option<Vec<OsString>>> {
     }
 }
 
-/// None where nothing is, or where there is no permission to look. A failing disk is an error.
+/// The kind of file at a path; `None` if nothing exists there or there is no permission to look.
 fn kind(disk: &dyn Disk, path: &Path) -> Result<Option<Kind>> {
     match disk.stat(path) {
         Ok(stat) => Ok(Some(stat.kind)),
@@ -184,10 +183,10 @@ fn kind(disk: &dyn Disk, path: &Path) -> Result<Option<Kind>> {
     }
 }
 
-/// When an archive of that name was made, in seconds since the epoch, if the name says it.
+/// When an archive of that name was made, in seconds since the epoch; `None` if the name has no time.
 pub fn archived_at(name: &OsStr) -> Option<i64> {
     let (digits, number) = name.to_str()?.strip_prefix(ARCHIVE)?.split_at_checked(TIME_BYTES)?;
-    // What follows tells archives of the same second apart.
+    // The number after the time distinguishes archives of the same second.
     let number = number.strip_prefix('-').unwrap_or(if number.is_empty() { "0" } else { "" });
     if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -201,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_this_tool_left_half_done_is_a_leftover() {
+    fn was_being_removed_and_is_half_written_marker_hold_only_for_names_of_this_tool() {
         for name in ["store", "legacy-20260506-050616", "legacy-20260506-050616-0123456789abcdef"] {
             assert!(was_being_removed(OsStr::new(&format!("{REMOVING}{name}"))), "{name}");
         }
@@ -216,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_an_archive_says_when_it_was_made() {
+    fn archived_at_reads_the_time_in_the_name_of_an_archive() {
         for (name, seconds) in [
             ("legacy-20260506-050616", Some(1_778_043_976)),
             ("legacy-20260506-050616-2", Some(1_778_043_976)),

@@ -1,4 +1,4 @@
-//! A checkpoint as a git commit: one parent, the time, and the reason as its message.
+//! A checkpoint as a git commit: with at most one parent, its time, and its reason as the message.
 
 use crate::error::{Error, Result};
 use crate::store::left_out::{self, LeftOut};
@@ -8,40 +8,40 @@ use crate::store::permissions::Permissions;
 use crate::store::rollbacks::Place;
 use git2::Oid;
 
-/// One checkpoint as it is stored.
+/// A stored checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
     /// Its id.
     pub id: Oid,
-    /// The outermost tree of its content.
+    /// The root tree of its content.
     pub tree: Oid,
-    /// The checkpoint that it follows.
+    /// The checkpoint before it.
     pub parent: Option<Oid>,
-    /// Its number among the pre-rollback checkpoints of its project; none if it is no such one.
+    /// Its number among the pre-restore checkpoints of its project; `None` for any other checkpoint.
     pub rollback: Option<u64>,
-    /// Where its ref is, if it stands beside the history.
+    /// The place of a pre-restore checkpoint that has a ref of its own.
     pub beside: Option<Place>,
-    /// Whether no limit drops it.
+    /// Whether it is pinned, so that no limit evicts it.
     pub is_pinned: bool,
-    /// Whether only that keeps it: it is older than all of the history that is in sight.
+    /// Whether only its pin keeps it: it is older than the listed history.
     pub is_aside: bool,
     /// When it was taken, in seconds since the epoch.
     pub seconds: i64,
-    /// Why it was taken, whole.
+    /// Why it was taken, the full text.
     pub reason: String,
-    /// The hash of its project, which only this tool's commits say.
+    /// The hash of its project; `None` for a commit of another tool.
     pub project: Option<String>,
-    /// Why its commit cannot be read; then only the id is certain, and the time if it is not 0.
+    /// Why its commit cannot be read; then only the id is valid, and the time if it is not 0.
     pub damage: Option<String>,
 }
 
 impl Checkpoint {
-    /// Whether only its id names it: a pre-restore checkpoint that the list has no room for.
+    /// Whether it is a pre-restore checkpoint that does not fit in the list and can be named only by id.
     pub fn is_unlisted(&self) -> bool {
         self.beside.is_some_and(|place| !place.is_listed)
     }
 
-    /// This one, unless its commit is damaged.
+    /// The checkpoint, unless its commit is damaged.
     ///
     /// # Errors
     /// [`Error::CorruptCheckpoint`].
@@ -55,32 +55,32 @@ impl Checkpoint {
     }
 }
 
-/// The author of every checkpoint, never the user. The hash of the project stands in between, so
-/// that no two projects share a commit: one history may be cut where another goes on.
+/// The author of every checkpoint, never the user, before and after the hash of the project. The hash
+/// keeps two projects from sharing a commit: a boundary in one history would cut the other one too.
 const AUTHOR: (&str, &str) = ("Herma <", "@herma.invalid>");
 
-/// The header with the number of a pre-rollback checkpoint. Without it two of them could be one
-/// commit, where the same was restored over the same in the same second.
+/// The header with the number of a pre-restore checkpoint. Without it two of them would be the same
+/// commit if the same restore ran twice in one second.
 const ROLLBACK: &str = "herma-rollback ";
 
 /// What a checkpoint holds of its project.
 pub struct Holds<'a> {
-    /// The outermost tree of its content.
+    /// The root tree of its content.
     pub tree: Oid,
-    /// What its files and folders permit.
+    /// The permissions of its files and folders.
     pub permissions: &'a Permissions,
-    /// What it does not hold of the project, and why; sorted by path.
+    /// What it left out of the project, and why; sorted by path.
     pub left_out: &'a [LeftOut],
-    /// Whether any of its files are a unit, which it then holds as a whole.
+    /// Whether it holds units, each of which is then complete.
     pub has_units: bool,
 }
 
-/// The header of a checkpoint that holds each unit as a whole. One that was taken by another tool, or by
-/// an older version, may hold a part.
+/// The header of a checkpoint in which every unit is complete. A checkpoint of another tool, or of an
+/// older version, may hold an incomplete unit.
 const UNITS: &[u8] = b"herma-units 1\n";
 
-/// Stores a checkpoint of the project of that hash: what it holds, and where it stands, which is
-/// its parent and its number among the pre-rollback ones.
+/// Stores a checkpoint of the project of that hash: its content, its parent and its number among the
+/// pre-restore checkpoints.
 pub fn write(
     objects: &mut Objects<'_>,
     hash: &str,
@@ -92,11 +92,11 @@ pub fn write(
     let parent = parent.map(|parent| format!("parent {parent}\n")).unwrap_or_default();
     // Git has no time before the epoch.
     let seconds = seconds.max(0);
-    let who = format!("{}{hash}{} {seconds} +0000", AUTHOR.0, AUTHOR.1);
+    let author = format!("{}{hash}{} {seconds} +0000", AUTHOR.0, AUTHOR.1);
     // rule: capture/reason
     // rule: isolation/no-signing
     let tree = holds.tree;
-    let headers = format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n");
+    let headers = format!("tree {tree}\n{parent}author {author}\ncommitter {author}\n");
     let rollback = rollback.map(|number| format!("{ROLLBACK}{number}\n")).unwrap_or_default();
     let message = format!("{rollback}\n{reason}\n");
     let text = [
@@ -109,7 +109,7 @@ pub fn write(
     objects.add(Kind::Commit, &text.concat())
 }
 
-/// What the files and folders of the checkpoint `id` permitted when it was taken.
+/// The permissions of the files and folders of the checkpoint `id` when it was taken.
 pub fn permissions(objects: &Objects<'_>, id: Oid) -> Result<Permissions> {
     Ok(Permissions::of_headers(&objects.read(Kind::Commit, id)?))
 }
@@ -119,7 +119,7 @@ pub fn left_out(objects: &Objects<'_>, id: Oid) -> Result<Vec<LeftOut>> {
     Ok(left_out::of_headers(&objects.read(Kind::Commit, id)?))
 }
 
-/// Whether the checkpoint `id` is known to hold every unit as a whole.
+/// Whether every unit in the checkpoint `id` is known to be complete.
 pub fn holds_units(objects: &Objects<'_>, id: Oid) -> Result<bool> {
     let bytes = objects.read(Kind::Commit, id)?;
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
@@ -140,7 +140,7 @@ fn parse(id: Oid, bytes: &[u8]) -> Option<Checkpoint> {
     // "Name <address> seconds zone"
     let committer = header("committer ")?;
     let seconds = committer.rsplit(' ').nth(1)?.parse().ok()?;
-    let named = committer.strip_prefix(AUTHOR.0).and_then(|rest| rest.split_once(AUTHOR.1));
+    let project = committer.strip_prefix(AUTHOR.0).and_then(|rest| rest.split_once(AUTHOR.1));
     let message = &bytes[end + 2..];
     let reason = message.strip_suffix(b"\n").unwrap_or(message);
     let parent = match header("parent ") {
@@ -157,24 +157,24 @@ fn parse(id: Oid, bytes: &[u8]) -> Option<Checkpoint> {
         rollback: header(ROLLBACK).and_then(|number| number.parse().ok()),
         seconds,
         reason: String::from_utf8_lossy(reason).into_owned(),
-        project: named.map(|(hash, _)| hash.to_owned()),
+        project: project.map(|(hash, _)| hash.to_owned()),
         damage: None,
     })
 }
 
-/// The tree and all parents of a commit, also of one that other tools made.
+/// The tree and all parents of a commit, also of a commit that another tool made.
 pub fn links(id: Oid, bytes: &[u8]) -> Result<(Oid, Vec<Oid>)> {
-    let of = |name: &str| headers(bytes, name).collect::<Option<Vec<Oid>>>();
-    let trees = of("tree ").filter(|trees| trees.len() == 1);
-    trees.and_then(|trees| Some((trees[0], of("parent ")?))).ok_or_else(|| unreadable(id))
+    let ids = |name: &str| headers(bytes, name).collect::<Option<Vec<Oid>>>();
+    let trees = ids("tree ").filter(|trees| trees.len() == 1);
+    trees.and_then(|trees| Some((trees[0], ids("parent ")?))).ok_or_else(|| unreadable(id))
 }
 
-/// What a tag names.
+/// The object that a tag names.
 pub fn tagged(id: Oid, bytes: &[u8]) -> Result<Oid> {
     headers(bytes, "object ").next().flatten().ok_or_else(|| unreadable(id))
 }
 
-/// The values of the headers of that name; none for one that is not an id.
+/// The values of the headers of that name; `None` for a value that is not an id.
 fn headers(bytes: &[u8], name: &str) -> impl Iterator<Item = Option<Oid>> {
     let lines = bytes.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
     lines.filter_map(move |line| {

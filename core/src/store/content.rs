@@ -1,4 +1,4 @@
-//! The content of a stored file, of which no more is in memory than a bound, however much it is.
+//! The content of a stored file, in memory only up to a size limit.
 
 use crate::error::Result;
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
@@ -7,14 +7,14 @@ use git2::Oid;
 
 /// The content of a file.
 pub enum Content<'a> {
-    /// All of it.
+    /// In memory.
     Read(Vec<u8>),
-    /// So much that it is read when it is used.
+    /// Too large for memory, so that it is read when it is used.
     Stored(&'a Objects<'a>, Oid),
 }
 
 impl<'a> Content<'a> {
-    /// That of a blob, which is whole.
+    /// The content of a blob, whose bytes are verified.
     ///
     /// # Errors
     /// A blob that is missing or damaged; a disk that fails.

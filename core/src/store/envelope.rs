@@ -1,14 +1,13 @@
-//! What a checkpoint carries beside its files: why it was taken, its label, the parts of the agent's
-//! state, and what the agent did outside since the checkpoint before.
+//! What a checkpoint holds in addition to its files: why it was taken, its label, the parts of the
+//! agent's state, and the agent's external actions since the checkpoint before.
 //!
-//! Here is what an envelope says and how that is written; where it is kept is in
-//! [`crate::store::envelopes`].
+//! This module defines the content and format of an envelope; [`crate::store::envelopes`] stores it.
 
 use crate::policy::Trigger;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The version that is written. An envelope of a later one is passed over.
+/// The version that is written. An envelope of a later version is not read.
 pub const VERSION: u32 = 1;
 
 /// A part of the agent's state in a checkpoint.
@@ -18,44 +17,44 @@ pub struct PartNote {
     pub name: String,
     /// The blob that holds it, by its full id.
     pub hash: String,
-    /// What a person sees of it, in this order.
+    /// What is printed about it, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub about: Vec<(String, Value)>,
 }
 
-/// Something that the agent did outside, which no rollback undoes.
+/// An external action of the agent, which no restore undoes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActionNote {
-    /// Its number among all of the agent; later ones have larger numbers.
+    /// Its number among the external actions of the agent; later ones have larger numbers.
     pub number: u64,
     /// What was done, such as `github.pr.opened`.
     pub kind: String,
-    /// To which thing, such as `1234`.
+    /// The id of the affected object, such as `1234`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Towards whom, such as `#eng`.
+    /// The recipient, such as `#eng`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
 }
 
-/// What a checkpoint carries beside its files.
+/// What a checkpoint holds in addition to its files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Envelope {
-    /// Of this form; see [`VERSION`].
+    /// The version of the format; see [`VERSION`].
     pub version: u32,
     /// When the checkpoint was taken, in seconds since the epoch.
     pub taken_at: i64,
-    /// Why, in one word.
+    /// Why it was taken, as a category.
     pub trigger: Trigger,
-    /// Why, in the words of whoever asked.
+    /// Why it was taken, in the words of the caller.
     pub reason: String,
-    /// The name that a person gave it.
+    /// The name that the user gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The turn of the conversation that it belongs to, by the id of that.
+    /// The id of the conversation turn that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
-    /// The checkpoint that it follows, by its full id.
+    /// The checkpoint before it, by its full id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     /// The tree of its files, by its full id.
@@ -63,27 +62,27 @@ pub struct Envelope {
     /// The parts of the agent's state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartNote>,
-    /// What the agent did outside since the checkpoint before.
+    /// The external actions of the agent since the checkpoint before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external_actions: Vec<ActionNote>,
-    /// The number of the last action that the agent had done outside.
+    /// The number of the last external action of the agent.
     #[serde(default)]
     pub external_through: u64,
 }
 
-/// The version of an envelope, which every form of it says.
+/// The version of an envelope, which every version of the format has.
 #[derive(Deserialize)]
 struct Versioned {
     version: u32,
 }
 
 impl Envelope {
-    /// As it is stored.
+    /// Serializes the envelope as it is stored.
     pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
         serde_json::to_vec_pretty(self)
     }
 
-    /// What is stored, or why nobody here can read it.
+    /// Parses a stored envelope, or returns why it cannot be read.
     pub fn of_json(bytes: &[u8]) -> Result<Self, String> {
         let unreadable = |error: serde_json::Error| format!("its envelope cannot be read: {error}");
         let Versioned { version } = serde_json::from_slice(bytes).map_err(unreadable)?;
@@ -95,7 +94,7 @@ impl Envelope {
         serde_json::from_slice(bytes).map_err(unreadable)
     }
 
-    /// The parts, each by its name and blob.
+    /// The names and blob ids of the parts.
     pub fn blobs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.parts.iter().map(|part| (&part.name[..], &part.hash[..]))
     }
@@ -128,17 +127,17 @@ mod tests {
     }
 
     #[test]
-    fn an_envelope_is_read_as_it_is_written() {
+    fn of_json_reads_what_to_json_wrote() {
         let bytes = envelope().to_json().unwrap();
         assert_eq!(Envelope::of_json(&bytes).unwrap(), envelope());
     }
 
     #[test]
-    fn one_of_a_later_version_or_damaged_is_said_to_be_so() {
+    fn of_json_refuses_later_versions_and_damage_and_accepts_unknown_triggers() {
         let later = Envelope { version: VERSION + 1, ..envelope() };
         let why = Envelope::of_json(&later.to_json().unwrap()).unwrap_err();
         assert!(why.contains("version 2"), "{why}");
-        // Whatever else a later version says.
+        // Other fields may have changed in a later version.
         let why = Envelope::of_json(br#"{"version": 9, "parts": "all"}"#).unwrap_err();
         assert!(why.contains("version 9"), "{why}");
         let bytes = envelope().to_json().unwrap();

@@ -1,8 +1,8 @@
-//! Where envelopes are kept: each is a git tree with `envelope.json` and the parts of the agent's
-//! state, which the ref `refs/envelopes/<hash>/<checkpoint>` keeps alive, also for `git gc`.
+//! Stores envelopes: each is a git tree with `envelope.json` and the parts of the agent's state, which
+//! the ref `refs/envelopes/<hash>/<checkpoint>` protects from `git gc`.
 //!
-//! An envelope is lost alone: where it is damaged, or its ref is, no file is missing. See
-//! docs/decisions/0025-envelopes-beside-checkpoints.md.
+//! Damage to an envelope or its ref does not affect the files of its checkpoint. See
+//! docs/decisions/0025-agent-state-in-envelopes.md.
 
 use crate::error::{Error, Result};
 use crate::store::commit::Checkpoint;
@@ -14,9 +14,9 @@ use crate::store::{Store, refs};
 use git2::Oid;
 use std::path::Path;
 
-/// Where the refs of all projects are.
+/// The folder of the refs of all projects.
 pub const FOLDER: &str = "refs/envelopes";
-/// The envelope in its tree, and the folder of the parts.
+/// The names of the envelope in its tree and of the folder of the parts.
 const ENVELOPE: &[u8] = b"envelope.json";
 const PARTS: &str = "parts";
 
@@ -28,14 +28,14 @@ fn name(hash: &str, checkpoint: &str) -> String {
     format!("{}/{checkpoint}", folder_of(hash))
 }
 
-/// What is known of the envelope of a checkpoint.
+/// The result of looking up the envelope of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// There is none.
+    /// The checkpoint has no envelope.
     None,
-    /// This one.
+    /// The envelope.
     Whole(Box<Envelope>),
-    /// There is one that cannot be read, and why.
+    /// Why its envelope cannot be read.
     Unreadable(String),
 }
 
@@ -49,56 +49,57 @@ impl Kept {
     }
 }
 
-/// Stores an envelope, whose parts are stored, and returns its tree; [`keep`] makes it one of a
+/// Stores an envelope, whose parts are already stored, and returns its tree; [`keep`] assigns it to a
 /// checkpoint.
 pub fn write(objects: &mut Objects<'_>, envelope: &Envelope) -> Result<Oid> {
-    let why = |error: serde_json::Error| Error::BadState {
+    let bad_state = |error: serde_json::Error| Error::BadState {
         part: "envelope".into(),
         why: error.to_string(),
     };
-    let own = objects.add(Kind::Blob, &envelope.to_json().map_err(why)?)?;
+    let json = envelope.to_json().map_err(bad_state)?;
+    let envelope_blob = objects.add(Kind::Blob, &json)?;
     let item = |blob| Item { mode: Mode::Plain, blob };
-    let mut all = Snapshot::from([(ENVELOPE.to_vec(), item(own))]);
+    let mut snapshot = Snapshot::from([(ENVELOPE.to_vec(), item(envelope_blob))]);
     for (name, hash) in envelope.blobs() {
         if let Ok(blob) = Oid::from_str(hash) {
-            all.insert(format!("{PARTS}/{name}.json").into_bytes(), item(blob));
+            snapshot.insert(format!("{PARTS}/{name}.json").into_bytes(), item(blob));
         }
     }
-    snapshot::write(objects, &all)
+    snapshot::write(objects, &snapshot)
 }
 
-/// Makes a stored envelope that of a checkpoint. The caller holds the project's lock.
+/// Assigns a stored envelope to a checkpoint. The caller holds the project's lock.
 pub fn keep(store: &Store<'_>, hash: &str, checkpoint: Oid, tree: Oid) -> Result<()> {
     let name = name(hash, &checkpoint.to_string());
     refs::set(store.disk, &store.path, &name, tree)
 }
 
-/// The envelopes of a project, which are read when they are asked for.
+/// The envelopes of a project, which are read on demand.
 pub struct Envelopes<'a> {
     store: &'a Store<'a>,
     objects: &'a Objects<'a>,
     hash: &'a str,
-    /// The checkpoints that have one, by their full ids.
+    /// The full ids of the checkpoints that have an envelope.
     names: Vec<String>,
 }
 
 impl<'a> Envelopes<'a> {
-    /// Those of the project of that hash.
+    /// The envelopes of the project of that hash.
     pub fn of(store: &'a Store<'a>, objects: &'a Objects<'a>, hash: &'a str) -> Result<Self> {
         let names = refs::names_below(store.disk, &store.path, &folder_of(hash))?;
         Ok(Envelopes { store, objects, hash, names })
     }
 
-    /// Whether there are none.
+    /// Whether the project has no envelopes.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// The envelope of a checkpoint: that of its id, or where another tool made its commit anew the
-    /// one that says the same of its files and its reason.
+    /// The envelope of a checkpoint: the one with its id, or, if another tool rewrote its commit, the
+    /// one with the same tree and reason.
     ///
     /// # Errors
-    /// A disk that fails; damage is none.
+    /// A disk that fails; damage is not an error.
     // rule: agent/parts
     pub fn get(&self, checkpoint: &Checkpoint) -> Result<Kept> {
         let id = checkpoint.id.to_string();
@@ -122,10 +123,10 @@ impl<'a> Envelopes<'a> {
         let read = || -> Result<Option<Vec<u8>>> {
             let tree = refs::read(self.store.disk, &self.store.path, &self::name(self.hash, name))?;
             let Some(tree) = tree else { return Ok(None) };
-            let all = snapshot::read(self.objects, tree, tree)?;
-            let Some(item) = all.get(ENVELOPE) else { return Ok(Some(Vec::new())) };
-            let whole = self.objects.read_up_to(Kind::Blob, item.blob, IN_MEMORY_BYTES_MAX)?;
-            Ok(Some(whole.unwrap_or_default()))
+            let snapshot = snapshot::read(self.objects, tree, tree)?;
+            let Some(item) = snapshot.get(ENVELOPE) else { return Ok(Some(Vec::new())) };
+            let bytes = self.objects.read_up_to(Kind::Blob, item.blob, IN_MEMORY_BYTES_MAX)?;
+            Ok(Some(bytes.unwrap_or_default()))
         };
         match read() {
             Ok(None) => Ok(Kept::None),
@@ -138,28 +139,30 @@ impl<'a> Envelopes<'a> {
         }
     }
 
-    /// Removes those of checkpoints that are not listed any more.
+    /// Removes the envelopes of checkpoints that are no longer listed.
     // rule: agent/parts
     pub fn retain(&self, listed: &[Checkpoint]) -> Result<()> {
         for name in &self.names {
-            if listed.iter().any(|one| one.id.to_string() == *name) {
+            if listed.iter().any(|checkpoint| checkpoint.id.to_string() == *name) {
                 continue;
             }
-            let stays = match self.read(name)? {
-                Kept::Whole(envelope) => listed.iter().any(|one| is_of(&envelope, one)),
+            let is_listed = match self.read(name)? {
+                Kept::Whole(envelope) => {
+                    listed.iter().any(|checkpoint| is_of(&envelope, checkpoint))
+                }
                 Kept::None | Kept::Unreadable(_) => false,
             };
-            if !stays {
+            if !is_listed {
                 self.remove(name)?;
             }
         }
         Ok(())
     }
 
-    /// Removes those that are damaged, so that what is missing of them is missed nowhere else.
+    /// Removes damaged envelopes, so that their missing objects are not looked for elsewhere.
     pub fn drop_damaged(&self) -> Result<()> {
         for name in &self.names {
-            if !self.is_whole(name)? {
+            if !self.is_intact(name)? {
                 tracing::debug!("the envelope of {name} is damaged, and goes");
                 self.remove(name)?;
             }
@@ -171,30 +174,30 @@ impl<'a> Envelopes<'a> {
         refs::remove(self.store.disk, &self.store.path, &self::name(self.hash, name))
     }
 
-    /// Whether everything is stored that the ref of an envelope leads to.
-    fn is_whole(&self, name: &str) -> Result<bool> {
-        let look = || -> Result<bool> {
+    /// Whether every object of an envelope is stored.
+    fn is_intact(&self, name: &str) -> Result<bool> {
+        let check = || -> Result<bool> {
             let tree = refs::read(self.store.disk, &self.store.path, &self::name(self.hash, name))?;
             let Some(tree) = tree else { return Ok(false) };
-            let all = snapshot::read(self.objects, tree, tree)?;
-            for item in all.values() {
+            let snapshot = snapshot::read(self.objects, tree, tree)?;
+            for item in snapshot.values() {
                 if !self.objects.has(item.blob)? {
                     return Ok(false);
                 }
             }
             Ok(true)
         };
-        match look() {
+        match check() {
             Err(error) if error.is_damage() => Ok(false),
-            looked => looked,
+            checked => checked,
         }
     }
 }
 
-/// The number of the last external action that any envelope knows of.
+/// The number of the last external action that any envelope records.
 ///
 /// # Errors
-/// A disk that fails; an envelope that is damaged knows of none.
+/// A disk that fails; a damaged envelope is ignored.
 // rule: agent/external-listed
 pub fn last_action(store: &Store<'_>) -> Result<u64> {
     let objects = store.objects();
@@ -202,32 +205,32 @@ pub fn last_action(store: &Store<'_>) -> Result<u64> {
     for hash in refs::projects_below(store.disk, &store.path, FOLDER)? {
         let envelopes = Envelopes::of(store, &objects, &hash)?;
         for name in &envelopes.names {
-            let known = envelopes.read(name)?.whole();
-            last = last.max(known.map_or(0, |envelope| envelope.external_through));
+            let envelope = envelopes.read(name)?.whole();
+            last = last.max(envelope.map_or(0, |envelope| envelope.external_through));
         }
     }
     Ok(last)
 }
 
-/// Whether an envelope says of itself that it is about such a checkpoint.
+/// Whether an envelope has the same tree and reason as a checkpoint of another tool.
 fn is_of(envelope: &Envelope, checkpoint: &Checkpoint) -> bool {
     checkpoint.project.is_none()
         && envelope.tree == checkpoint.tree.to_string()
         && [envelope.reason.trim(), &subject(&envelope.reason)].contains(&checkpoint.reason.trim())
 }
 
-/// All that another tool keeps of a reason: its first paragraph on one line.
+/// The part of a reason that another tool keeps: the first paragraph, on one line.
 fn subject(reason: &str) -> String {
     let paragraph = reason.trim().split("\n\n").next().unwrap_or_default();
     paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-/// Removes all of the project. The caller holds the project's lock.
+/// Removes all envelopes of the project. The caller holds the project's lock.
 pub fn remove_all(store: &Store<'_>, hash: &str) -> Result<()> {
     refs::remove_below(store.disk, &store.path, &folder_of(hash))
 }
 
-/// Whether that is the path of such a ref in the store.
+/// Whether `path` is the path of the ref of an envelope in the store.
 pub fn has(store: &Path, path: &Path) -> bool {
     path.starts_with(store.join(FOLDER))
 }

@@ -1,6 +1,6 @@
-//! Git's own lock for packing a store and removing from it, `gc.pid`: `git gc` does nothing while it is
-//! held, and nothing may be removed here while `git gc` holds it, since each would trust the copies
-//! that the other removes.
+//! Git's lock for packing a store and removing objects, `gc.pid`: `git gc` does nothing while this lock
+//! is held, and nothing may be removed here while `git gc` holds it, since each would rely on copies of
+//! objects that the other removes.
 
 use crate::disk::atomic_write::replace_file;
 use crate::disk::{Disk, Stat};
@@ -10,13 +10,13 @@ use rustix::process::{Pid, test_kill_process};
 use rustix::system::uname;
 use std::path::{Path, PathBuf};
 
-/// After so many seconds git takes the lock of any other process for left behind.
+/// After this many seconds git considers a lock abandoned.
 const HELD_SECONDS_MAX: i64 = 12 * 60 * 60;
-/// More bytes than a process and the name of its machine take.
+/// Size limit of the lock file in bytes: it holds a process id and the name of a machine.
 const HOLDER_BYTES_MAX: u64 = 1_024;
 
-/// Holds the lock until it is dropped, or on a full disk git's lock on its file. That of a process that died
-/// is taken over by the next.
+/// Holds the lock until it is dropped; on a full disk, holds git's lock on the file of the lock instead.
+/// The lock of a process that died is taken over by the next process.
 pub struct GitLock<'a> {
     disk: &'a dyn Disk,
     path: PathBuf,
@@ -30,17 +30,19 @@ impl Drop for GitLock<'_> {
     }
 }
 
-/// Takes the lock. The caller holds the store alone, so that none of ours holds it.
+/// Takes the lock. The caller holds the store exclusively, so that no other process of this tool holds
+/// `gc.pid`.
 ///
 /// # Errors
 /// [`Error::Busy`] while `git gc` holds it.
 // rule: concurrent/keeps
 pub fn take<'a>(disk: &'a dyn Disk, store: &Path) -> Result<GitLock<'a>> {
-    let (path, fresh) = (store.join("gc.pid"), store.join("gc.pid.lock"));
+    let path = store.join("gc.pid");
+    let fresh = store.join("gc.pid.lock");
     let machine = uname().nodename().to_string_lossy().into_owned();
     let text = format!("{} {machine}", std::process::id());
     let has_space = match take_git_lock(disk, &fresh, text.as_bytes()) {
-        // An empty file takes no space, and git takes no lock beside it either.
+        // An empty file takes no space, and git takes no lock while it exists.
         Err(error) if error.is_full_disk() => take_git_lock(disk, &fresh, b"").map(|()| false)?,
         taken => taken.map(|()| true)?,
     };
@@ -56,33 +58,33 @@ pub fn take<'a>(disk: &'a dyn Disk, store: &Path) -> Result<GitLock<'a>> {
     Ok(GitLock { disk, path })
 }
 
-/// Whether a process lives that may hold it; `fresh` was made just now.
+/// Whether the process that holds the lock may be alive; `fresh` was made just now.
 fn is_held(disk: &dyn Disk, path: &Path, fresh: &Path, machine: &str) -> Result<bool> {
-    let Ok(found) = disk.read(path, HOLDER_BYTES_MAX) else { return Ok(false) };
+    let Ok((text, stat)) = disk.read(path, HOLDER_BYTES_MAX) else { return Ok(false) };
     let now = disk.stat(fresh).context("looking at", fresh)?.modified.0;
-    Ok(may_live(&found, now, machine))
+    Ok(may_be_alive(&text, &stat, now, machine))
 }
 
-/// Whether the lock is there and whoever took it has died; none where it is not there.
+/// Whether the process that took the lock has died; `None` if there is no lock file.
 pub fn is_left_behind(disk: &dyn Disk, store: &Path, now: i64) -> Option<bool> {
-    let found = disk.read(&store.join("gc.pid"), HOLDER_BYTES_MAX).ok()?;
-    Some(!may_live(&found, now, &uname().nodename().to_string_lossy()))
+    let (text, stat) = disk.read(&store.join("gc.pid"), HOLDER_BYTES_MAX).ok()?;
+    Some(!may_be_alive(&text, &stat, now, &uname().nodename().to_string_lossy()))
 }
 
-/// Whether a process lives that may have written that.
-fn may_live((text, stat): &(Vec<u8>, Stat), now: i64, machine: &str) -> bool {
+/// Whether the process that wrote a lock file with that text and stat may be alive.
+fn may_be_alive(text: &[u8], stat: &Stat, now: i64, machine: &str) -> bool {
     let text = String::from_utf8_lossy(text);
-    let Some((process, other)) = text.trim().split_once(' ') else { return false };
+    let Some((process, holder_machine)) = text.trim().split_once(' ') else { return false };
     let process = process.parse().ok().and_then(Pid::from_raw);
     let Some(process) = process.filter(|_| is_young(stat, now)) else { return false };
-    // One of this process's own was left where it failed.
+    // A lock of this process was left by an attempt that failed.
     let is_own = process.as_raw_nonzero().get().unsigned_abs() == std::process::id();
-    let lives = || !matches!(test_kill_process(process), Err(rustix::io::Errno::SRCH));
-    other != machine || !is_own && lives()
+    let is_alive = || !matches!(test_kill_process(process), Err(rustix::io::Errno::SRCH));
+    holder_machine != machine || !is_own && is_alive()
 }
 
-/// Whether a lock is of a time near now. One of a time to come was taken by a clock that is wrong, and is
-/// not waited for until then.
+/// Whether the time of a lock is near now. A time far in the future comes from a wrong clock; such a
+/// lock counts as abandoned, too.
 fn is_young(stat: &Stat, now: i64) -> bool {
     now.saturating_sub(stat.modified.0).saturating_abs() < HELD_SECONDS_MAX
 }
@@ -95,14 +97,15 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn it_is_held_by_who_lives_and_taken_over_from_who_does_not() {
+    fn take_refuses_the_lock_of_a_live_process_and_takes_over_that_of_a_dead_one() {
         let folder = tempfile::tempdir().unwrap();
-        let (store, path) = (folder.path(), folder.path().join("gc.pid"));
+        let store = folder.path();
+        let path = folder.path().join("gc.pid");
         let machine = uname().nodename().to_string_lossy().into_owned();
-        let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         for (text, is_held) in [
-            (format!("{} {machine}", other.id()), true),
-            (format!("{} elsewhere", other.id()), true),
+            (format!("{} {machine}", child.id()), true),
+            (format!("{} elsewhere", child.id()), true),
             (format!("{} {machine}", std::process::id()), false),
             (format!("no number {machine}"), false),
             (String::new(), false),
@@ -110,8 +113,8 @@ mod tests {
             fs::write(&path, &text).unwrap();
             match take(&SystemDisk, store) {
                 Ok(held) => {
-                    let noted = fs::read_to_string(&path).unwrap();
-                    assert_eq!(noted, format!("{} {machine}", std::process::id()));
+                    let written = fs::read_to_string(&path).unwrap();
+                    assert_eq!(written, format!("{} {machine}", std::process::id()));
                     drop(held);
                     assert!(!is_held && !path.exists(), "{text}");
                 }
@@ -119,9 +122,9 @@ mod tests {
             }
             assert!(!store.join("gc.pid.lock").exists());
         }
-        fs::write(&path, format!("{} {machine}", other.id())).unwrap();
-        other.kill().unwrap();
-        other.wait().unwrap();
+        fs::write(&path, format!("{} {machine}", child.id())).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
         drop(take(&SystemDisk, store).unwrap());
         fs::write(&path, "1 elsewhere").unwrap();
         let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(13 * 3600);

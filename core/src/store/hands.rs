@@ -1,11 +1,11 @@
-//! Whose hand changed a file: what stood at a path before a tool of the agent wrote there and
-//! afterwards, as far as the agent told, and what restores did. All other changes are by another hand: a
-//! person's, or another session's.
+//! Attribution: records the state of paths before and after tools of the agent wrote to them, as far as
+//! the agent reported it, and what restores wrote. All other changes are external edits: by the user or
+//! by another session.
 //!
-//! `hands/<hash>.json` in the store holds this for one project. It is no part of any checkpoint: where
-//! it is damaged or lost, it is not known whose hand it was, and nothing else is missing.
+//! `hands/<hash>.json` in the store is the record of one project. It is not part of a checkpoint: if it
+//! is damaged or lost, attribution is unknown, and nothing else is missing.
 
-use crate::disk::atomic_write::write_whole;
+use crate::disk::atomic_write::write_atomically;
 use crate::disk::folder;
 use crate::error::{Error, Result};
 use crate::store::Store;
@@ -16,25 +16,25 @@ use git2::Oid;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The oldest entries are forgotten where there are more.
+/// The most entries of a record; older entries are removed.
 const ENTRIES_MAX: usize = 10_000;
-/// More bytes than that many take.
+/// Size limit of a record in bytes; that many entries take less.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// What stood at a path.
+/// The state of a path at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// This, or nothing.
+    /// A file or link, or nothing.
     Known(Option<Item>),
-    /// Something that cannot be told.
+    /// Anything.
     Unknown,
 }
 
 impl State {
-    /// Whether these are known to differ.
-    fn differs(self, other: State) -> bool {
-        match (self, other) {
-            (State::Known(one), State::Known(other)) => one != other,
+    /// Whether two states are known to differ.
+    fn differs(self, right: State) -> bool {
+        match (self, right) {
+            (State::Known(left), State::Known(right)) => left != right,
             _ => false,
         }
     }
@@ -60,28 +60,28 @@ impl State {
     }
 }
 
-/// A change of one path that is nobody else's: by a tool of the agent, or by a restore.
+/// A change of one path by a tool of the agent or by a restore.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// The path relative to the project, as bytes.
     path: Vec<u8>,
-    /// What stood there before; none where this only says how a change that had begun ended.
+    /// The state before; `None` if this is only the end of a change that was recorded when it began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<String>,
-    /// What stood there afterwards; none while the change goes on.
+    /// The state afterwards; `None` while the change is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after: Option<String>,
 }
 
 impl Change {
-    /// A change of a path, from its begin or to its end or both.
+    /// The start of a change, its end, or both.
     pub fn of(path: &[u8], before: Option<State>, after: Option<State>) -> Self {
         let text = |state: Option<State>| state.map(State::to_text);
         Change { path: path.to_vec(), before: text(before), after: text(after) }
     }
 }
 
-/// What happened, in its order.
+/// One event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Entry {
@@ -90,14 +90,14 @@ enum Entry {
     Change(Change),
 }
 
-/// What is known of a project, oldest first.
+/// The recorded events of a project, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Log(Vec<Entry>);
 
 impl Log {
-    /// The changes since a checkpoint; none where it is not known when that was taken.
+    /// The changes since a checkpoint; `None` if the checkpoint is not in the record.
     pub fn since(&self, id: Oid) -> Option<Vec<Change>> {
-        let rest = &self.0[self.place_of(id)? + 1..];
+        let rest = &self.0[self.position_of(id)? + 1..];
         let change = |entry: &Entry| match entry {
             Entry::Change(change) => Some(change.clone()),
             Entry::Checkpoint(_) => None,
@@ -105,15 +105,16 @@ impl Log {
         Some(rest.iter().filter_map(change).collect())
     }
 
-    fn place_of(&self, id: Oid) -> Option<usize> {
+    fn position_of(&self, id: Oid) -> Option<usize> {
         let checkpoint = Entry::Checkpoint(id.to_string());
         self.0.iter().position(|entry| *entry == checkpoint)
     }
 
-    /// Forgets what was before every one of these checkpoints.
+    /// Removes the events before the oldest of these checkpoints.
     fn trim(&mut self, listed: &[Checkpoint]) {
-        let places: Option<Vec<usize>> = listed.iter().map(|one| self.place_of(one.id)).collect();
-        let first = places.and_then(|places| places.into_iter().min()).unwrap_or_default();
+        let position = |checkpoint: &Checkpoint| self.position_of(checkpoint.id);
+        let positions: Option<Vec<usize>> = listed.iter().map(position).collect();
+        let first = positions.and_then(|positions| positions.into_iter().min()).unwrap_or_default();
         self.0.drain(..first.max(self.0.len().saturating_sub(ENTRIES_MAX)));
     }
 
@@ -122,17 +123,17 @@ impl Log {
         let text = serde_json::to_string(self)
             .map_err(|error| Error::unusable(&path, error.to_string()))?;
         make_private(store.disk, &store.path.join(FOLDER))?;
-        write_whole(store.disk, &store.path, &format!("hands-{hash}"), text.as_bytes(), &path)
+        write_atomically(store.disk, &store.path, &format!("hands-{hash}"), text.as_bytes(), &path)
     }
 }
 
-/// What is known of a project; none where no agent ever told anything, or where that is lost.
+/// Reads the record of a project; `None` if no agent ever reported a change, or the record is lost.
 pub fn read(store: &Store<'_>, hash: &str) -> Option<Log> {
     let (bytes, _) = store.disk.read(&path_of(store, hash), BYTES_MAX).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 
-/// Adds changes that happened now, in a project with these checkpoints, newest first. The project's
+/// Records changes that just happened in a project with these checkpoints, newest first. The project's
 /// lock is held.
 pub fn add(
     store: &Store<'_>,
@@ -143,14 +144,15 @@ pub fn add(
     if listed.is_empty() {
         return Ok(());
     }
-    let all_before = || listed.iter().rev().map(|one| Entry::Checkpoint(one.id.to_string()));
-    let mut log = read(store, hash).unwrap_or_else(|| Log(all_before().collect()));
+    let checkpoint_entry = |checkpoint: &Checkpoint| Entry::Checkpoint(checkpoint.id.to_string());
+    let new_log = || Log(listed.iter().rev().map(checkpoint_entry).collect());
+    let mut log = read(store, hash).unwrap_or_else(new_log);
     log.0.extend(changes.into_iter().map(Entry::Change));
     log.trim(listed);
     log.write(store, hash)
 }
 
-/// Notes that a checkpoint is about to be reported, where anything is known of the project.
+/// Records that a checkpoint is about to be reported, if the project has a record.
 pub fn mark(store: &Store<'_>, hash: &str, id: Oid) {
     let Some(mut log) = read(store, hash) else { return };
     log.0.push(Entry::Checkpoint(id.to_string()));
@@ -159,20 +161,20 @@ pub fn mark(store: &Store<'_>, hash: &str, id: Oid) {
     }
 }
 
-/// Something could not be noted: nothing is known any more, since what is left would blame the wrong
-/// hand.
+/// Removes the record because an event could not be recorded: without it, changes would be attributed
+/// wrongly.
 pub fn forget(store: &Store<'_>, hash: &str, error: &Error) {
     tracing::debug!("whose hand it was is not known any more: {error}");
     let _ = remove(store, hash);
 }
 
-/// Forgets what is known of a project.
+/// Removes the record of a project.
 pub fn remove(store: &Store<'_>, hash: &str) -> Result<()> {
     folder::remove_file(store.disk, &path_of(store, hash))
 }
 
-/// Whether another hand changed a path between these two states: whether any of its changes began
-/// from something else than the one before it ended with.
+/// Whether an external edit changed a path between two states: whether any recorded change began with
+/// a state that differs from the end of the change before it.
 pub fn is_by_another(changes: &[Change], path: &[u8], first: State, last: State) -> bool {
     let mut state = first;
     for change in changes.iter().filter(|change| change.path == path) {
@@ -204,7 +206,7 @@ mod tests {
     const NOTHING: State = State::Known(None);
 
     #[test]
-    fn a_state_is_read_as_it_is_written() {
+    fn of_text_reads_what_to_text_wrote() {
         let link = Item { mode: Mode::Link, blob: Oid::from_str(&"a".repeat(40)).unwrap() };
         for state in [item('1'), NOTHING, State::Unknown, State::Known(Some(link))] {
             assert_eq!(State::of_text(&state.to_text()), state);
@@ -215,22 +217,22 @@ mod tests {
     }
 
     #[test]
-    fn another_hand_shows_where_a_change_does_not_begin_with_what_was_left() {
+    fn is_by_another_finds_a_change_that_does_not_begin_with_the_state_before() {
         let change = |before, after| Change::of(b"a", Some(before), Some(after));
         let by_another =
             |changes: &[Change], first, last| is_by_another(changes, b"a", first, last);
         assert!(!by_another(&[change(item('1'), item('2'))], item('1'), item('2')));
         assert!(by_another(&[change(item('1'), item('2'))], item('1'), item('3')));
         assert!(by_another(&[change(item('3'), item('2'))], item('1'), item('2')));
-        let two = [change(item('1'), item('2')), change(item('3'), item('4'))];
-        assert!(by_another(&two, item('1'), item('4')));
+        let changes = [change(item('1'), item('2')), change(item('3'), item('4'))];
+        assert!(by_another(&changes, item('1'), item('4')));
         assert!(by_another(&[], item('1'), NOTHING) && !by_another(&[], NOTHING, NOTHING));
         let elsewhere = [Change::of(b"b", Some(item('9')), Some(item('8')))];
         assert!(!by_another(&elsewhere, item('1'), item('1')));
     }
 
     #[test]
-    fn what_is_not_known_is_nobody_elses() {
+    fn is_by_another_reports_no_external_edit_where_a_state_is_unknown() {
         let begun = [Change::of(b"a", Some(item('1')), None)];
         assert!(!is_by_another(&begun, b"a", item('1'), item('2')));
         let ended = [Change::of(b"a", None, Some(item('2')))];

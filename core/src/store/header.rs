@@ -1,6 +1,7 @@
-//! Paths and texts in the headers of a commit, of which every line but the first begins with a space.
+//! Escapes paths and texts for the headers of a commit. In a header of several lines, every line but
+//! the first begins with a space.
 
-/// These bytes without newlines, which would end their line.
+/// Escapes newlines, which would end the line, and backslashes.
 pub fn escaped(text: &[u8]) -> Vec<u8> {
     let mut line = Vec::with_capacity(text.len());
     for byte in text {
@@ -13,7 +14,7 @@ pub fn escaped(text: &[u8]) -> Vec<u8> {
     line
 }
 
-/// The bytes that were escaped; none where the last escape is cut short.
+/// Reverses [`escaped`]; `None` if the last escape is truncated.
 pub fn unescaped(line: &[u8]) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let mut bytes = line.iter();

@@ -1,6 +1,6 @@
-//! The checkpoints of a project, newest first: its history with the pre-restore ones that stand
-//! beside it, listed or not, and after it the pinned ones that a limit would have dropped. A damaged
-//! commit is gone around: the metadata of the project names those before it.
+//! The checkpoints of a project, newest first: its history with the pre-restore checkpoints, listed
+//! or not, and after it the checkpoints that only their pins keep. A damaged commit is skipped: the
+//! metadata of the project names the checkpoints before it.
 
 use crate::error::Result;
 use crate::store::commit::{self, Checkpoint};
@@ -13,134 +13,140 @@ use crate::store::{Store, ref_recovery};
 use git2::Oid;
 use std::cmp::Reverse;
 
-/// The newest `limit` checkpoints of the project of that hash; pre-restore ones that are newer than
-/// any other do not count, nor do pinned ones that are older than all those, nor those that are not
-/// listed.
+/// The newest `limit` checkpoints of the project of that hash. Pre-restore checkpoints at the front,
+/// unlisted checkpoints, and older checkpoints that only their pins keep do not count.
 ///
 /// # Errors
-/// A ref that was lost, and that the metadata does not name either; a disk that fails.
+/// A damaged ref whose checkpoint the metadata does not name either; a disk that fails.
 pub fn newest_first(
     store: &Store<'_>,
     objects: &Objects<'_>,
     hash: &str,
     limit: usize,
 ) -> Result<Vec<Checkpoint>> {
-    // Before the ref: a checkpoint that another process takes meanwhile makes the oldest a boundary,
-    // which with the ref as it was would hide one more.
+    // Read before the ref: if another process takes a checkpoint meanwhile, the oldest one becomes a
+    // boundary, which would hide one checkpoint too many below the old ref.
     let boundaries = shallow::read(store.disk, &store.path)?;
     let tip = ref_recovery::newest(store, objects, hash)?;
-    let beside = rollbacks::all(store.disk, &store.path, hash)?;
-    let (beside, unlisted): (Vec<_>, Vec<_>) =
-        beside.into_iter().partition(|(place, _)| place.is_listed);
-    let recorded = || metadata::read(store.disk, &store.path, hash);
-    let recorded = || recorded().map_or_else(Vec::new, |known| known.checkpoints);
-    let most = limit.saturating_add(beside.len() + 1);
-    let mut all = from(objects, tip, &boundaries, &recorded, most)?;
-    // Each stands before the newest checkpoint that it followed and that was no such one, or at the
-    // end where that is out of sight.
-    let insert = |all: &mut Vec<Checkpoint>, (place, id): (Place, Oid)| -> Result<()> {
-        if all.iter().all(|one| one.id != id) {
-            let parent = all.iter().position(|one| Some(one.id) == place.parent);
-            all.insert(parent.unwrap_or(all.len()), read(objects, &boundaries, place, id)?);
+    let pre_restore = rollbacks::all(store.disk, &store.path, hash)?;
+    let (listed, unlisted): (Vec<_>, Vec<_>) =
+        pre_restore.into_iter().partition(|(place, _)| place.is_listed);
+    let metadata = || metadata::read(store.disk, &store.path, hash);
+    let recorded = || metadata().map_or_else(Vec::new, |metadata| metadata.checkpoints);
+    let walk_limit = limit.saturating_add(listed.len() + 1);
+    let mut checkpoints = walk(objects, tip, &boundaries, &recorded, walk_limit)?;
+    // A pre-restore checkpoint is inserted in front of its parent, or at the end if the parent is not
+    // listed.
+    let insert = |checkpoints: &mut Vec<Checkpoint>, (place, id): (Place, Oid)| -> Result<()> {
+        if checkpoints.iter().all(|checkpoint| checkpoint.id != id) {
+            let is_parent = |checkpoint: &Checkpoint| Some(checkpoint.id) == place.parent;
+            let parent = checkpoints.iter().position(is_parent);
+            let checkpoint = read_pre_restore(objects, &boundaries, place, id)?;
+            checkpoints.insert(parent.unwrap_or(checkpoints.len()), checkpoint);
         }
         Ok(())
     };
-    beside.into_iter().try_for_each(|beside| insert(&mut all, beside))?;
-    // Whether a damaged one is a pre-rollback one, nobody knows, and it must hide none before it.
+    listed.into_iter().try_for_each(|listed| insert(&mut checkpoints, listed))?;
+    // A damaged checkpoint may be a pre-restore checkpoint, and must not hide any older checkpoint.
     // rule: restore/keeps-history
     // rule: maintenance/damage
-    let may_be_safety = |one: &&Checkpoint| one.rollback.is_some() || one.damage.is_some();
-    let safety = all.iter().take_while(may_be_safety).count();
-    all.truncate(limit.saturating_add(safety));
+    let may_be_pre_restore =
+        |checkpoint: &&Checkpoint| checkpoint.rollback.is_some() || checkpoint.damage.is_some();
+    let uncounted = checkpoints.iter().take_while(may_be_pre_restore).count();
+    checkpoints.truncate(limit.saturating_add(uncounted));
     // rule: agent/pinned
     let pinned = pins::all(store.disk, &store.path, hash)?;
     // rule: restore/keeps-undo
     let mut unlisted = unlisted.into_iter().filter(|(_, id)| !pinned.contains_key(id));
-    unlisted.try_for_each(|unlisted| insert(&mut all, unlisted))?;
-    for one in &mut all {
-        one.is_pinned = pinned.contains_key(&one.id);
+    unlisted.try_for_each(|unlisted| insert(&mut checkpoints, unlisted))?;
+    for checkpoint in &mut checkpoints {
+        checkpoint.is_pinned = pinned.contains_key(&checkpoint.id);
     }
-    let mut aside = Vec::new();
-    for (id, number) in pinned.into_iter().filter(|(id, _)| all.iter().all(|one| one.id != *id)) {
-        aside.push((number, read_aside(objects, &boundaries, id)?));
+    let is_missing = |id: Oid| checkpoints.iter().all(|checkpoint| checkpoint.id != id);
+    let mut pinned_only = Vec::new();
+    for (id, number) in pinned.into_iter().filter(|(id, _)| is_missing(*id)) {
+        pinned_only.push((number, read_pinned(objects, &boundaries, id)?));
     }
-    if aside.iter().any(|(number, _)| *number == 0) {
-        // Nothing was dropped since the limit became another one: the history has their order.
-        let whole = from(objects, tip, &boundaries, &recorded, usize::MAX)?;
-        let age = |id: Oid| whole.iter().position(|one| one.id == id).unwrap_or(usize::MAX);
-        aside.sort_by_key(|(_, one)| age(one.id));
+    if pinned_only.iter().any(|(number, _)| *number == 0) {
+        // Those with the number 0 were not evicted yet, since the limit was changed: the complete
+        // history gives their order.
+        let history = walk(objects, tip, &boundaries, &recorded, usize::MAX)?;
+        let age = |id: Oid| {
+            history.iter().position(|checkpoint| checkpoint.id == id).unwrap_or(usize::MAX)
+        };
+        pinned_only.sort_by_key(|(_, checkpoint)| age(checkpoint.id));
     }
-    aside.sort_by_key(|(number, _)| Reverse(if *number == 0 { u64::MAX } else { *number }));
-    all.extend(aside.into_iter().map(|(_, one)| one));
-    Ok(all)
+    pinned_only.sort_by_key(|(number, _)| Reverse(if *number == 0 { u64::MAX } else { *number }));
+    checkpoints.extend(pinned_only.into_iter().map(|(_, checkpoint)| checkpoint));
+    Ok(checkpoints)
 }
 
-/// A pinned checkpoint that is out of sight of the history, damaged or not.
-fn read_aside(objects: &Objects<'_>, boundaries: &Boundaries, id: Oid) -> Result<Checkpoint> {
+/// Reads a checkpoint that only its pin keeps, damaged or not.
+fn read_pinned(objects: &Objects<'_>, boundaries: &Boundaries, id: Oid) -> Result<Checkpoint> {
     let checkpoint = match commit::read(objects, id) {
-        Err(error) if error.is_damage() => around(id, error.cause(), &[]),
+        Err(error) if error.is_damage() => damaged(id, error.cause(), &[]),
         read => read?,
     };
     let parent = checkpoint.parent.filter(|_| !boundaries.contains(&id));
     Ok(Checkpoint { parent, is_pinned: true, is_aside: true, ..checkpoint })
 }
 
-/// A pre-rollback checkpoint, damaged or not.
-fn read(
+/// Reads a pre-restore checkpoint, damaged or not.
+fn read_pre_restore(
     objects: &Objects<'_>,
     boundaries: &Boundaries,
     place: Place,
     id: Oid,
 ) -> Result<Checkpoint> {
     let checkpoint = match commit::read(objects, id) {
-        Err(error) if error.is_damage() => around(id, error.cause(), &[]),
+        Err(error) if error.is_damage() => damaged(id, error.cause(), &[]),
         read => read?,
     };
     let parent = checkpoint.parent.filter(|_| !boundaries.contains(&id));
     Ok(Checkpoint { parent, rollback: Some(place.number), beside: Some(place), ..checkpoint })
 }
 
-/// The newest `limit` checkpoints from `tip` back. One that is a boundary is the last, and reads as
-/// having no parent. `recorded` is only asked where a commit is damaged; where it does not name
-/// that, the history ends there.
+/// The newest `limit` checkpoints from `tip` back. A checkpoint that is a boundary is the last, and is
+/// returned without a parent. `recorded` is only called if a commit is damaged; if it does not name
+/// the damaged checkpoint, the history ends there.
 // rule: list/newest-first
 // rule: list/complete
 // rule: maintenance/damage
-fn from(
+fn walk(
     objects: &Objects<'_>,
     tip: Option<Oid>,
     boundaries: &Boundaries,
     recorded: &dyn Fn() -> Vec<Recorded>,
     limit: usize,
 ) -> Result<Vec<Checkpoint>> {
-    let mut found = Vec::new();
+    let mut checkpoints = Vec::new();
     let mut next = tip;
-    while let Some(id) = next.filter(|_| found.len() < limit) {
+    while let Some(id) = next.filter(|_| checkpoints.len() < limit) {
         let mut checkpoint = match commit::read(objects, id) {
-            Err(error) if error.is_damage() => around(id, error.cause(), &recorded()),
+            Err(error) if error.is_damage() => damaged(id, error.cause(), &recorded()),
             read => read?,
         };
         checkpoint.parent = checkpoint.parent.filter(|_| !boundaries.contains(&id));
         next = checkpoint.parent;
-        found.push(checkpoint);
+        checkpoints.push(checkpoint);
     }
-    Ok(found)
+    Ok(checkpoints)
 }
 
-/// What the metadata says of a checkpoint that cannot be read.
-fn around(id: Oid, why: String, recorded: &[Recorded]) -> Checkpoint {
-    let own = recorded.iter().position(|one| one.is(id));
-    let before = own.and_then(|own| recorded.get(own + 1)).and_then(Recorded::id);
+/// A checkpoint that cannot be read, with the parent and time that the metadata names.
+fn damaged(id: Oid, why: String, recorded: &[Recorded]) -> Checkpoint {
+    let position = recorded.iter().position(|recorded| recorded.has_id(id));
+    let parent = position.and_then(|position| recorded.get(position + 1)).and_then(Recorded::id);
     Checkpoint {
         id,
         tree: Oid::ZERO_SHA1,
-        // A line that names it twice must not lead back to it.
-        parent: before.filter(|before| *before != id),
+        // Metadata that names a checkpoint twice must not make it its own parent.
+        parent: parent.filter(|parent| *parent != id),
         rollback: None,
         beside: None,
         is_pinned: false,
         is_aside: false,
-        seconds: own.map_or(0, |own| recorded[own].seconds),
+        seconds: position.map_or(0, |position| recorded[position].seconds),
         reason: String::new(),
         project: None,
         damage: Some(why),

@@ -1,7 +1,7 @@
 //! What a checkpoint left out of its project, and why, as a header of its commit.
 //!
-//! Git and every tool that reads a checkpoint through it skip a header that they do not know. Of a
-//! checkpoint without the header nothing is known. What ignore rules exclude is not recorded. See
+//! Git, and every tool that reads a checkpoint through git, skips unknown headers. Without the header,
+//! it is unknown what a checkpoint left out. Ignored paths are not recorded. See
 //! docs/decisions/0029-left-out-is-not-absent.md.
 
 use crate::disk::{Kind, Stat};
@@ -12,19 +12,19 @@ use std::fmt;
 
 /// The name of the header.
 const NAME: &str = "herma-left-out ";
-/// The only version that is known.
+/// The only version of the header.
 const VERSION: &str = "1";
-/// Stands for a stamp where there is none.
+/// Written in place of a missing stamp.
 const NO_STAMP: &[u8] = b"-";
 
-/// A path that a checkpoint left out though no ignore rule names it.
+/// A path that a checkpoint left out although no ignore rule matches it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     /// Relative to the project.
     pub path: Vec<u8>,
     /// Why it was left out.
     pub reason: Reason,
-    /// What tells later whether the file is as it was; none where nothing can.
+    /// Shows later whether the file is unchanged; `None` if nothing can show it.
     pub stamp: Option<Stamp>,
 }
 
@@ -33,16 +33,16 @@ pub struct LeftOut {
 pub enum Reason {
     /// It has more bytes than this file size limit.
     TooLarge(u64),
-    /// It could not be read, in the words of the system.
+    /// It could not be read; the text is the system's error message.
     Unreadable(String),
     /// It kept changing while it was read.
     Changing,
     /// It is a socket, a fifo or a device.
     Special,
-    /// It belongs to files that are captured together or not at all, in words that name these and
-    /// the cause.
+    /// It belongs to files that are captured together or not at all; the text names the files and the
+    /// cause.
     Unit(String),
-    /// An interrupted restore moved it here, and no checkpoint holds it.
+    /// An interrupted restore moved it there, and no checkpoint holds it.
     Displaced,
 }
 
@@ -54,7 +54,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// That of a file; none for anything else.
+    /// The stamp of a regular file; `None` for anything else.
     pub fn of(stat: &Stat) -> Option<Self> {
         let Stat { size, modified, .. } = *stat;
         (stat.kind == Kind::File).then_some(Stamp { size, modified })
@@ -77,7 +77,7 @@ impl fmt::Display for Stamp {
 }
 
 impl Reason {
-    /// The word of the header, with the detail that follows it.
+    /// The keyword in the header, with the detail after it.
     fn to_text(&self) -> String {
         match self {
             Reason::TooLarge(limit) => format!("too_large:{limit}"),
@@ -120,13 +120,13 @@ impl fmt::Display for Reason {
 }
 
 impl LeftOut {
-    /// A path of which nothing tells later whether it is as it was.
+    /// A path without a stamp.
     pub fn new(path: &[u8], reason: Reason) -> Self {
         LeftOut { path: path.to_vec(), reason, stamp: None }
     }
 
-    /// The same with what the file was, if that was so before `started`: within one tick of the clock
-    /// a file may change and keep its times.
+    /// Adds the stamp of the file, if the file was last changed before `started`: within one tick of the
+    /// clock a file may change and keep its times.
     pub fn with_stamp(self, stat: &Stat, started: Option<&Stat>) -> Self {
         let is_settled = started.is_some_and(|started| stat.is_settled_before(started));
         LeftOut { stamp: Stamp::of(stat).filter(|_| is_settled), ..self }
@@ -137,19 +137,20 @@ impl LeftOut {
         Remark::new(&self.path, self.reason.to_string())
     }
 
-    /// Whether what has this stat now certainly is what was left out.
+    /// Whether the file that now has this stat is certainly the file that was left out.
     pub fn is_as_it_was(&self, stat: &Stat) -> bool {
         let is_special = self.reason == Reason::Special && stat.kind == Kind::Special;
         is_special || self.stamp.is_some() && self.stamp == Stamp::of(stat)
     }
 
-    /// Whether everything below the path was left out with it: nobody could see what is there.
+    /// Whether everything below the path was left out too: it is a folder that could not be read.
     fn is_closed(&self) -> bool {
         matches!(self.reason, Reason::Unreadable(_)) && self.stamp.is_none()
     }
 }
 
-/// The entry of a sorted record that says that `path` was left out, if any does.
+/// The entry of a sorted record that covers `path`: the entry of the path itself, or of an unreadable
+/// folder above it.
 pub fn covering<'a>(record: &'a [LeftOut], path: &[u8]) -> Option<&'a LeftOut> {
     let find = |path: &[u8]| {
         let index = record.binary_search_by(|entry| entry.path.as_slice().cmp(path)).ok()?;
@@ -159,7 +160,7 @@ pub fn covering<'a>(record: &'a [LeftOut], path: &[u8]) -> Option<&'a LeftOut> {
     find(path).or_else(above)
 }
 
-/// The header of a commit that says so, with a line for each entry; empty where there is none.
+/// The header of a commit with a line for each entry; empty if there are no entries.
 pub fn to_header(record: &[LeftOut]) -> Vec<u8> {
     let mut header = Vec::new();
     if !record.is_empty() {
@@ -177,7 +178,7 @@ pub fn to_header(record: &[LeftOut]) -> Vec<u8> {
     header
 }
 
-/// What the headers of a commit say, sorted by path; nothing is known where any part cannot be read.
+/// The record in the headers of a commit, sorted by path; empty if any part cannot be read.
 pub fn of_headers(headers: &[u8]) -> Vec<LeftOut> {
     read(headers).unwrap_or_default()
 }
@@ -200,7 +201,7 @@ fn read(headers: &[u8]) -> Option<Vec<LeftOut>> {
     (version == VERSION.as_bytes()).then_some(record)
 }
 
-/// An escaped text as one word. No escaped text holds a tab otherwise, since reasons are words.
+/// Replaces the spaces of an escaped reason by tabs, which no reason contains, to get one field.
 fn word(text: &[u8]) -> Vec<u8> {
     text.iter().map(|byte| if *byte == b' ' { b'\t' } else { *byte }).collect()
 }
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn of_headers_knows_nothing_where_any_part_cannot_be_read() {
+    fn of_headers_returns_nothing_where_any_part_cannot_be_read() {
         for headers in [
             &b"tree 1\n\nherma-left-out 1\n special - a\n"[..],
             b"herma-left-out 2\n special - a\n",
@@ -257,13 +258,13 @@ mod tests {
     }
 
     #[test]
-    fn covering_finds_a_path_and_all_that_is_below_a_folder_that_could_not_be_read() {
+    fn covering_finds_a_path_and_everything_below_a_folder_that_could_not_be_read() {
         let record = record();
-        let of = |path: &[u8]| covering(&record, path).map(|entry| entry.path.as_slice());
-        assert_eq!(of(b"fifo"), Some(&b"fifo"[..]));
-        assert_eq!(of(b"vault/in/it"), Some(&b"vault"[..]));
+        let covered_by = |path: &[u8]| covering(&record, path).map(|entry| entry.path.as_slice());
+        assert_eq!(covered_by(b"fifo"), Some(&b"fifo"[..]));
+        assert_eq!(covered_by(b"vault/in/it"), Some(&b"vault"[..]));
         for path in [&b"fifo/in/it"[..], b"secret/in", b"vaults", b"app.db/x", b"vaul"] {
-            assert_eq!(of(path), None, "{}", path.escape_ascii());
+            assert_eq!(covered_by(path), None, "{}", path.escape_ascii());
         }
     }
 }

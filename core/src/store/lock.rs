@@ -1,9 +1,10 @@
-//! The one lock protocol of a store.
+//! The lock protocol of a store.
 //!
-//! There are three locks, always taken in this order. The store's is shared by who reads or adds to
-//! it, and exclusive for clearing and reclaiming. A project's is exclusive for who moves its
-//! history; that of the list of boundaries for who changes it. The kernel drops the locks of a
-//! process that dies, so none is ever stale; a live one is waited for a bounded time.
+//! There are three locks, always taken in this order. The lock of the store is shared by processes
+//! that read it or add to it, and exclusive for clearing it and collecting space. The lock of a project
+//! is exclusive for changing its history, and the lock of the boundaries for changing that list. The
+//! kernel releases the locks of a process that dies, so that no lock is stale; the wait for a held lock
+//! is bounded.
 
 use crate::disk::{Disk, LockGuard, Sharing};
 use crate::error::{Context, Error, Result};
@@ -13,10 +14,10 @@ use std::time::Duration;
 
 /// The time between two attempts to take a busy lock.
 const WAIT_STEP: Duration = Duration::from_millis(10);
-/// After this many attempts the lock counts as busy: 5 seconds.
+/// After this many attempts a lock counts as busy: 5 seconds.
 const WAIT_STEPS_MAX: usize = 500;
-/// The same where waiting is not worth it: 0.5 seconds. Not a single attempt, since a child process
-/// holds the locks of its parent between fork and exec.
+/// The same for a brief wait: 0.5 seconds. One attempt is not enough, since a child process holds the
+/// locks of its parent between fork and exec.
 const SHORT_STEPS_MAX: usize = 50;
 
 /// Holds a lock until it is dropped.
@@ -34,11 +35,11 @@ pub fn take_briefly(disk: &dyn Disk, path: &Path, sharing: Sharing) -> Result<Lo
     take_within(disk, path, sharing, SHORT_STEPS_MAX)
 }
 
-/// Whether another process holds the lock on `path` alone. It is asked for shared and dropped at once,
-/// so that nobody waits, and not where it is not there, which would make it.
+/// Whether another process holds the lock on `path` exclusively. To find out, the lock is taken shared
+/// and released at once, so that no process waits; a missing lock file is not made.
 ///
 /// # Errors
-/// A lock that cannot be asked for.
+/// A lock that cannot be tried.
 pub fn is_held(disk: &dyn Disk, path: &Path) -> Result<bool> {
     if disk.stat(path).is_err() {
         return Ok(false);
@@ -64,9 +65,9 @@ fn take_within(disk: &dyn Disk, path: &Path, sharing: Sharing, steps: usize) -> 
 
 fn attempt(disk: &dyn Disk, path: &Path, sharing: Sharing) -> Result<Option<Lock>> {
     let inode = || disk.stat(path).ok().map(|stat| stat.inode);
-    let seen = inode();
+    let before = inode();
     let held = disk.try_lock(path, sharing).context("locking", path)?;
     // Clearing a store removes the lock files, and a lock on a removed file protects nothing.
-    let stands = seen.is_none() || seen == inode();
-    Ok(held.filter(|_| stands).map(|held| Lock { _held: held }))
+    let is_current = before.is_none() || before == inode();
+    Ok(held.filter(|_| is_current).map(|held| Lock { _held: held }))
 }

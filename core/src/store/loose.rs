@@ -1,11 +1,11 @@
-//! Reading an object that has a file of its own, and telling whether that is whole.
+//! Reads and verifies loose objects, each of which has a file of its own.
 //!
-//! Own code and not libgit2's, whose zlib stream never ends on a file that was cut short, and which
-//! waits for a writer where a fifo stands.
+//! libgit2 is not used for this because its zlib stream never ends on a truncated file, and because
+//! it waits for a writer if the file is a fifo.
 
 use crate::disk::{Disk, Stream};
 use crate::error::Result;
-use crate::store::object::{Found, Kind, Named, is_that, judged, open_at};
+use crate::store::object::{Found, HashingReader, Kind, classify_read, open_at, verify_id};
 use flate2::read::ZlibDecoder;
 use git2::Oid;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
@@ -16,11 +16,11 @@ const HEADER_BYTES_MAX: u64 = 64;
 
 /// An object that is read from its file.
 pub struct Opened {
-    /// What it says that it is.
+    /// The stated kind.
     pub kind: Kind,
-    /// How many bytes it says it has.
+    /// The stated size in bytes.
     pub bytes: u64,
-    // Buffered once more: each small read of a stream that gave all it has asks the disk again.
+    // Buffered again, because a decoder at the end of its input reads from the disk on every call.
     inflated: BufReader<ZlibDecoder<Stream>>,
 }
 
@@ -30,37 +30,37 @@ impl Read for Opened {
     }
 }
 
-/// Where the object has its file below `objects`.
+/// The path of the object's own file below `objects`.
 pub fn path_of(objects: &Path, id: Oid) -> PathBuf {
     let digits = id.to_string();
     objects.join(&digits[..2]).join(&digits[2..])
 }
 
-/// The kind and bytes of an object, which are those that its id stands for; only its kind where it
-/// says that it has more bytes than `most`, and then nothing else is read.
+/// Returns the kind and bytes of an object and verifies its id. If its stated size is more than
+/// `limit` bytes, returns the stated kind only and reads no further.
 ///
 /// # Errors
-/// A disk that fails; then nothing is known of the object.
+/// A disk that fails; then it is unknown whether the object is intact.
 // rule: maintenance/damage
 pub fn read(
     disk: &dyn Disk,
     objects: &Path,
     id: Oid,
-    most: u64,
+    limit: u64,
 ) -> Result<Found<(Kind, Option<Vec<u8>>)>> {
     let opened = match open(disk, objects, id)? {
-        Found::Whole(opened) if opened.bytes > most => {
-            return Ok(Found::Whole((opened.kind, None)));
+        Found::Intact(opened) if opened.bytes > limit => {
+            return Ok(Found::Intact((opened.kind, None)));
         }
         opened => opened,
     };
-    let mut all = Vec::new();
-    // What it says of its size may be wrong, so that no memory is taken by it.
-    let kind = copy(opened, objects, id, |bytes| all.extend_from_slice(bytes))?;
-    Ok(kind.then(|kind| Found::Whole((kind, Some(all)))))
+    let mut content = Vec::new();
+    // The stated size may be wrong, so that no memory is allocated for it.
+    let kind = copy(opened, objects, id, |bytes| content.extend_from_slice(bytes))?;
+    Ok(kind.then(|kind| Found::Intact((kind, Some(content)))))
 }
 
-/// The kind of an object, all of whose bytes are looked at, however many.
+/// Verifies all bytes of an object, however many, and returns its kind.
 ///
 /// # Errors
 /// As [`read`].
@@ -68,13 +68,13 @@ pub fn check(disk: &dyn Disk, objects: &Path, id: Oid) -> Result<Found<Kind>> {
     copy(open(disk, objects, id)?, objects, id, |_| {})
 }
 
-/// An object as its file says that it is; the rest of that is not read yet.
+/// Opens an object with its stated kind and size; its bytes are not read yet.
 ///
 /// # Errors
 /// As [`read`].
 pub fn open(disk: &dyn Disk, objects: &Path, id: Oid) -> Result<Found<Opened>> {
     let path = path_of(objects, id);
-    open_at(disk, &path, 0)?.and_then(|stream| judged(open_stream(stream), &path))
+    open_at(disk, &path, 0)?.and_then(|stream| classify_read(open_stream(stream), &path))
 }
 
 fn copy(
@@ -84,9 +84,10 @@ fn copy(
     into: impl FnMut(&[u8]),
 ) -> Result<Found<Kind>> {
     opened.and_then(|opened| {
-        let (kind, bytes) = (opened.kind, opened.bytes);
-        let read = Named::new(kind, bytes, opened).copy(into);
-        Ok(judged(read, &path_of(objects, id))?.then(|found| is_that(id, found, kind)))
+        let kind = opened.kind;
+        let bytes = opened.bytes;
+        let read = HashingReader::new(kind, bytes, opened).copy(into);
+        Ok(classify_read(read, &path_of(objects, id))?.then(|found| verify_id(id, found, kind)))
     })
 }
 
@@ -108,11 +109,11 @@ fn parse_header(text: &[u8]) -> Option<(Kind, u64)> {
 mod tests {
     use super::*;
     use crate::disk::SystemDisk;
-    use crate::store::object::CUT;
+    use crate::store::object::TRUNCATED;
     use crate::store::objects::Objects;
     use std::fs;
 
-    /// Noise, so that a good part of the file is compressed bytes.
+    /// Noise, so that a large part of the file is compressed bytes.
     fn content() -> Vec<u8> {
         (0..600u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
     }
@@ -125,64 +126,66 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_and_every_flipped_byte_is_damage_and_none_of_them_hangs() {
+    fn read_reports_damage_or_the_right_bytes_for_every_truncated_or_flipped_file() {
         let folder = tempfile::tempdir().unwrap();
         let (id, path) = stored(folder.path());
-        let look = || read(&SystemDisk, folder.path(), id, u64::MAX).unwrap();
-        let as_it_was = (Kind::Blob, Some(content()));
-        assert_eq!(look(), Found::Whole(as_it_was.clone()));
-        let whole = fs::read(&path).unwrap();
+        let read_object = || read(&SystemDisk, folder.path(), id, u64::MAX).unwrap();
+        let expected = (Kind::Blob, Some(content()));
+        assert_eq!(read_object(), Found::Intact(expected.clone()));
+        let intact = fs::read(&path).unwrap();
         fs::remove_file(&path).unwrap();
-        assert_eq!(look(), Found::Absent);
-        for length in 0..whole.len() {
-            fs::write(&path, &whole[..length]).unwrap();
-            // Behind the content comes only its checksum, which the id makes needless.
-            let is_whole = matches!(look(), Found::Whole(_));
-            assert!(!is_whole || length + 4 >= whole.len(), "cut to {length}");
+        assert_eq!(read_object(), Found::Absent);
+        for length in 0..intact.len() {
+            fs::write(&path, &intact[..length]).unwrap();
+            // Only the zlib checksum follows the content; the id makes it unnecessary.
+            let is_intact = matches!(read_object(), Found::Intact(_));
+            assert!(!is_intact || length + 4 >= intact.len(), "cut to {length}");
             let _ = open(&SystemDisk, folder.path(), id).unwrap();
         }
-        for at in 0..whole.len() - 4 {
-            let mut flipped = whole.clone();
-            flipped[at] ^= 0x10;
+        for position in 0..intact.len() - 4 {
+            let mut flipped = intact.clone();
+            flipped[position] ^= 0x10;
             fs::write(&path, &flipped).unwrap();
-            // A few bits of the format say nothing: then the content is what it was.
-            match look() {
-                Found::Whole(found) => assert_eq!(found, as_it_was),
-                other => assert!(matches!(other, Found::Damaged(_)), "byte {at}: {other:?}"),
+            // A few bits of the format have no meaning: then the content is unchanged.
+            match read_object() {
+                Found::Intact(found) => assert_eq!(found, expected),
+                found => {
+                    assert!(matches!(found, Found::Damaged(_)), "byte {position}: {found:?}");
+                }
             }
         }
     }
 
     #[test]
-    fn what_is_no_regular_file_is_damage() {
+    fn read_and_check_report_damage_where_an_object_is_not_a_regular_file() {
         let folder = tempfile::tempdir().unwrap();
         let (id, path) = stored(folder.path());
         let copy = folder.path().join("copy");
         fs::rename(&path, &copy).unwrap();
-        let damaged = || {
+        let assert_damaged = || {
             let found = read(&SystemDisk, folder.path(), id, u64::MAX).unwrap();
             assert!(matches!(found, Found::Damaged(_)), "{found:?}");
             let found = check(&SystemDisk, folder.path(), id).unwrap();
             assert!(matches!(found, Found::Damaged(_)), "{found:?}");
         };
         fs::create_dir(&path).unwrap();
-        damaged();
+        assert_damaged();
         fs::remove_dir(&path).unwrap();
         std::os::unix::fs::symlink(&copy, &path).unwrap();
-        damaged();
+        assert_damaged();
         fs::remove_file(&path).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-        damaged();
+        assert_damaged();
     }
 
     #[test]
-    fn a_size_that_is_a_lie_takes_no_memory() {
+    fn check_allocates_no_memory_for_a_stated_size_that_is_wrong() {
         let folder = tempfile::tempdir().unwrap();
         let (id, path) = stored(folder.path());
         let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut encoder, b"blob 18446744073709551615\0x").unwrap();
         fs::remove_file(&path).unwrap();
         fs::write(&path, encoder.finish().unwrap()).unwrap();
-        assert_eq!(check(&SystemDisk, folder.path(), id).unwrap(), Found::Damaged(CUT));
+        assert_eq!(check(&SystemDisk, folder.path(), id).unwrap(), Found::Damaged(TRUNCATED));
     }
 }

@@ -1,36 +1,36 @@
-//! What the file system says of the files that hold an object, by which they are known again as long as
-//! nothing touches them.
+//! A mark identifies the state of the files that hold an object by their stat data, so that an object
+//! need not be read again while nothing touches its files.
 //!
-//! A mark is taken before an object is read there and found whole. Where the same mark is found again,
-//! the object is still whole; any other says nothing, and the object is read.
+//! A mark is taken before an object is verified. While the files have the same mark, the object is
+//! intact; if they have another mark, the object has to be read.
 
 use crate::disk::Stat;
 use sha1::{Digest, Sha1};
 
-/// The moment of the file system's clock when a file was touched, in seconds and nanoseconds.
+/// A time of the file system's clock, in seconds and nanoseconds.
 pub type Moment = (i64, i64);
 
-/// The mark of some files, and when the last of them was touched.
+/// The mark of one or more files, and the time of the last change of any of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     digest: [u8; Mark::BYTES],
     changed: Moment,
 }
 
-/// What is remembered of where an object was whole.
+/// The recorded mark of the files in which an object was intact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
-    /// The digest of the mark that its files had; none where nothing is remembered.
+pub struct RecordedMark {
+    /// The digest of the mark; `None` if nothing is recorded.
     pub digest: Option<[u8; Mark::BYTES]>,
-    /// When that was written down.
+    /// When it was recorded.
     pub moment: Option<Moment>,
 }
 
 impl Mark {
-    /// Bytes of the digest of one.
+    /// The length of a digest in bytes.
     pub const BYTES: usize = 20;
 
-    /// The mark of the files that are called `name` together.
+    /// The mark of the files with these stats, which share the name `name`.
     pub fn of(name: &[u8], stats: &[Stat]) -> Self {
         let mut hash = Sha1::new();
         hash.update(name);
@@ -45,16 +45,17 @@ impl Mark {
         Mark { digest: hash.finalize().into(), changed: last }
     }
 
-    /// What is remembered of it.
+    /// The part of the mark that is recorded.
     pub fn digest(&self) -> [u8; Mark::BYTES] {
         self.digest
     }
 
-    /// Whether nothing touched the files since. Two touches in one tick of the clock look the same, so
-    /// that the last one must be older than what was written down.
+    /// Whether nothing touched the files since the mark was recorded. Two changes in one tick of the
+    /// clock look the same, so that the last change must be older than the record.
     // rule: capture/stored
-    pub fn is_still(&self, seen: &Seen) -> bool {
-        seen.digest == Some(self.digest) && seen.moment.is_some_and(|moment| self.changed < moment)
+    pub fn is_unchanged_since(&self, recorded: &RecordedMark) -> bool {
+        recorded.digest == Some(self.digest)
+            && recorded.moment.is_some_and(|moment| self.changed < moment)
     }
 }
 
@@ -78,26 +79,29 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_that_of_the_same_files_which_nothing_touched() {
-        let (one, other) = (stat(9, 100, (100, 5)), stat(8, 90, (100, 6)));
-        let mark = Mark::of(b"a", &[one, other]);
-        let seen = |moment| Seen { digest: Some(mark.digest()), moment };
-        let later = seen(Some((100, 7)));
-        assert!(mark.is_still(&later));
-        assert!(!mark.is_still(&seen(Some((100, 6)))), "the last touch may have been another");
-        assert!(!mark.is_still(&seen(None)));
-        assert!(!mark.is_still(&Seen { digest: None, ..later }));
+    fn is_unchanged_since_holds_only_for_the_same_files_which_nothing_touched() {
+        let pack = stat(9, 100, (100, 5));
+        let index = stat(8, 90, (100, 6));
+        let mark = Mark::of(b"a", &[pack, index]);
+        let recorded = |moment| RecordedMark { digest: Some(mark.digest()), moment };
+        let later = recorded(Some((100, 7)));
+        assert!(mark.is_unchanged_since(&later));
+        let same_tick = recorded(Some((100, 6)));
+        assert!(!mark.is_unchanged_since(&same_tick), "the last touch may have been another");
+        assert!(!mark.is_unchanged_since(&recorded(None)));
+        assert!(!mark.is_unchanged_since(&RecordedMark { digest: None, ..later }));
         let touched = [
-            (&b"b"[..], one, other),
-            (b"a", other, one),
-            (b"a", stat(7, 100, (100, 5)), other),
-            (b"a", stat(9, 101, (100, 5)), other),
-            (b"a", stat(9, 100, (99, 5)), other),
-            (b"a", stat(9, 100, (100, 4)), other),
-            (b"a", one, stat(8, 90, (100, 5))),
+            (&b"b"[..], pack, index),
+            (b"a", index, pack),
+            (b"a", stat(7, 100, (100, 5)), index),
+            (b"a", stat(9, 101, (100, 5)), index),
+            (b"a", stat(9, 100, (99, 5)), index),
+            (b"a", stat(9, 100, (100, 4)), index),
+            (b"a", pack, stat(8, 90, (100, 5))),
         ];
-        for (name, one, other) in touched {
-            assert!(!Mark::of(name, &[one, other]).is_still(&later), "{one:?} {other:?}");
+        for (name, pack, index) in touched {
+            let changed_mark = Mark::of(name, &[pack, index]);
+            assert!(!changed_mark.is_unchanged_since(&later), "{pack:?} {index:?}");
         }
     }
 }

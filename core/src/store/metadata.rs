@@ -1,6 +1,6 @@
-//! `projects/<hash>.json`: which directory a hash stands for, and when it was used.
+//! `projects/<hash>.json`: the directory of the project with that hash, and when it was used.
 
-use crate::disk::atomic_write::write_whole;
+use crate::disk::atomic_write::write_atomically;
 use crate::disk::{Disk, folder};
 use crate::error::{Error, Result};
 use crate::project::Project;
@@ -10,33 +10,33 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// More bytes than any metadata takes.
+/// Size limit of metadata in bytes; no metadata is larger.
 const METADATA_BYTES_MAX: u64 = 1024 * 1024;
 
-/// What is known of a project beside its history. The names are those other tools use.
+/// What is recorded of a project in addition to its history. The field names are those of other tools.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metadata {
-    /// Its canonical directory. A path that is not UTF-8 is shown with replacement characters.
+    /// Its canonical directory. A path that is not UTF-8 has replacement characters.
     pub workdir: String,
-    /// The same as bytes, where it is not UTF-8.
+    /// The same path as bytes, if it is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workdir_bytes: Option<Vec<u8>>,
-    /// The first checkpoint, in seconds since the epoch.
+    /// The time of the first checkpoint, in seconds since the epoch.
     pub created_at: f64,
-    /// The last one, in seconds since the epoch.
+    /// The time of the last checkpoint, in seconds since the epoch.
     pub last_touch: f64,
     /// The device its directory was on. Only this tool writes and reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<u64>,
-    /// What tells the file system of its directory from another one of the same number. Only this tool
-    /// writes and reads it.
+    /// Distinguishes the file system of its directory from others with the same device number. Only
+    /// this tool writes and reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system: Option<u64>,
-    /// Its checkpoints at that time, newest first, so that one that is damaged does not hide those
-    /// before it. Only this tool writes and reads them.
+    /// Its checkpoints at the time of `last_touch`, newest first, so that a damaged checkpoint does not
+    /// hide older ones. Only this tool writes and reads them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checkpoints: Vec<Recorded>,
-    /// How many pre-rollback checkpoints were dropped whose space is not freed yet. Only this tool
+    /// The number of evicted pre-restore checkpoints whose space is not collected yet. Only this tool
     /// writes and reads it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waiting: usize,
@@ -46,28 +46,28 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// What is noted of one checkpoint.
+/// What is recorded of one checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
     /// Its full id.
     id: String,
-    /// When it was taken, in seconds since the epoch; 0 where that was not known.
+    /// When it was taken, in seconds since the epoch; 0 if that is unknown.
     pub seconds: i64,
 }
 
 impl Recorded {
-    /// Whether that is the checkpoint `id`.
-    pub fn is(&self, id: Oid) -> bool {
+    /// Whether this is the checkpoint `id`.
+    pub fn has_id(&self, id: Oid) -> bool {
         self.id() == Some(id)
     }
 
-    /// Its id; none where that is no id.
+    /// Its id; `None` if the recorded text is not an id.
     pub fn id(&self) -> Option<Oid> {
         Oid::from_str(&self.id).ok()
     }
 }
 
-/// More older checkpoints than this are not noted of a project.
+/// How many older checkpoints are recorded for a project at most.
 const RECORDED_MAX: usize = 1_000;
 
 impl Metadata {
@@ -80,39 +80,40 @@ impl Metadata {
     }
 }
 
-/// The newest checkpoint of a project, and what comes before it.
+/// The newest checkpoint of a project, with its parent.
 #[derive(Clone, Copy, Debug)]
 pub struct Newest {
     /// Its id.
     pub id: Oid,
     /// When it was taken, in seconds since the epoch.
     pub seconds: i64,
-    /// The one before it.
+    /// The checkpoint before it.
     pub parent: Option<Oid>,
 }
 
 impl Newest {
-    /// This one, and those that were noted before it.
-    fn then(&self, noted: &[Recorded]) -> Vec<Recorded> {
+    /// This checkpoint, and the checkpoints before it among those that were recorded previously.
+    fn with_older(&self, previous: &[Recorded]) -> Vec<Recorded> {
         let recorded = |id: Oid, seconds| Recorded { id: id.to_string(), seconds };
-        let mut all = vec![recorded(self.id, self.seconds)];
+        let mut checkpoints = vec![recorded(self.id, self.seconds)];
         if let Some(parent) = self.parent {
-            let mut older = noted.iter().skip_while(|one| !one.is(parent)).cloned();
-            all.push(older.next().unwrap_or_else(|| recorded(parent, 0)));
-            all.extend(older.take(RECORDED_MAX));
+            let mut older =
+                previous.iter().skip_while(|recorded| !recorded.has_id(parent)).cloned();
+            checkpoints.push(older.next().unwrap_or_else(|| recorded(parent, 0)));
+            checkpoints.extend(older.take(RECORDED_MAX));
         }
-        all
+        checkpoints
     }
 }
 
-/// What is stored of the project of that hash; none where that is missing or unreadable.
+/// Reads the metadata of the project of that hash; `None` if it is missing or unreadable.
 // rule: maintenance/heals
 pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Option<Metadata> {
     let (content, _) = disk.read(&path_of(store, hash), METADATA_BYTES_MAX).ok()?;
     serde_json::from_slice(&content).ok()
 }
 
-/// The same for who must not take a failing disk for nothing there.
+/// As [`read`], for a caller that must not mistake a failing disk for missing metadata.
 ///
 /// # Errors
 /// The disk fails.
@@ -122,13 +123,13 @@ pub fn stored(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Metada
     Ok(content.and_then(|content| serde_json::from_slice(&content).ok()))
 }
 
-/// Where that is stored.
+/// The path of the metadata.
 pub fn path_of(store: &Path, hash: &str) -> PathBuf {
     store.join("projects").join(format!("{hash}.json"))
 }
 
-/// Records that the project was used now and that `newest` is its newest checkpoint. Metadata that
-/// cannot be read is replaced.
+/// Records that the project was used at `seconds` since the epoch and that `newest` is its newest
+/// checkpoint. Metadata that cannot be read is replaced.
 // rule: layout/metadata
 pub fn touch(
     disk: &dyn Disk,
@@ -139,8 +140,8 @@ pub fn touch(
 ) -> Result<()> {
     let now = seconds as f64;
     let before = read(disk, store, &project.hash);
-    let noted = before.as_ref().map_or(&[][..], |before| &before.checkpoints);
-    let checkpoints = newest.then(noted);
+    let recorded = before.as_ref().map_or(&[][..], |before| &before.checkpoints);
+    let checkpoints = newest.with_older(recorded);
     let bytes = project.directory.as_os_str().as_bytes();
     let metadata = Metadata {
         workdir: String::from_utf8_lossy(bytes).into_owned(),
@@ -155,17 +156,17 @@ pub fn touch(
     write(disk, store, &project.hash, &metadata)
 }
 
-/// Changes what is stored of a project; nothing where that is missing or unreadable. Where `work`
-/// changes nothing, nothing is written.
+/// Changes the metadata of a project, unless it is missing or unreadable. If `edit` changes nothing,
+/// nothing is written.
 pub fn change(
     disk: &dyn Disk,
     store: &Path,
     hash: &str,
-    work: impl FnOnce(&mut Metadata),
+    edit: impl FnOnce(&mut Metadata),
 ) -> Result<()> {
     let Some(before) = read(disk, store, hash) else { return Ok(()) };
     let mut metadata = before.clone();
-    work(&mut metadata);
+    edit(&mut metadata);
     if metadata == before { Ok(()) } else { write(disk, store, hash, &metadata) }
 }
 
@@ -173,5 +174,5 @@ fn write(disk: &dyn Disk, store: &Path, hash: &str, metadata: &Metadata) -> Resu
     let path = path_of(store, hash);
     let text = serde_json::to_string(metadata)
         .map_err(|error| Error::unusable(&path, error.to_string()))?;
-    write_whole(disk, store, &format!("project-{hash}"), text.as_bytes(), &path)
+    write_atomically(disk, store, &format!("project-{hash}"), text.as_bytes(), &path)
 }

@@ -1,8 +1,8 @@
-//! Moves the repositories of v1, which kept one for each directory, unchanged into an archive that
-//! plain git still reads.
+//! Moves the repositories of v1, which made one for each directory, unchanged into an archive. Plain
+//! git can still read them.
 //!
-//! It runs while the store has no HEAD, which is made last, so that the next process goes on where
-//! one was killed. Old archives are removed by [`crate::maintenance::prune`].
+//! The move runs while the store has no HEAD, which is written last, so that after a kill the next
+//! process continues. [`crate::maintenance::prune`] removes old archives.
 
 use crate::disk::Disk;
 use crate::error::{Context, Error, Result};
@@ -11,11 +11,11 @@ use jiff::Timestamp;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// More archives than anyone makes in one second.
+/// The most archives made in one second.
 const ARCHIVES_MAX: usize = 1_000;
 
-/// Moves every v1 repository into one new archive. What cannot be moved stays where it is, and
-/// fails no checkpoint.
+/// Moves every v1 repository into a new archive. A repository that cannot be moved stays where it is;
+/// no checkpoint fails because of it.
 pub fn archive_v1(disk: &dyn Disk, base: &Path, seconds: i64) {
     if let Err(error) = archive(disk, base, seconds) {
         tracing::debug!("the v1 was not archived: {error}");
@@ -33,7 +33,7 @@ fn archive(disk: &dyn Disk, base: &Path, seconds: i64) -> Result<()> {
     for name in names {
         match disk.rename(&base.join(&name), &archive.join(&name)) {
             Ok(()) => moved = true,
-            // Where it does not exist any more, another process moved it.
+            // If it no longer exists, another process moved it.
             Err(error) => tracing::debug!("{name:?} was not moved to {archive:?}: {error}"),
         }
     }

@@ -1,9 +1,8 @@
-//! The checkpoint base and the store in it, one bare git repository: its objects, the history of
-//! each project, its locks and what is noted about it.
+//! The checkpoint base and the store in it, one bare git repository: objects, the history of each
+//! project, locks and metadata.
 //!
-//! It ends at what is stored. Which files belong into a checkpoint is decided in
-//! [`crate::capture`], what is written back in [`crate::restore`], and what is dropped in
-//! [`crate::maintenance`].
+//! This module ends at what is stored. [`crate::capture`] decides which files belong in a
+//! checkpoint, [`crate::restore`] what is written back, and [`crate::maintenance`] what is evicted.
 
 pub mod base;
 pub mod commit;

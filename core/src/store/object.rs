@@ -1,4 +1,4 @@
-//! What an object of the store is: its kind, and the id that git gives to its bytes.
+//! A git object of the store: its kind, and the id that git computes from its bytes.
 
 use crate::disk::{Disk, Stat, Stream, is_absence, is_another_kind};
 use crate::error::{Context, Error, Result};
@@ -8,28 +8,28 @@ use sha1::{Digest, Sha1};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Objects of more bytes than this are never in memory as a whole: 16 MiB.
+/// Larger objects are never read into memory completely: 16 MiB.
 pub const IN_MEMORY_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Larger ones are read in steps of so many bytes.
+/// Size of the buffer through which larger objects are read, in bytes.
 const STEP_BYTES: u64 = 64 * 1024;
 
-/// The kinds of object: a checkpoint is made of the first three.
+/// The kinds of object. Checkpoints consist of the first three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Bytes of a file or a link's target.
+    /// The bytes of a file, or the target of a link.
     Blob,
     /// One directory.
     Tree,
     /// One checkpoint.
     Commit,
-    /// A name for another object, which only other tools give.
+    /// A named reference to another object; only other tools make tags.
     Tag,
 }
 
 impl Kind {
     const ALL: [Kind; 4] = [Kind::Blob, Kind::Tree, Kind::Commit, Kind::Tag];
 
-    /// Git's word for it.
+    /// Git's name of the kind.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Blob => "blob",
@@ -39,17 +39,17 @@ impl Kind {
         }
     }
 
-    /// The kind that git calls so.
+    /// The kind with this name in git.
     pub fn of_name(name: &str) -> Option<Self> {
-        Kind::ALL.into_iter().find(|one| one.name() == name)
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The kind that git has this number for in a pack.
+    /// The kind with this number in a pack.
     pub fn of_number(number: u8) -> Option<Self> {
-        Kind::ALL.into_iter().find(|one| one.number() == number)
+        Kind::ALL.into_iter().find(|kind| kind.number() == number)
     }
 
-    /// Git's number for it in a pack.
+    /// The number of the kind in a pack.
     pub fn number(self) -> u8 {
         match self {
             Kind::Commit => 1,
@@ -59,8 +59,8 @@ impl Kind {
         }
     }
 
-    /// How it is compressed. Commits are not: they are mostly ids, and their size must not depend
-    /// on those, so that a limit on the total size keeps the same checkpoints on every machine.
+    /// How objects of the kind are compressed. Commits are not: they are mostly ids, and their size
+    /// must not depend on the ids, so that the store size limit keeps the same checkpoints everywhere.
     pub fn compression(self) -> Compression {
         match self {
             Kind::Commit => Compression::none(),
@@ -68,7 +68,7 @@ impl Kind {
         }
     }
 
-    /// Its kind for libgit2.
+    /// The kind as libgit2 names it.
     pub fn in_git(self) -> git2::ObjectType {
         match self {
             Kind::Blob => git2::ObjectType::Blob,
@@ -79,144 +79,149 @@ impl Kind {
     }
 }
 
-/// What stands where an object would.
+/// The result of looking up an object in a file or pack.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found<T> {
-    /// Nothing.
+    /// Nothing is stored there.
     Absent,
-    /// Something that is not the object: the words say what is wrong with it.
+    /// Something else is stored there; the text says what is wrong with it.
     Damaged(&'static str),
-    /// The object.
-    Whole(T),
+    /// The object is intact.
+    Intact(T),
 }
 
 impl<T> Found<T> {
-    /// What `next` makes of the object, if it is whole.
+    /// Applies `next` to the object if it is intact.
     pub fn then<U>(self, next: impl FnOnce(T) -> Found<U>) -> Found<U> {
         match self {
-            Found::Whole(found) => next(found),
+            Found::Intact(found) => next(found),
             Found::Absent => Found::Absent,
             Found::Damaged(why) => Found::Damaged(why),
         }
     }
 
-    /// The same where that may fail.
+    /// As [`Found::then`], for a `next` that may fail.
     pub fn and_then<U>(self, next: impl FnOnce(T) -> Result<Found<U>>) -> Result<Found<U>> {
         match self {
-            Found::Whole(found) => next(found),
+            Found::Intact(found) => next(found),
             Found::Absent => Ok(Found::Absent),
             Found::Damaged(why) => Ok(Found::Damaged(why)),
         }
     }
 
-    /// What stands elsewhere, where this is not whole; where that is not either, what is wrong here.
-    pub fn or_else(self, other: impl FnOnce() -> Result<Found<T>>) -> Result<Found<T>> {
+    /// Returns the intact object, from `fallback` if necessary. If neither is intact, the damage found
+    /// first is returned.
+    pub fn or_else(self, fallback: impl FnOnce() -> Result<Found<T>>) -> Result<Found<T>> {
         match self {
-            Found::Whole(found) => Ok(Found::Whole(found)),
-            Found::Absent => other(),
-            Found::Damaged(why) => match other()? {
-                Found::Whole(found) => Ok(Found::Whole(found)),
+            Found::Intact(found) => Ok(Found::Intact(found)),
+            Found::Absent => fallback(),
+            Found::Damaged(why) => match fallback()? {
+                Found::Intact(found) => Ok(Found::Intact(found)),
                 Found::Absent | Found::Damaged(_) => Ok(Found::Damaged(why)),
             },
         }
     }
 }
 
-/// What is said of bytes that do not go on to the end of an object.
-pub const CUT: &str = "is cut short, or no object at all";
+/// Why an object is damaged whose bytes end early or cannot be decoded.
+pub const TRUNCATED: &str = "is cut short, or no object at all";
 
-/// What stands in a file of the store, from the byte at `offset` on.
+/// Opens a file of the store for reading from the byte at `offset`.
 ///
 /// # Errors
 /// A disk that fails.
 pub fn open_at(disk: &dyn Disk, path: &Path, offset: u64) -> Result<Found<Stream>> {
     match disk.open_at(path, offset) {
-        Ok((stream, _)) => Ok(Found::Whole(stream)),
+        Ok((stream, _)) => Ok(Found::Intact(stream)),
         Err(error) if is_absence(&error) => Ok(Found::Absent),
         Err(error) if is_another_kind(&error) => Ok(Found::Damaged("is no regular file")),
         Err(error) => Err(error).context("reading", path),
     }
 }
 
-/// What was read of an object: a disk that fails says so with a code of the system, and all else is
-/// said of the bytes.
-pub fn judged<T>(read: io::Result<T>, path: &Path) -> Result<Found<T>> {
+/// Distinguishes a failing disk from damaged bytes: only the error of a failing disk has an error
+/// code of the system.
+pub fn classify_read<T>(read: io::Result<T>, path: &Path) -> Result<Found<T>> {
     match read {
-        Ok(read) => Ok(Found::Whole(read)),
+        Ok(read) => Ok(Found::Intact(read)),
         Err(error) if error.raw_os_error().is_some() => Err(error).context("reading", path),
-        Err(_) => Ok(Found::Damaged(CUT)),
+        Err(_) => Ok(Found::Damaged(TRUNCATED)),
     }
 }
 
-/// Whether an object of that kind whose bytes have the id `found` is the object `id`.
-pub fn is_that(id: Oid, found: Option<Oid>, kind: Kind) -> Found<Kind> {
-    match found {
-        Some(found) if found == id => Found::Whole(kind),
+/// Compares the id computed from the bytes of an object of that kind with the expected id.
+pub fn verify_id(expected: Oid, computed: Option<Oid>, kind: Kind) -> Found<Kind> {
+    match computed {
+        Some(computed) if computed == expected => Found::Intact(kind),
         Some(_) => Found::Damaged("holds other bytes than its id says"),
-        None => Found::Damaged(CUT),
+        None => Found::Damaged(TRUNCATED),
     }
 }
 
-/// What comes before the bytes of an object.
+/// The header that precedes the bytes of an object.
 pub fn header(kind: Kind, bytes: u64) -> String {
     format!("{} {bytes}\0", kind.name())
 }
 
-/// The id that git gives to these bytes.
+/// The id that git computes from these bytes.
 pub fn id_of(kind: Kind, bytes: &[u8]) -> Result<Oid> {
     Oid::hash_object(kind.in_git(), bytes)
         .map_err(|error| Error::unusable(Path::new(""), error.message()))
 }
 
-/// The id of a file as a blob, and what it was when it was opened; no id where it had more or fewer
-/// bytes than it should.
+/// The blob id of a file, and its stat when it was opened; no id if the number of bytes read differs
+/// from the size in the stat.
 // rule: cost/memory
 pub fn blob_of(disk: &dyn Disk, path: &Path) -> io::Result<(Option<Oid>, Stat)> {
     let (stream, stat) = disk.open(path)?;
-    Ok((Named::new(Kind::Blob, stat.size, stream).copy(|_| {})?, stat))
+    Ok((HashingReader::new(Kind::Blob, stat.size, stream).copy(|_| {})?, stat))
 }
 
-/// A stream, whose id as an object is made of its bytes as they are read.
-pub struct Named<R> {
+/// A stream that computes the id of its bytes as an object while they are read.
+pub struct HashingReader<R> {
     stream: R,
     hash: Sha1,
-    /// How many bytes are still to come.
-    left: Option<u64>,
+    /// Number of bytes still expected; `None` once there were too many.
+    remaining: Option<u64>,
 }
 
-impl<R: Read> Named<R> {
-    /// An object of that kind and so many bytes.
+impl<R: Read> HashingReader<R> {
+    /// Reads an object of that kind with `bytes` bytes from `stream`.
     pub fn new(kind: Kind, bytes: u64, stream: R) -> Self {
-        Named { stream, hash: Sha1::new_with_prefix(header(kind, bytes)), left: Some(bytes) }
+        HashingReader {
+            stream,
+            hash: Sha1::new_with_prefix(header(kind, bytes)),
+            remaining: Some(bytes),
+        }
     }
 
-    /// Reads the rest into `into`, and answers the id; none where there were more or fewer bytes
-    /// than was said.
+    /// Passes the remaining bytes to `into` and returns the id; `None` if there were more or fewer
+    /// bytes than expected.
     pub fn copy(mut self, mut into: impl FnMut(&[u8])) -> io::Result<Option<Oid>> {
-        let most = self.left.unwrap_or(0).saturating_add(1).min(STEP_BYTES);
-        let mut step = vec![0; most as usize];
+        let capacity = self.remaining.unwrap_or(0).saturating_add(1).min(STEP_BYTES);
+        let mut buffer = vec![0; capacity as usize];
         loop {
-            match self.read(&mut step) {
+            match self.read(&mut buffer) {
                 Ok(0) => return Ok(self.id()),
-                Ok(bytes) => into(&step[..bytes]),
+                Ok(bytes) => into(&buffer[..bytes]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// The id of what was read; none where those were more or fewer bytes than was said.
+    /// The id of the bytes read; `None` if there were more or fewer than expected.
     pub fn id(self) -> Option<Oid> {
-        (self.left == Some(0)).then(|| Oid::from_bytes(&self.hash.finalize()).ok()).flatten()
+        (self.remaining == Some(0)).then(|| Oid::from_bytes(&self.hash.finalize()).ok()).flatten()
     }
 }
 
-impl<R: Read> Read for Named<R> {
+impl<R: Read> Read for HashingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.stream.read(buffer)?;
         self.hash.update(&buffer[..bytes]);
-        self.left = self.left.and_then(|left| left.checked_sub(bytes as u64));
-        // What is longer than was said has no id, and need not be read to its end.
-        Ok(if self.left.is_some() { bytes } else { 0 })
+        self.remaining = self.remaining.and_then(|remaining| remaining.checked_sub(bytes as u64));
+        // A stream that is too long has no id, so that reading the rest is unnecessary.
+        Ok(if self.remaining.is_some() { bytes } else { 0 })
     }
 }

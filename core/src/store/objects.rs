@@ -1,5 +1,5 @@
-//! The objects of the store: written here through [`Disk`], and read from files of their own by
-//! [`super::loose`], from packs by [`super::packs`].
+//! The objects of the store: written here through [`Disk`], read from loose files by
+//! [`super::loose`] and from packs by [`super::packs`].
 
 mod whole;
 
@@ -8,7 +8,7 @@ use crate::disk::{Disk, Kind as FileKind, Stat, Stream, folder};
 use crate::error::{Context, Error, Result};
 use crate::store::loose;
 use crate::store::mark::Mark;
-use crate::store::object::{self, Found, Kind, Named, id_of};
+use crate::store::object::{self, Found, HashingReader, Kind, id_of};
 use crate::store::pack;
 use crate::store::packed::Pack;
 use crate::store::packs::Packs;
@@ -21,21 +21,21 @@ use std::collections::{HashMap, HashSet};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Fewer new objects than this are stored in files of their own.
+/// Fewer new objects than this are stored as loose files, not as a pack.
 const PACK_OBJECTS_MIN: usize = 64;
 /// New objects are stored before they take more memory than this, in bytes.
 const PENDING_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// The id of an empty folder, which git knows without storing it.
-const EMPTY_FOLDER: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+/// The id of the empty tree, which git knows without storing it.
+const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
-/// The objects of one store, as they were when it was opened and with what was added since.
+/// The objects of one store: those that existed when it was opened, and those added since.
 pub struct Objects<'a> {
     disk: &'a dyn Disk,
     directory: PathBuf,
     packs: Packs<'a>,
-    looked: Cell<bool>,
-    /// Where objects were whole that were looked at or stored.
+    has_looked: Cell<bool>,
+    /// The marks of the files in which objects were verified or stored.
     marks: RefCell<HashMap<Oid, Mark>>,
     added: HashSet<Oid>,
     pending: Vec<(Oid, Kind, Vec<u8>)>,
@@ -51,7 +51,7 @@ impl<'a> Objects<'a> {
             // rule: isolation/self-contained
             packs: Packs::new(disk, directory.join("pack")),
             directory,
-            looked: Cell::new(false),
+            has_looked: Cell::new(false),
             marks: RefCell::default(),
             added: HashSet::new(),
             pending: Vec::new(),
@@ -60,8 +60,8 @@ impl<'a> Objects<'a> {
         }
     }
 
-    /// Whether something stands where the object would, or it was added already. Whether that is
-    /// the object, only [`Objects::is_whole`] says.
+    /// Whether the object was added, or a file or pack index has its id. [`Objects::is_whole`] also
+    /// verifies it.
     ///
     /// # Errors
     /// The disk fails.
@@ -69,11 +69,11 @@ impl<'a> Objects<'a> {
         if self.added.contains(&id) {
             return Ok(true);
         }
-        let own = folder::stat(self.disk, &loose::path_of(&self.directory, id))?;
-        Ok(own.is_some_and(|stat| stat.kind == FileKind::File) || self.packs.have(id))
+        let stat = folder::stat(self.disk, &loose::path_of(&self.directory, id))?;
+        Ok(stat.is_some_and(|stat| stat.kind == FileKind::File) || self.packs.have(id))
     }
 
-    /// The bytes of an object of that kind.
+    /// Reads and verifies an object of that kind.
     ///
     /// # Errors
     /// An object that is missing, damaged or of another kind; a disk that fails.
@@ -81,78 +81,80 @@ impl<'a> Objects<'a> {
         self.read_up_to(kind, id, u64::MAX)?.ok_or_else(|| Self::damaged(id, "is too large"))
     }
 
-    /// The same; none where it says that it has more bytes than `most`, and then nothing is known of
-    /// what it holds.
+    /// As [`Objects::read`], but `None` if the stated size is more than `limit` bytes; then nothing is
+    /// verified.
     ///
     /// # Errors
     /// As [`Objects::read`].
-    pub fn read_up_to(&self, kind: Kind, id: Oid, most: u64) -> Result<Option<Vec<u8>>> {
-        let own = || loose::read(self.disk, &self.directory, id, most);
-        let found = self.find(id, own, |pack| pack.read(self.disk, id, most))?;
-        let (found, bytes) = match found {
-            Found::Absent if id.to_string() == EMPTY_FOLDER => (Kind::Tree, Some(Vec::new())),
-            found => Self::whole(id, found)?,
+    pub fn read_up_to(&self, kind: Kind, id: Oid, limit: u64) -> Result<Option<Vec<u8>>> {
+        let read_loose = || loose::read(self.disk, &self.directory, id, limit);
+        let found = self.find(id, read_loose, |pack| pack.read(self.disk, id, limit))?;
+        let (found_kind, bytes) = match found {
+            Found::Absent if id.to_string() == EMPTY_TREE => (Kind::Tree, Some(Vec::new())),
+            found => Self::require_intact(id, found)?,
         };
-        if found == kind { Ok(bytes) } else { Err(Self::other_kind(id, kind)) }
+        if found_kind == kind { Ok(bytes) } else { Err(Self::wrong_kind(id, kind)) }
     }
 
-    /// Whether an object of that kind is whole, however many bytes it has.
+    /// Verifies an object of that kind, however many bytes it has.
     ///
     /// # Errors
     /// As [`Objects::read`].
     pub fn check(&self, kind: Kind, id: Oid) -> Result<()> {
-        let found = Self::whole(id, self.look_at(id)?)?;
-        if found == kind { Ok(()) } else { Err(Self::other_kind(id, kind)) }
+        let found_kind = Self::require_intact(id, self.verify(id)?)?;
+        if found_kind == kind { Ok(()) } else { Err(Self::wrong_kind(id, kind)) }
     }
 
-    /// The bytes of an object, one after the other. Whether they are those of its id is not looked at.
+    /// A stream of the bytes of an object. Its id is not verified.
     ///
     /// # Errors
     /// As [`Objects::read`].
     pub fn stream(&self, id: Oid) -> Result<Stream> {
-        let own = || {
+        let open_loose = || {
             let opened = loose::open(self.disk, &self.directory, id)?;
-            Ok(opened.then(|opened| Found::Whole(Box::new(opened) as Stream)))
+            Ok(opened.then(|opened| Found::Intact(Box::new(opened) as Stream)))
         };
-        Self::whole(id, self.find(id, own, |pack| pack.stream(self.disk, id))?)
+        let found = self.find(id, open_loose, |pack| pack.stream(self.disk, id))?;
+        Self::require_intact(id, found)
     }
 
-    fn other_kind(id: Oid, kind: Kind) -> Error {
+    fn wrong_kind(id: Oid, kind: Kind) -> Error {
         Self::damaged(id, &format!("is no {}", kind.name()))
     }
 
-    /// What kind of object that is and how many bytes it says it has.
+    /// The stated kind of an object and its stated size in bytes.
     ///
     /// # Errors
     /// As [`Objects::read`].
     pub fn header(&self, id: Oid) -> Result<(Kind, u64)> {
-        let own = || {
+        let open_loose = || {
             let opened = loose::open(self.disk, &self.directory, id)?;
-            Ok(opened.then(|opened| Found::Whole((opened.kind, opened.bytes))))
+            Ok(opened.then(|opened| Found::Intact((opened.kind, opened.bytes))))
         };
-        Self::whole(id, self.find(id, own, |pack| pack.header(self.disk, id))?)
+        let found = self.find(id, open_loose, |pack| pack.header(self.disk, id))?;
+        Self::require_intact(id, found)
     }
 
-    /// What kind of object that is, if it is whole; or what is wrong with it.
-    fn look_at(&self, id: Oid) -> Result<Found<Kind>> {
-        let own = || loose::check(self.disk, &self.directory, id);
-        self.find(id, own, |pack| pack.check(self.disk, id))
+    /// Verifies an object and returns its kind.
+    fn verify(&self, id: Oid) -> Result<Found<Kind>> {
+        let check_loose = || loose::check(self.disk, &self.directory, id);
+        self.find(id, check_loose, |pack| pack.check(self.disk, id))
     }
 
-    /// What is found in the object's own file, or else in a pack; and then once more in its own file,
-    /// since git may have moved it from the one to the other meanwhile.
+    /// Looks an object up in its loose file, then in the packs, and then in its loose file again,
+    /// because git may move an object from one to the other meanwhile.
     fn find<T>(
         &self,
         id: Oid,
-        own: impl Fn() -> Result<Found<T>>,
-        packed: impl Fn(&Pack) -> Result<Found<T>>,
+        from_loose: impl Fn() -> Result<Found<T>>,
+        from_pack: impl Fn(&Pack) -> Result<Found<T>>,
     ) -> Result<Found<T>> {
-        own()?.or_else(|| self.packs.find(id, packed))?.or_else(own)
+        from_loose()?.or_else(|| self.packs.find(id, from_pack))?.or_else(from_loose)
     }
 
-    fn whole<T>(id: Oid, found: Found<T>) -> Result<T> {
+    fn require_intact<T>(id: Oid, found: Found<T>) -> Result<T> {
         match found {
-            Found::Whole(found) => Ok(found),
+            Found::Intact(found) => Ok(found),
             Found::Damaged(why) => Err(Self::damaged(id, why)),
             Found::Absent => Err(Self::damaged(id, "is missing")),
         }
@@ -162,33 +164,33 @@ impl<'a> Objects<'a> {
         Error::DamagedObject { id: id.to_string(), why: why.to_owned() }
     }
 
-    /// Bytes that were written to the disk for objects.
+    /// The number of bytes written to the disk for objects.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Adds objects of that pack once more, so that they stay without it. They are durable when this
+    /// Stores objects of that pack again, so that the pack can be removed. They are durable when this
     /// returns.
     ///
     /// # Errors
-    /// One that is whole nowhere; a disk that fails.
+    /// An object that is not intact anywhere; a disk that fails.
     pub fn add_again(&mut self, pack: &Path, ids: &[Oid]) -> Result<()> {
-        let mut whole = HashSet::new();
-        let from = self.packs.at(pack)?;
+        let mut intact = HashSet::new();
+        let source = self.packs.at(pack)?;
         for id in ids.iter().copied() {
-            match &from {
-                Some(from) if matches!(from.check(self.disk, id)?, Found::Whole(_)) => {
-                    whole.insert(id);
+            match &source {
+                Some(source) if matches!(source.check(self.disk, id)?, Found::Intact(_)) => {
+                    intact.insert(id);
                 }
                 _ => self.add_from_elsewhere(id)?,
             }
         }
-        let is_copied = match &from {
-            Some(from) if !whole.is_empty() => self.copy(from, &whole)?,
-            _ => whole.is_empty(),
+        let is_copied = match &source {
+            Some(source) if !intact.is_empty() => self.copy(source, &intact)?,
+            _ => intact.is_empty(),
         };
         if !is_copied {
-            whole.into_iter().try_for_each(|id| self.add_from_elsewhere(id))?;
+            intact.into_iter().try_for_each(|id| self.add_from_elsewhere(id))?;
         }
         self.flush()
     }
@@ -199,11 +201,11 @@ impl<'a> Objects<'a> {
         self.put(id, kind, bytes)
     }
 
-    /// Stores these objects of a pack, which are whole there, as one of their own; false where that
-    /// cannot be.
+    /// Stores these objects of a pack, which are intact there, as a new pack; `false` if that is not
+    /// possible.
     // rule: cost/memory
-    fn copy(&mut self, from: &Pack, ids: &HashSet<Oid>) -> Result<bool> {
-        let Some(mut repack) = Repack::of(self.disk, from, ids)? else { return Ok(false) };
+    fn copy(&mut self, source: &Pack, ids: &HashSet<Oid>) -> Result<bool> {
+        let Some(mut repack) = Repack::of(self.disk, source, ids)? else { return Ok(false) };
         let fresh = make_new_named(&self.directory, "tmp_obj_repack", |path| {
             self.disk.write_from(path, &mut repack, 0o400)
         })?;
@@ -217,8 +219,7 @@ impl<'a> Objects<'a> {
         Ok(is_stored)
     }
 
-    /// Adds an object unless it is there already, and whole. It is stored by the next
-    /// [`Objects::flush`].
+    /// Adds an object, unless it is already stored and intact. The next [`Objects::flush`] stores it.
     // rule: capture/stored
     pub fn add(&mut self, kind: Kind, bytes: &[u8]) -> Result<Oid> {
         let id = id_of(kind, bytes)?;
@@ -228,28 +229,28 @@ impl<'a> Objects<'a> {
         Ok(id)
     }
 
-    /// Adds a file of that many bytes, which are read once more and never all in memory; it is durable
-    /// when this returns. False where it is to be tried again: they are not those of that id any more,
-    /// or git removed the folder that the object was to be put in.
+    /// Stores a file of `bytes` bytes as a blob, without reading it into memory completely; it is
+    /// durable when this returns. Returns `false` if the caller should try again: the bytes no longer
+    /// have that id, or git removed the folder for the object.
     // rule: cost/memory
     pub fn add_stream(&mut self, blob: Oid, bytes: u64, stream: impl Read) -> Result<bool> {
         let path = loose::path_of(&self.directory, blob);
-        let mut named = Named::new(Kind::Blob, bytes, stream);
+        let mut hashed = HashingReader::new(Kind::Blob, bytes, stream);
         let header = object::header(Kind::Blob, bytes);
-        let object = header.as_bytes().chain(&mut named);
+        let object = header.as_bytes().chain(&mut hashed);
         let mut compressed = read::ZlibEncoder::new(object, Kind::Blob.compression());
         let fresh = make_new_named(&self.directory, &format!("tmp_obj_{blob}"), |path| {
             self.disk.write_from(path, &mut compressed, 0o400)
         })?;
         let written = compressed.total_out();
-        if named.id() != Some(blob) {
+        if hashed.id() != Some(blob) {
             self.disk.remove_file(&fresh).context("removing", &fresh)?;
             return Ok(false);
         }
         self.disk.sync_file(&fresh).context("waiting for", &fresh)?;
         let folder = path.parent().unwrap_or(&self.directory);
         self.make_folder(folder)?;
-        let placed = self.place(&fresh, &path);
+        let placed = self.move_into_place(&fresh, &path);
         if placed.is_err() && self.is_gone(folder) {
             return Ok(false);
         }
@@ -266,11 +267,11 @@ impl<'a> Objects<'a> {
         if self.pending_bytes > PENDING_BYTES_MAX { self.flush() } else { Ok(()) }
     }
 
-    /// Stores what was added; it is durable when this returns. Nothing may refer to it before.
+    /// Stores the added objects; they are durable when this returns. Nothing may refer to them before.
     pub fn flush(&mut self) -> Result<()> {
         let pending = std::mem::take(&mut self.pending);
         self.pending_bytes = 0;
-        // A file cannot take the place of a folder; a pack has a place of its own.
+        // A file cannot replace a folder; a pack has a path of its own.
         let is_obstructed = |id: Oid| {
             let stat = self.disk.stat(&loose::path_of(&self.directory, id));
             stat.is_ok_and(|stat| stat.kind == FileKind::Directory)
@@ -283,8 +284,8 @@ impl<'a> Objects<'a> {
         pending.iter().try_for_each(|(id, kind, bytes)| self.store_loose(*id, *kind, bytes))
     }
 
-    /// Stores them as one pack; false where something that is no file is in its place, or no folder in
-    /// that of all packs.
+    /// Stores objects as one pack; `false` if a folder is at its path, or the folder of the packs is
+    /// missing or not a folder.
     fn store_packed(&mut self, pending: &[(Oid, Kind, Vec<u8>)]) -> Result<bool> {
         let packed = pack::pack(pending).context("packing objects in", &self.directory)?;
         let fresh = self.write_temporary(&format!("{}_pack", packed.name), &packed.pack)?;
@@ -296,8 +297,8 @@ impl<'a> Objects<'a> {
         Ok(is_stored)
     }
 
-    /// Gives a pack of these objects, which waits at `fresh`, its place and its index; false as above,
-    /// and then the pack is gone.
+    /// Moves a pack of these objects from `fresh` into place and writes its index; `false` as above,
+    /// and then the pack is removed.
     fn store_pack(
         &self,
         name: &str,
@@ -306,22 +307,23 @@ impl<'a> Objects<'a> {
         ids: impl Iterator<Item = Oid>,
     ) -> Result<bool> {
         let folder = self.directory.join("pack");
-        let is = |path: &Path, kind| self.disk.stat(path).is_ok_and(|stat| stat.kind == kind);
-        let path = |name: &str, extension: &str| folder.join(format!("pack-{name}.{extension}"));
+        let is_directory =
+            |path: &Path| self.disk.stat(path).is_ok_and(|stat| stat.kind == FileKind::Directory);
+        let path_of = |name: &str, extension: &str| folder.join(format!("pack-{name}.{extension}"));
         let is_free = |name: &String| {
-            !["pack", "idx"].iter().any(|one| is(&path(name, one), FileKind::Directory))
+            !["pack", "idx"].iter().any(|extension| is_directory(&path_of(name, extension)))
         };
-        // Git does not mind which of its names a pack has.
+        // Git accepts any name for a pack.
         let names = [name.to_owned(), id_of(Kind::Blob, name.as_bytes())?.to_string()];
-        let name = names.into_iter().find(is_free).filter(|_| is(&folder, FileKind::Directory));
+        let name = names.into_iter().find(is_free).filter(|_| is_directory(&folder));
         let Some(name) = name else {
             return self.disk.remove_file(fresh).context("removing", fresh).map(|()| false);
         };
-        let path = |extension: &str| path(&name, extension);
-        let pack = self.place(fresh, &path("pack"))?;
-        // Git reads a pack once its index is there, so that comes last.
+        let path = |extension: &str| path_of(&name, extension);
+        let pack = self.move_into_place(fresh, &path("pack"))?;
+        // Git reads a pack once its index exists, so that the index comes last.
         let fresh = self.write_temporary(&format!("{name}_idx"), index)?;
-        let index = self.place(&fresh, &path("idx"))?;
+        let index = self.move_into_place(&fresh, &path("idx"))?;
         if let (Some(pack), Some(index)) = (pack, index) {
             let mark = Mark::of(format!("pack-{name}.pack").as_bytes(), &[pack, index]);
             ids.for_each(|id| self.remember(id, Some(mark)));
@@ -329,34 +331,35 @@ impl<'a> Objects<'a> {
         Ok(true)
     }
 
-    /// Moves what was just written to its place, and answers what it is there; none where anybody
-    /// touched it on the way, so that it has to be looked at.
+    /// Moves a file that was just written to `path` and returns its stat; `None` if another process
+    /// touched it meanwhile, so that it has to be verified.
     // rule: capture/stored
-    fn place(&self, fresh: &Path, place: &Path) -> Result<Option<Stat>> {
+    fn move_into_place(&self, fresh: &Path, path: &Path) -> Result<Option<Stat>> {
         let written = self.disk.stat(fresh).ok();
-        replace_file(self.disk, fresh, place)?;
-        let placed = self.disk.stat(place).ok();
+        replace_file(self.disk, fresh, path)?;
+        let placed = self.disk.stat(path).ok();
         let content = |stat: Stat| (stat.size, stat.modified);
         Ok(placed.filter(|placed| written.map(content) == Some(content(*placed))))
     }
 
     fn store_loose(&mut self, id: Oid, kind: Kind, bytes: &[u8]) -> Result<()> {
-        let (digits, path) = (id.to_string(), loose::path_of(&self.directory, id));
+        let digits = id.to_string();
+        let path = loose::path_of(&self.directory, id);
         let folder = self.directory.join(&digits[..2]);
         let compressed = compress(kind, bytes).context("compressing an object for", &path)?;
-        let place = || {
+        let write = || {
             let fresh = self.write_temporary(&digits, &compressed)?;
             self.make_folder(&folder)?;
-            self.place(&fresh, &path)
+            self.move_into_place(&fresh, &path)
         };
         let placed =
-            place().or_else(|error| if self.is_gone(&folder) { place() } else { Err(error) })?;
+            write().or_else(|error| if self.is_gone(&folder) { write() } else { Err(error) })?;
         self.remember(id, placed.map(|stat| Mark::of(b"", &[stat])));
         self.written += compressed.len() as u64;
         Ok(())
     }
 
-    /// Git removes a folder that is empty while it packs.
+    /// Whether the folder is missing: while git packs, it removes empty folders.
     fn is_gone(&self, folder: &Path) -> bool {
         self.disk.stat(folder).is_err()
     }
@@ -372,7 +375,7 @@ impl<'a> Objects<'a> {
         }
     }
 
-    /// Git removes files of this name as leftovers.
+    /// Writes a temporary file with a name that git removes as a leftover.
     fn write_temporary(&self, name: &str, content: &[u8]) -> Result<PathBuf> {
         write_new_named(self.disk, &self.directory, &format!("tmp_obj_{name}"), content, 0o400)
     }
@@ -393,15 +396,16 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_commit_takes_the_same_whatever_is_in_it_and_a_blob_what_it_needs() {
-        let (even, varied): (Vec<u8>, Vec<u8>) = (vec![b'a'; 256], (0..=255).collect());
-        let takes = |kind, bytes: &[u8]| compress(kind, bytes).unwrap().len();
-        assert_eq!(takes(Kind::Commit, &even), takes(Kind::Commit, &varied));
-        assert!(takes(Kind::Blob, &even) < takes(Kind::Blob, &varied));
+    fn compress_makes_commits_of_one_length_equally_large_and_repetitive_blobs_smaller() {
+        let repetitive: Vec<u8> = vec![b'a'; 256];
+        let varied: Vec<u8> = (0..=255).collect();
+        let size = |kind, bytes: &[u8]| compress(kind, bytes).unwrap().len();
+        assert_eq!(size(Kind::Commit, &repetitive), size(Kind::Commit, &varied));
+        assert!(size(Kind::Blob, &repetitive) < size(Kind::Blob, &varied));
     }
 
     #[test]
-    fn what_stands_in_the_place_of_an_object_and_of_its_pack_stops_nothing() {
+    fn add_stores_an_object_although_folders_are_at_its_path_and_at_that_of_its_pack() {
         let folder = tempfile::tempdir().unwrap();
         let packs = folder.path().join("pack");
         fs::create_dir(&packs).unwrap();
@@ -423,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_too_much_memory_is_stored_at_once() {
+    fn add_flushes_as_soon_as_pending_objects_take_too_much_memory() {
         let folder = tempfile::tempdir().unwrap();
         let mut objects = Objects::new(&SystemDisk, folder.path().to_owned());
         objects.add(Kind::Blob, &vec![0; PENDING_BYTES_MAX]).unwrap();
@@ -433,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_what_the_disk_takes() {
+    fn written_is_the_size_of_the_new_files_on_disk() {
         for count in [1, PACK_OBJECTS_MIN - 1, PACK_OBJECTS_MIN] {
             let folder = tempfile::tempdir().unwrap();
             fs::create_dir(folder.path().join("pack")).unwrap();

@@ -1,6 +1,6 @@
-//! Many objects as one pack: two files made durable at once instead of one for each object.
+//! Writes many objects as one pack: two files to make durable instead of one for each object.
 //!
-//! The format is git's pack version 2 without deltas, and its index version 2.
+//! The format is git's pack version 2 without deltas, with an index of version 2.
 
 use flate2::Crc;
 use flate2::write::ZlibEncoder;
@@ -11,9 +11,9 @@ use std::io::{self, Write};
 use crate::store::object::Kind;
 use crate::store::pack_index::IS_LARGE;
 
-/// The two files of a pack, and the name that both share.
+/// The contents of the two files of a pack, and the name that both share.
 pub struct Pack {
-    /// What the files are called, `pack-<name>.pack` and `pack-<name>.idx`.
+    /// The files are named `pack-<name>.pack` and `pack-<name>.idx`.
     pub name: String,
     /// The bytes of the pack.
     pub pack: Vec<u8>,
@@ -21,40 +21,40 @@ pub struct Pack {
     pub index: Vec<u8>,
 }
 
-/// Where an object is in a pack, for the index.
-pub struct Placed {
-    /// Its id.
+/// The entry of an object in the index of a pack.
+pub struct IndexEntry {
+    /// The id of the object.
     pub id: Oid,
-    /// The checksum of what stands in the pack for it.
+    /// The checksum of its compressed entry in the pack.
     pub crc: u32,
-    /// Where that begins, in bytes.
+    /// The offset of that entry in the pack, in bytes.
     pub offset: u64,
 }
 
-/// Bytes of the checksum that a pack ends with.
+/// The length of the checksum at the end of a pack, in bytes.
 pub const CHECKSUM_BYTES: u64 = 20;
-/// Offsets from here on do not fit the index's small table.
+/// The smallest offset that does not fit in the small table of the index.
 const LARGE_OFFSET: u64 = 1 << 31;
 
-/// Packs these objects, which are all different.
+/// Packs these objects, whose ids must be distinct.
 pub fn pack(objects: &[(Oid, Kind, Vec<u8>)]) -> io::Result<Pack> {
     let mut pack = begin(objects.len());
-    let mut placed = Vec::with_capacity(objects.len());
+    let mut entries = Vec::with_capacity(objects.len());
     for (id, kind, bytes) in objects {
         let offset = pack.len();
-        write_whole(&mut pack, *kind, bytes)?;
+        write_object(&mut pack, *kind, bytes)?;
         let mut crc = Crc::new();
         crc.update(&pack[offset..]);
-        placed.push(Placed { id: *id, crc: crc.sum(), offset: offset as u64 });
+        entries.push(IndexEntry { id: *id, crc: crc.sum(), offset: offset as u64 });
     }
     let checksum = Sha1::digest(&pack);
     pack.extend_from_slice(&checksum);
-    placed.sort_unstable_by_key(|object| object.id);
-    let index = index(&placed, &checksum);
+    entries.sort_unstable_by_key(|entry| entry.id);
+    let index = index(&entries, &checksum);
     Ok(Pack { name: name_of(&checksum), pack, index })
 }
 
-/// What a pack of so many objects begins with.
+/// The head of a pack with that number of objects.
 pub fn begin(objects: usize) -> Vec<u8> {
     let mut pack = b"PACK".to_vec();
     pack.extend_from_slice(&2u32.to_be_bytes());
@@ -62,20 +62,21 @@ pub fn begin(objects: usize) -> Vec<u8> {
     pack
 }
 
-/// What a pack that ends with that checksum is called.
+/// The name of a pack that ends with that checksum.
 pub fn name_of(checksum: &[u8]) -> String {
     checksum.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Appends an object that is made of no other.
-pub fn write_whole(pack: &mut Vec<u8>, kind: Kind, bytes: &[u8]) -> io::Result<()> {
+/// Appends an object completely, not as a delta.
+pub fn write_object(pack: &mut Vec<u8>, kind: Kind, bytes: &[u8]) -> io::Result<()> {
     write_header(pack, kind.number(), bytes.len() as u64);
     let mut encoder = ZlibEncoder::new(pack, kind.compression());
     encoder.write_all(bytes)?;
     encoder.finish().map(drop)
 }
 
-/// The number of what it is in three bits, the size in four and then seven bits at a time.
+/// Writes the header of an entry: three bits for the number of the kind or form, four bits of the
+/// size, and then its other bits, seven at a time.
 pub fn write_header(pack: &mut Vec<u8>, number: u8, size: u64) {
     let mut byte = (number << 4) + (size & 0x0f) as u8;
     let mut rest = size >> 4;
@@ -87,24 +88,24 @@ pub fn write_header(pack: &mut Vec<u8>, number: u8, size: u64) {
     pack.push(byte);
 }
 
-/// The bytes of the index of a pack that ends with that checksum; these are in the order of their ids.
-pub fn index(placed: &[Placed], pack_checksum: &[u8]) -> Vec<u8> {
+/// The bytes of the index of a pack that ends with that checksum. The entries are sorted by id.
+pub fn index(entries: &[IndexEntry], pack_checksum: &[u8]) -> Vec<u8> {
     let mut index = b"\xfftOc".to_vec();
     index.extend_from_slice(&2u32.to_be_bytes());
     for first in 0..=255u8 {
-        let up_to = placed.partition_point(|object| object.id.as_bytes()[0] <= first);
+        let up_to = entries.partition_point(|entry| entry.id.as_bytes()[0] <= first);
         index.extend_from_slice(&(up_to as u32).to_be_bytes());
     }
-    placed.iter().for_each(|object| index.extend_from_slice(object.id.as_bytes()));
-    placed.iter().for_each(|object| index.extend_from_slice(&object.crc.to_be_bytes()));
+    entries.iter().for_each(|entry| index.extend_from_slice(entry.id.as_bytes()));
+    entries.iter().for_each(|entry| index.extend_from_slice(&entry.crc.to_be_bytes()));
     let mut large: Vec<u8> = Vec::new();
-    for object in placed {
-        let small = if object.offset < LARGE_OFFSET {
-            object.offset as u32
+    for entry in entries {
+        let small = if entry.offset < LARGE_OFFSET {
+            entry.offset as u32
         } else {
-            let place = (large.len() / 8) as u32;
-            large.extend_from_slice(&object.offset.to_be_bytes());
-            place + IS_LARGE
+            let position = (large.len() / 8) as u32;
+            large.extend_from_slice(&entry.offset.to_be_bytes());
+            position + IS_LARGE
         };
         index.extend_from_slice(&small.to_be_bytes());
     }
@@ -122,20 +123,20 @@ mod tests {
     use crate::store::pack_index::PackIndex;
 
     #[test]
-    fn offsets_that_are_too_large_for_the_index_have_a_table_of_their_own() {
+    fn index_writes_large_offsets_to_a_table_of_their_own() {
         let offsets = [12, LARGE_OFFSET - 1, LARGE_OFFSET, 5 << 32, u64::from(u32::MAX)];
-        let placed = offsets.iter().zip(1u8..).map(|(offset, first)| {
+        let entries = offsets.iter().zip(1u8..).map(|(offset, first)| {
             let id = Oid::from_bytes(&[first; 20]).unwrap();
-            Placed { id, crc: 0, offset: *offset }
+            IndexEntry { id, crc: 0, offset: *offset }
         });
-        let placed: Vec<Placed> = placed.collect();
-        let index = PackIndex::of(index(&placed, &[0; 20])).unwrap();
+        let entries: Vec<IndexEntry> = entries.collect();
+        let index = PackIndex::of(index(&entries, &[0; 20])).unwrap();
         let found = index.entries().unwrap();
         assert!(found.iter().map(|(_, offset)| offset).eq(&offsets));
-        assert!(found.iter().map(|(id, _)| id).eq(placed.iter().map(|object| &object.id)));
+        assert!(found.iter().map(|(id, _)| id).eq(entries.iter().map(|entry| &entry.id)));
     }
     #[test]
-    fn an_index_is_read_as_it_was_written_and_none_that_is_cut() {
+    fn pack_index_reads_what_pack_wrote_and_refuses_a_truncated_index() {
         let object = |text: String| {
             let bytes = text.into_bytes();
             (id_of(Kind::Blob, &bytes).unwrap(), Kind::Blob, bytes)
@@ -147,8 +148,8 @@ mod tests {
         assert_eq!(found.len(), 100);
         assert_eq!(found.iter().map(|(_, offset)| *offset).min(), Some(12));
         for (id, ..) in &objects {
-            let place = found.iter().find(|(one, _)| one == id).unwrap();
-            assert_eq!(index.offset(*id), Some(place.1));
+            let (_, offset) = found.iter().find(|(found_id, _)| found_id == id).unwrap();
+            assert_eq!(index.offset(*id), Some(*offset));
         }
         assert_eq!(index.offset(Oid::ZERO_SHA1), None);
         for length in 0..packed.index.len() {

@@ -1,14 +1,16 @@
-//! Reading an object at its place in a pack, as git's format of packs, version 2, has it: as it is,
-//! or as what was changed in another one of the same pack.
+//! Reads objects from a pack in git's pack format, version 2, where an object is stored completely
+//! or as a delta against another object of the same pack.
 //!
-//! Own code and not libgit2's, which believes what the index of a pack says: one wrong byte there
+//! libgit2 is not used for this because it trusts the index of a pack: one wrong byte in an index
 //! ends the process.
 
 use crate::disk::{Disk, Stream};
 use crate::error::Result;
 use crate::store::delta;
 use crate::store::mark::Mark;
-use crate::store::object::{CUT, Found, Kind, Named, id_of, is_that, judged, open_at};
+use crate::store::object::{
+    Found, HashingReader, Kind, TRUNCATED, classify_read, id_of, open_at, verify_id,
+};
 use crate::store::pack_index::PackIndex;
 use flate2::bufread::ZlibDecoder;
 use git2::Oid;
@@ -18,189 +20,190 @@ use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// Git makes no longer chains of objects that are each made of the next.
+/// Git writes no longer chains of deltas.
 const CHAIN_MAX: usize = 4095;
-/// Most objects are read in one step of so many bytes.
+/// Size of the read buffer in bytes: most objects are read in one step.
 const STEP_BYTES: usize = 4096;
 
-/// Others are mostly made of what was read just before; so many bytes of that are kept in memory.
-const KEPT_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Size limit of the cache in bytes: a delta is mostly against an object that was read just before.
+const CACHED_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// A pack, and what its index says of it.
+/// A pack with its index.
 pub struct Pack {
-    /// Its file.
+    /// The file of the pack.
     pub path: PathBuf,
-    /// What it holds and where.
+    /// The ids of its objects and their offsets.
     pub index: PackIndex,
-    /// What the file system said of it and its index before anything was read of them.
+    /// The mark of the pack and its index, taken before either was read.
     pub mark: Mark,
-    kept: RefCell<Kept>,
+    cache: RefCell<Cache>,
 }
 
-/// What was read last.
+/// The objects that were read last.
 #[derive(Default)]
-struct Kept {
+struct Cache {
     /// By offset.
     objects: HashMap<u64, (Kind, Rc<Vec<u8>>)>,
     bytes: usize,
 }
 
-/// What an object in a pack is made of.
+/// How an object is stored in a pack.
 pub enum Form {
-    /// All its bytes.
-    Whole(Kind),
-    /// What is to be changed in the object at that offset.
-    ChangeOf(u64),
-    /// What is to be changed in that object.
-    ChangeOfNamed(Oid),
+    /// Completely.
+    Full(Kind),
+    /// As a delta against the object at that offset.
+    OffsetDelta(u64),
+    /// As a delta against the object with that id.
+    RefDelta(Oid),
 }
 
-/// What a pack says of what stands at an offset of it.
-pub struct Place {
-    /// What the object is made of.
+/// The header of an entry of a pack.
+pub struct EntryHeader {
+    /// How the object is stored.
     pub form: Form,
-    /// How many bytes it says it has, or the change of another one.
+    /// The stated size of the uncompressed object or delta, in bytes.
     pub bytes: u64,
-    /// Where its compressed bytes begin.
-    pub begins: u64,
+    /// The offset in the pack at which its compressed bytes begin.
+    pub data_offset: u64,
 }
 
-/// What stands at an offset of a pack.
+/// An entry of a pack, whose compressed bytes are not read yet.
 struct Entry {
     form: Form,
-    /// How many bytes it says it has.
+    /// The stated size of the uncompressed object or delta, in bytes.
     bytes: u64,
-    /// How many stand before its compressed bytes.
-    head: u64,
+    /// The length of the header before the compressed bytes, in bytes.
+    header_bytes: u64,
     inflated: ZlibDecoder<BufReader<Stream>>,
 }
 
-/// The end of a chain, and what is to be changed in it, the last change first, each with the offset
-/// that it was read at.
+/// The base object of a chain of deltas, and the deltas in the order in which they were read, the
+/// reverse of the order in which they apply, each with its offset.
 struct Chain {
     kind: Kind,
-    offset: u64,
-    end: End,
-    changes: Vec<(u64, Vec<u8>)>,
+    base_offset: u64,
+    base: Base,
+    deltas: Vec<(u64, Vec<u8>)>,
 }
 
-/// An object that is made of no other.
-enum End {
-    /// It is to be read.
+/// An object that is not stored as a delta.
+enum Base {
+    /// It is not read yet.
     Stored(Entry),
     /// It was read before.
-    Kept(Rc<Vec<u8>>),
+    Cached(Rc<Vec<u8>>),
 }
 
 impl Pack {
     /// A pack with that index and mark.
     pub fn new(path: PathBuf, index: PackIndex, mark: Mark) -> Self {
-        Pack { path, index, mark, kept: RefCell::default() }
+        Pack { path, index, mark, cache: RefCell::default() }
     }
 
-    /// The kind and bytes of an object, which are those that its id stands for; only its kind where it
-    /// says that it has more bytes than `most`, and then nothing else is known of it.
+    /// Returns the kind and bytes of an object and verifies its id. If its stated size is more than
+    /// `limit` bytes, returns the stated kind only and verifies nothing.
     ///
     /// # Errors
-    /// A disk that fails; then nothing is known of the object.
+    /// A disk that fails; then it is unknown whether the object is intact.
     // rule: maintenance/damage
     pub fn read(
         &self,
         disk: &dyn Disk,
         id: Oid,
-        most: u64,
+        limit: u64,
     ) -> Result<Found<(Kind, Option<Vec<u8>>)>> {
         self.chain(disk, id)?.and_then(|chain| match chain.bytes() {
-            None => Ok(Found::Damaged(CUT)),
-            Some(bytes) if bytes > most => Ok(Found::Whole((chain.kind, None))),
+            None => Ok(Found::Damaged(TRUNCATED)),
+            Some(bytes) if bytes > limit => Ok(Found::Intact((chain.kind, None))),
             Some(_) => Ok(self
-                .whole(id, chain)?
-                .then(|(kind, bytes)| Found::Whole((kind, Some(Rc::unwrap_or_clone(bytes)))))),
+                .verified(id, chain)?
+                .then(|(kind, bytes)| Found::Intact((kind, Some(Rc::unwrap_or_clone(bytes)))))),
         })
     }
 
-    /// The kind of an object, all of whose bytes are looked at; where it is stored as it is, however
-    /// many they are.
+    /// Verifies all bytes of an object and returns its kind. An object that is not stored as a delta
+    /// is not read into memory completely.
     ///
     /// # Errors
     /// As [`Pack::read`].
     // rule: cost/memory
     pub fn check(&self, disk: &dyn Disk, id: Oid) -> Result<Found<Kind>> {
         self.chain(disk, id)?.and_then(|chain| match chain {
-            Chain { kind, end: End::Stored(entry), changes, .. } if changes.is_empty() => {
-                let read = Named::new(kind, entry.bytes, entry.inflated).copy(|_| {});
-                Ok(judged(read, &self.path)?.then(|found| is_that(id, found, kind)))
+            Chain { kind, base: Base::Stored(entry), deltas, .. } if deltas.is_empty() => {
+                let read = HashingReader::new(kind, entry.bytes, entry.inflated).copy(|_| {});
+                Ok(classify_read(read, &self.path)?.then(|found| verify_id(id, found, kind)))
             }
-            chain => Ok(self.whole(id, chain)?.then(|(kind, _)| Found::Whole(kind))),
+            chain => Ok(self.verified(id, chain)?.then(|(kind, _)| Found::Intact(kind))),
         })
     }
 
-    /// What kind of object that is and how many bytes it says it has.
+    /// The stated kind of an object and its stated size in bytes.
     ///
     /// # Errors
     /// As [`Pack::read`].
     pub fn header(&self, disk: &dyn Disk, id: Oid) -> Result<Found<(Kind, u64)>> {
         Ok(self.chain(disk, id)?.then(|chain| match chain.bytes() {
-            Some(bytes) => Found::Whole((chain.kind, bytes)),
-            None => Found::Damaged(CUT),
+            Some(bytes) => Found::Intact((chain.kind, bytes)),
+            None => Found::Damaged(TRUNCATED),
         }))
     }
 
-    /// The bytes of an object, one after the other. Whether they are those of its id is not looked at.
+    /// A stream of the bytes of an object. Its id is not verified.
     ///
     /// # Errors
     /// As [`Pack::read`].
     // rule: cost/memory
     pub fn stream(&self, disk: &dyn Disk, id: Oid) -> Result<Found<Stream>> {
         self.chain(disk, id)?.and_then(|chain| match chain {
-            Chain { end: End::Stored(entry), changes, .. } if changes.is_empty() => {
-                Ok(Found::Whole(Box::new(entry.inflated) as Stream))
+            Chain { base: Base::Stored(entry), deltas, .. } if deltas.is_empty() => {
+                Ok(Found::Intact(Box::new(entry.inflated) as Stream))
             }
             chain => Ok(self.resolve(chain)?.then(|(_, bytes)| {
-                Found::Whole(Box::new(Cursor::new(Rc::unwrap_or_clone(bytes))) as Stream)
+                Found::Intact(Box::new(Cursor::new(Rc::unwrap_or_clone(bytes))) as Stream)
             })),
         })
     }
 
-    /// What the pack says of what stands at that offset.
+    /// The header of the entry at that offset.
     ///
     /// # Errors
     /// As [`Pack::read`].
-    pub fn place(&self, disk: &dyn Disk, offset: u64) -> Result<Found<Place>> {
-        Ok(self.entry(disk, offset)?.then(|Entry { form, bytes, head, .. }| {
-            Found::Whole(Place { form, bytes, begins: offset + head })
+    pub fn entry_header(&self, disk: &dyn Disk, offset: u64) -> Result<Found<EntryHeader>> {
+        Ok(self.entry(disk, offset)?.then(|Entry { form, bytes, header_bytes, .. }| {
+            Found::Intact(EntryHeader { form, bytes, data_offset: offset + header_bytes })
         }))
     }
 
-    /// What an object is made of.
+    /// Reads the deltas of an object, back to its base object.
     fn chain(&self, disk: &dyn Disk, id: Oid) -> Result<Found<Chain>> {
         let Some(mut offset) = self.index.offset(id) else {
             return Ok(Found::Absent);
         };
-        let mut changes = Vec::new();
-        while changes.len() <= CHAIN_MAX {
-            if let Some((kind, bytes)) = self.kept.borrow().objects.get(&offset) {
-                let (kind, end) = (*kind, End::Kept(Rc::clone(bytes)));
-                return Ok(Found::Whole(Chain { kind, offset, end, changes }));
+        let mut deltas = Vec::new();
+        while deltas.len() <= CHAIN_MAX {
+            if let Some((kind, bytes)) = self.cache.borrow().objects.get(&offset) {
+                let kind = *kind;
+                let base = Base::Cached(Rc::clone(bytes));
+                return Ok(Found::Intact(Chain { kind, base_offset: offset, base, deltas }));
             }
             let entry = match self.entry(disk, offset)? {
-                Found::Whole(entry) => entry,
-                other => return Ok(other.then(|_| Found::Damaged(CUT))),
+                Found::Intact(entry) => entry,
+                missing => return Ok(missing.then(|_| Found::Damaged(TRUNCATED))),
             };
-            let base = match entry.form {
-                Form::Whole(kind) => {
-                    let end = End::Stored(entry);
-                    return Ok(Found::Whole(Chain { kind, offset, end, changes }));
+            let next_offset = match entry.form {
+                Form::Full(kind) => {
+                    let base = Base::Stored(entry);
+                    return Ok(Found::Intact(Chain { kind, base_offset: offset, base, deltas }));
                 }
-                Form::ChangeOf(base) => Some(base),
-                Form::ChangeOfNamed(base) => self.index.offset(base),
+                Form::OffsetDelta(base_offset) => Some(base_offset),
+                Form::RefDelta(base_id) => self.index.offset(base_id),
             };
-            match (base, judged(entry.all(), &self.path)?) {
-                (Some(base), Found::Whole(change)) => {
-                    changes.push((offset, change));
-                    offset = base;
+            match (next_offset, classify_read(entry.read_all(), &self.path)?) {
+                (Some(next_offset), Found::Intact(delta)) => {
+                    deltas.push((offset, delta));
+                    offset = next_offset;
                 }
-                _ => return Ok(Found::Damaged(CUT)),
+                _ => return Ok(Found::Damaged(TRUNCATED)),
             }
         }
         Ok(Found::Damaged("is made of too many others"))
@@ -208,58 +211,58 @@ impl Pack {
 
     fn entry(&self, disk: &dyn Disk, offset: u64) -> Result<Found<Entry>> {
         open_at(disk, &self.path, offset)?
-            .and_then(|stream| judged(Entry::read(stream, offset), &self.path))
+            .and_then(|stream| classify_read(Entry::read(stream, offset), &self.path))
     }
 
-    /// The object, if its bytes are those of its id.
-    fn whole(&self, id: Oid, chain: Chain) -> Result<Found<(Kind, Rc<Vec<u8>>)>> {
+    /// Resolves the deltas of an object and verifies its id.
+    fn verified(&self, id: Oid, chain: Chain) -> Result<Found<(Kind, Rc<Vec<u8>>)>> {
         self.resolve(chain)?.and_then(|(kind, bytes)| {
-            let is = is_that(id, Some(id_of(kind, &bytes)?), kind);
-            Ok(is.then(|kind| Found::Whole((kind, bytes))))
+            let verified = verify_id(id, Some(id_of(kind, &bytes)?), kind);
+            Ok(verified.then(|kind| Found::Intact((kind, bytes))))
         })
     }
 
     fn resolve(&self, chain: Chain) -> Result<Found<(Kind, Rc<Vec<u8>>)>> {
-        let Chain { kind, offset, end, changes } = chain;
-        let end = match end {
-            End::Kept(bytes) => Found::Whole(bytes),
-            End::Stored(entry) => judged(entry.all(), &self.path)?
-                .then(|bytes| Found::Whole(self.keep(offset, kind, bytes))),
+        let Chain { kind, base_offset, base, deltas } = chain;
+        let base = match base {
+            Base::Cached(bytes) => Found::Intact(bytes),
+            Base::Stored(entry) => classify_read(entry.read_all(), &self.path)?
+                .then(|bytes| Found::Intact(self.cache(base_offset, kind, bytes))),
         };
-        Ok(end.then(|mut bytes| {
-            for (offset, change) in changes.iter().rev() {
-                match delta::changed(&bytes, change) {
-                    Some(next) => bytes = self.keep(*offset, kind, next),
-                    None => return Found::Damaged(CUT),
+        Ok(base.then(|mut bytes| {
+            for (offset, delta) in deltas.iter().rev() {
+                match delta::apply(&bytes, delta) {
+                    Some(resolved) => bytes = self.cache(*offset, kind, resolved),
+                    None => return Found::Damaged(TRUNCATED),
                 }
             }
-            Found::Whole((kind, bytes))
+            Found::Intact((kind, bytes))
         }))
     }
 
-    /// Keeps an object, unless that takes a large part of what may be kept.
-    fn keep(&self, offset: u64, kind: Kind, bytes: Vec<u8>) -> Rc<Vec<u8>> {
+    /// Caches an object, unless it would take a large part of the cache.
+    fn cache(&self, offset: u64, kind: Kind, bytes: Vec<u8>) -> Rc<Vec<u8>> {
         let bytes = Rc::new(bytes);
-        if bytes.len() > KEPT_BYTES_MAX / 16 {
+        if bytes.len() > CACHED_BYTES_MAX / 16 {
             return bytes;
         }
-        let mut kept = self.kept.borrow_mut();
-        if kept.bytes + bytes.len() > KEPT_BYTES_MAX {
-            *kept = Kept::default();
+        let mut cache = self.cache.borrow_mut();
+        if cache.bytes + bytes.len() > CACHED_BYTES_MAX {
+            *cache = Cache::default();
         }
-        kept.bytes += bytes.len();
-        kept.objects.insert(offset, (kind, Rc::clone(&bytes)));
+        cache.bytes += bytes.len();
+        cache.objects.insert(offset, (kind, Rc::clone(&bytes)));
         bytes
     }
 }
 
 impl Chain {
-    /// How many bytes it says that the object has.
+    /// The stated size of the object in bytes.
     fn bytes(&self) -> Option<u64> {
-        match (self.changes.first(), &self.end) {
-            (Some((_, change)), _) => delta::size_after(change),
-            (None, End::Stored(entry)) => Some(entry.bytes),
-            (None, End::Kept(bytes)) => Some(bytes.len() as u64),
+        match (self.deltas.first(), &self.base) {
+            (Some((_, delta)), _) => delta::result_size(delta),
+            (None, Base::Stored(entry)) => Some(entry.bytes),
+            (None, Base::Cached(bytes)) => Some(bytes.len() as u64),
         }
     }
 }
@@ -267,61 +270,65 @@ impl Chain {
 impl Entry {
     fn read(stream: Stream, offset: u64) -> io::Result<Self> {
         let mut stream = BufReader::with_capacity(STEP_BYTES, stream);
-        let mut byte = next(&mut stream)?;
+        let mut byte = read_byte(&mut stream)?;
         let number = byte >> 4 & 7;
-        let (mut bytes, mut shift, mut head) = (u64::from(byte & 0x0f), 4, 1);
+        let mut bytes = u64::from(byte & 0x0f);
+        let mut shift = 4;
+        let mut header_bytes = 1;
         while byte & 0x80 > 0 {
-            head += 1;
-            byte = next(&mut stream)?;
-            bytes |= delta::shifted(byte, shift).ok_or(ErrorKind::InvalidData)?;
+            header_bytes += 1;
+            byte = read_byte(&mut stream)?;
+            bytes |= delta::varint_bits(byte, shift).ok_or(ErrorKind::InvalidData)?;
             shift += 7;
         }
         let form = match number {
             6 => {
-                let (far, length) = distance(&mut stream)?;
-                head += length;
-                let base = far.and_then(|far| offset.checked_sub(far));
-                Form::ChangeOf(base.ok_or(ErrorKind::InvalidData)?)
+                let (distance, length) = read_base_distance(&mut stream)?;
+                header_bytes += length;
+                let base_offset = distance.and_then(|distance| offset.checked_sub(distance));
+                Form::OffsetDelta(base_offset.ok_or(ErrorKind::InvalidData)?)
             }
             7 => {
                 let mut id = [0; 20];
                 stream.read_exact(&mut id)?;
-                head += id.len() as u64;
-                Form::ChangeOfNamed(Oid::from_bytes(&id).map_err(|_| ErrorKind::InvalidData)?)
+                header_bytes += id.len() as u64;
+                Form::RefDelta(Oid::from_bytes(&id).map_err(|_| ErrorKind::InvalidData)?)
             }
-            _ => Form::Whole(Kind::of_number(number).ok_or(ErrorKind::InvalidData)?),
+            _ => Form::Full(Kind::of_number(number).ok_or(ErrorKind::InvalidData)?),
         };
-        Ok(Entry { form, bytes, head, inflated: ZlibDecoder::new(stream) })
+        Ok(Entry { form, bytes, header_bytes, inflated: ZlibDecoder::new(stream) })
     }
 
-    /// All its bytes, for which no more memory is taken than there are.
-    fn all(self) -> io::Result<Vec<u8>> {
-        let mut all = Vec::new();
-        self.inflated.take(self.bytes.saturating_add(1)).read_to_end(&mut all)?;
-        if all.len() as u64 == self.bytes { Ok(all) } else { Err(ErrorKind::InvalidData.into()) }
+    /// Reads all bytes. Memory is allocated for the bytes read, not for the stated size.
+    fn read_all(self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.inflated.take(self.bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+        let is_complete = bytes.len() as u64 == self.bytes;
+        if is_complete { Ok(bytes) } else { Err(ErrorKind::InvalidData.into()) }
     }
 }
 
-fn next(stream: &mut impl BufRead) -> io::Result<u8> {
+fn read_byte(stream: &mut impl BufRead) -> io::Result<u8> {
     let mut byte = [0];
     stream.read_exact(&mut byte)?;
     Ok(byte[0])
 }
 
-/// How far before an object the one is that it is made of, which is never nothing; and in how many
-/// bytes that is said.
-fn distance(stream: &mut impl BufRead) -> io::Result<(Option<u64>, u64)> {
-    let mut byte = next(stream)?;
-    let (mut far, mut length) = (u64::from(byte & 0x7f), 1);
+/// Reads the distance from a delta back to its base object, which is never 0; also returns how many
+/// bytes the distance takes in the pack.
+fn read_base_distance(stream: &mut impl BufRead) -> io::Result<(Option<u64>, u64)> {
+    let mut byte = read_byte(stream)?;
+    let mut distance = u64::from(byte & 0x7f);
+    let mut length = 1;
     while byte & 0x80 > 0 {
-        byte = next(stream)?;
+        byte = read_byte(stream)?;
         length += 1;
-        match (far + 1).checked_mul(0x80) {
-            Some(more) => far = more | u64::from(byte & 0x7f),
+        match (distance + 1).checked_mul(0x80) {
+            Some(shifted) => distance = shifted | u64::from(byte & 0x7f),
             None => return Ok((None, length)),
         }
     }
-    Ok((Some(far).filter(|far| *far > 0), length))
+    Ok((Some(distance).filter(|distance| *distance > 0), length))
 }
 
 #[cfg(test)]

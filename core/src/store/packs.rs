@@ -1,7 +1,7 @@
-//! The packs of a store: which objects are in one, and reading them there.
+//! The packs of a store: finds and reads objects in them.
 //!
-//! One that cannot be read costs what only it holds. Git may put objects into other packs at any
-//! time, so that what is not found is looked for in the packs of that moment.
+//! An unreadable pack costs only the objects that no other pack holds. Git may move objects to other
+//! packs at any time, so that the folder is listed again when an object is not found.
 
 use crate::disk::{Disk, is_absence, is_another_kind};
 use crate::error::{Context, Error, Result};
@@ -21,53 +21,53 @@ use std::rc::Rc;
 pub struct Packs<'a> {
     disk: &'a dyn Disk,
     folder: PathBuf,
-    /// Those that were there at the last look, if there was one.
-    seen: RefCell<Option<Rc<Seen>>>,
+    /// The packs at the last listing, if there was one.
+    listed: RefCell<Option<Rc<PackMap>>>,
 }
 
 /// Packs by the names of their indexes.
-type Seen = BTreeMap<OsString, Rc<Pack>>;
+type PackMap = BTreeMap<OsString, Rc<Pack>>;
 
 impl<'a> Packs<'a> {
-    /// The packs in `folder`, which may not be there.
+    /// The packs in `folder`, which may not exist.
     pub fn new(disk: &'a dyn Disk, folder: PathBuf) -> Self {
-        Packs { disk, folder, seen: RefCell::new(None) }
+        Packs { disk, folder, listed: RefCell::new(None) }
     }
 
-    /// Whether a pack that was seen says that it holds the object.
+    /// Whether the index of a listed pack contains the object.
     pub fn have(&self, id: Oid) -> bool {
         self.mark(id, |_| true).is_some()
     }
 
-    /// The mark of a pack that was seen and says that it holds the object, where `is_so` of it.
-    pub fn mark(&self, id: Oid, is_so: impl Fn(&Mark) -> bool) -> Option<Mark> {
-        let seen = self.seen();
-        holding(&seen, id).map(|pack| pack.mark).find(is_so)
+    /// The first mark that `accepts` accepts, of a listed pack whose index contains the object.
+    pub fn mark(&self, id: Oid, accepts: impl Fn(&Mark) -> bool) -> Option<Mark> {
+        let packs = self.listed();
+        holding(&packs, id).map(|pack| pack.mark).find(accepts)
     }
 
-    /// What `read` finds of an object in the first pack where it is whole.
+    /// Returns what `read` finds of an object in the first pack in which it is intact.
     ///
     /// # Errors
-    /// A disk that fails, so that nobody can say.
+    /// A disk that fails, so that it is unknown whether the object is intact.
     // rule: maintenance/damage
     pub fn find<T>(&self, id: Oid, read: impl Fn(&Pack) -> Result<Found<T>>) -> Result<Found<T>> {
-        let among = |seen: &Seen| {
-            holding(seen, id).try_fold(Found::Absent, |found, pack| found.or_else(|| read(pack)))
+        let find_in = |packs: &PackMap| {
+            holding(packs, id).try_fold(Found::Absent, |found, pack| found.or_else(|| read(pack)))
         };
-        match among(&self.seen())? {
+        match find_in(&self.listed())? {
             Found::Absent => {}
             found => return Ok(found),
         }
-        let (seen, unread) = self.look(&self.seen());
-        let found = among(&seen)?;
-        *self.seen.borrow_mut() = Some(Rc::new(seen));
+        let (packs, unread) = self.list(&self.listed());
+        let found = find_in(&packs)?;
+        *self.listed.borrow_mut() = Some(Rc::new(packs));
         match (found, unread) {
             (Found::Absent, Some(error)) => Err(error),
             (found, _) => Ok(found),
         }
     }
 
-    /// The pack at that path; none where it or its index cannot be used.
+    /// The pack at that path; `None` if the pack or its index cannot be used.
     ///
     /// # Errors
     /// A disk that fails.
@@ -75,16 +75,17 @@ impl<'a> Packs<'a> {
         self.open(&path.with_extension("idx"))
     }
 
-    fn seen(&self) -> Rc<Seen> {
-        let mut seen = self.seen.borrow_mut();
-        // Which index could not be read matters once something is not found.
-        Rc::clone(seen.get_or_insert_with(|| Rc::new(self.look(&Seen::new()).0)))
+    fn listed(&self) -> Rc<PackMap> {
+        let mut listed = self.listed.borrow_mut();
+        // An index that could not be read matters only once an object is not found.
+        Rc::clone(listed.get_or_insert_with(|| Rc::new(self.list(&PackMap::new()).0)))
     }
 
-    /// What is in the folder now, of which the packs `before` were looked into already; and why an
-    /// index could not be read that may be whole.
-    fn look(&self, before: &Seen) -> (Seen, Option<Error>) {
-        let (mut seen, mut unread) = (Seen::new(), None);
+    /// Lists the packs in the folder, reusing those of `previous`; also returns the error where an
+    /// index that may be intact could not be read.
+    fn list(&self, previous: &PackMap) -> (PackMap, Option<Error>) {
+        let mut packs = PackMap::new();
+        let mut unread = None;
         let names = match self.disk.list(&self.folder) {
             Err(error) if is_absence(&error) => Vec::new(),
             names => names.context("reading the directory", &self.folder).unwrap_or_else(|error| {
@@ -94,17 +95,17 @@ impl<'a> Packs<'a> {
         };
         for name in names.into_iter().filter(|name| name.as_bytes().ends_with(b".idx")) {
             let path = self.folder.join(&name);
-            let known = before.get(&name).cloned();
-            match known.map_or_else(|| self.open(&path), |known| Ok(Some(known))) {
-                Ok(Some(pack)) => drop(seen.insert(name, pack)),
+            let reused = previous.get(&name).cloned();
+            match reused.map_or_else(|| self.open(&path), |pack| Ok(Some(pack))) {
+                Ok(Some(pack)) => drop(packs.insert(name, pack)),
                 Ok(None) => tracing::debug!("{} is no index of a pack", path.display()),
                 Err(error) => unread = Some(error),
             }
         }
-        (seen, unread)
+        (packs, unread)
     }
 
-    /// The pack with that index; none where that is no index, or has no pack.
+    /// The pack with that index; `None` if the file is not an index, or its pack is missing.
     fn open(&self, index: &Path) -> Result<Option<Rc<Pack>>> {
         let path = index.with_extension("pack");
         let read = || {
@@ -121,6 +122,7 @@ impl<'a> Packs<'a> {
     }
 }
 
-fn holding(seen: &Seen, id: Oid) -> impl Iterator<Item = &Rc<Pack>> {
-    seen.values().filter(move |pack| pack.index.offset(id).is_some())
+/// The packs whose index contains the object.
+fn holding(packs: &PackMap, id: Oid) -> impl Iterator<Item = &Rc<Pack>> {
+    packs.values().filter(move |pack| pack.index.offset(id).is_some())
 }

@@ -1,8 +1,8 @@
 //! The permissions of a checkpoint's files and folders, as a header of its commit.
 //!
-//! A git tree keeps the executable bit of a file and nothing else. Git and every tool that reads a
-//! checkpoint through it skip a header that they do not know. A checkpoint without one was taken by
-//! another tool: of its files nothing is known, so that they are for their owner alone.
+//! A git tree keeps the executable bit of a file and no other permissions. Git, and every tool that
+//! reads a checkpoint through git, skips unknown headers. A checkpoint without this header was taken by
+//! another tool: its permissions are unknown, so that its files are restored for their owner only.
 
 use crate::disk::of_any_group;
 use crate::path::ancestors;
@@ -12,36 +12,37 @@ use std::collections::BTreeMap;
 
 /// The name of the header.
 const NAME: &str = "herma-permissions ";
-/// What a file needs to be read, and a folder to be entered, by its owner.
+/// The least bits with which the owner can read a file and use a folder.
 const FILE_MIN: u32 = 0o400;
 const FOLDER_MIN: u32 = 0o700;
-/// Reading and writing.
+/// The bits for reading and writing.
 const NOT_EXECUTE: u32 = 0o666;
 
-/// What each file and folder of a checkpoint permits. What is said of a group is said of the project's:
-/// of another one, and of an access list, is kept only what everybody may.
+/// The permission bits of the files and folders of a checkpoint. The bits for the group are about the
+/// group of the project; of the permissions of another group or of an access list, only those are kept
+/// that everybody has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permissions {
     /// The bits of most files, without those for executing.
     file: u32,
     /// The bits of most folders.
     folder: u32,
-    /// The bits of the others; the path of a folder ends in a slash.
-    others: BTreeMap<Vec<u8>, u32>,
-    /// The group of the project, where it may do more than everybody.
+    /// The bits of files and folders that differ from those; the path of a folder ends in a slash.
+    exceptions: BTreeMap<Vec<u8>, u32>,
+    /// The group of the project, if its bits give it more than everybody has.
     group: Option<u32>,
 }
 
-/// Those of a checkpoint of which nothing is known.
+/// The permissions of a checkpoint with unknown permissions.
 impl Default for Permissions {
     fn default() -> Self {
-        Permissions { file: 0o600, folder: 0o700, others: BTreeMap::new(), group: None }
+        Permissions { file: 0o600, folder: 0o700, exceptions: BTreeMap::new(), group: None }
     }
 }
 
 impl Permissions {
-    /// Those of the files of a snapshot and of the folders that lead to them, the project's own
-    /// included, which is the empty path; `group` is that of the project.
+    /// The permissions of the files of a snapshot and of the folders above them, including the project's
+    /// directory, whose path is empty; `group` is the group of the project.
     pub fn of(
         snapshot: &Snapshot,
         files: &BTreeMap<Vec<u8>, u32>,
@@ -52,65 +53,65 @@ impl Permissions {
             .iter()
             .filter_map(|(path, item)| Some((path, item.mode, files.get(path)? & 0o777)))
             .collect();
-        let mut on_the_way: Vec<&[u8]> = snapshot.keys().flat_map(|path| ancestors(path)).collect();
-        on_the_way.push(b"");
-        on_the_way.sort_unstable();
-        on_the_way.dedup();
-        let folders: Vec<(&[u8], u32)> = on_the_way
+        let mut parents: Vec<&[u8]> = snapshot.keys().flat_map(|path| ancestors(path)).collect();
+        parents.push(b"");
+        parents.sort_unstable();
+        parents.dedup();
+        let folders: Vec<(&[u8], u32)> = parents
             .into_iter()
             .filter_map(|path| Some((path, folders.get(path)? & 0o777)))
             .collect();
-        let usual = Permissions::default();
-        let mut all = Permissions {
-            file: commonest(files.iter().map(|(_, _, bits)| bits & NOT_EXECUTE), usual.file),
-            folder: commonest(folders.iter().map(|(_, bits)| *bits), usual.folder),
-            others: BTreeMap::new(),
+        let default = Permissions::default();
+        let mut permissions = Permissions {
+            file: most_common(files.iter().map(|(_, _, bits)| bits & NOT_EXECUTE), default.file),
+            folder: most_common(folders.iter().map(|(_, bits)| *bits), default.folder),
+            exceptions: BTreeMap::new(),
             group: None,
         };
         let mut bits = files.iter().map(|(_, _, bits)| *bits);
         if bits.any(is_about_a_group) || folders.iter().any(|(_, bits)| is_about_a_group(*bits)) {
-            all.group = Some(group);
+            permissions.group = Some(group);
         }
         for (path, mode, bits) in files {
-            if with_execute(all.file, mode) != bits {
-                all.others.insert(path.clone(), bits);
+            if with_execute(permissions.file, mode) != bits {
+                permissions.exceptions.insert(path.clone(), bits);
             }
         }
         for (path, bits) in folders {
-            if all.folder != bits {
-                all.others.insert([path, b"/"].concat(), bits);
+            if permissions.folder != bits {
+                permissions.exceptions.insert([path, b"/"].concat(), bits);
             }
         }
-        all
+        permissions
     }
 
-    /// The bits of a file that comes back; its owner may read it, and execute it as recorded.
+    /// The bits of a file that is restored: its owner may read it, and execute it if its mode says so.
     // rule: restore/permissions
     pub fn of_file(&self, path: &[u8], mode: Mode) -> u32 {
-        let bits = self.others.get(path).copied();
+        let bits = self.exceptions.get(path).copied();
         let bits = bits.unwrap_or_else(|| with_execute(self.file, mode)) | FILE_MIN;
         if mode == Mode::Executable { bits | 0o100 } else { bits & !0o111 }
     }
 
-    /// The bits of a folder that comes back.
+    /// The bits of a folder that is restored.
     // rule: restore/permissions
     pub fn of_folder(&self, path: &[u8]) -> u32 {
-        let bits = self.others.get(&[path, b"/"].concat()).copied();
+        let bits = self.exceptions.get(&[path, b"/"].concat()).copied();
         bits.unwrap_or(self.folder) | FOLDER_MIN
     }
 
-    /// The group that the bits are about; none where it may do no more than everybody.
+    /// The group that the bits are about; `None` if they give it no more than everybody has.
     pub fn group(&self) -> Option<u32> {
         self.group
     }
 
-    /// The header of a commit that says so: first what holds of most and the group, then a line for each
-    /// other, with newlines and backslashes in its path escaped.
+    /// The header of a commit: first the most common bits and the group, then a line for each exception,
+    /// with newlines and backslashes in its path escaped.
     pub fn to_header(&self) -> Vec<u8> {
         let group = self.group.map(|group| format!(" {group}")).unwrap_or_default();
-        let usual = format!("{NAME}{:03o} {:03o}{group}\n", self.file, self.folder);
-        let mut header = usual.into_bytes();
-        for (path, bits) in &self.others {
+        let first_line = format!("{NAME}{:03o} {:03o}{group}\n", self.file, self.folder);
+        let mut header = first_line.into_bytes();
+        for (path, bits) in &self.exceptions {
             header.extend_from_slice(format!(" {bits:03o} ").as_bytes());
             header.extend_from_slice(&escaped(path));
             header.push(b'\n');
@@ -118,7 +119,7 @@ impl Permissions {
         header
     }
 
-    /// What the headers of a commit say; nothing is known where any part of it cannot be read.
+    /// The permissions in the headers of a commit; the default if any part cannot be read.
     pub fn of_headers(headers: &[u8]) -> Self {
         read(headers).unwrap_or_default()
     }
@@ -126,40 +127,42 @@ impl Permissions {
 
 fn read(headers: &[u8]) -> Option<Permissions> {
     let mut lines = headers.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
-    let usual = lines.find_map(|line| line.strip_prefix(NAME.as_bytes()))?;
-    let mut usual = std::str::from_utf8(usual).ok()?.split(' ');
-    let (file, folder) = (usual.next()?, usual.next()?);
-    let group = usual.next().map(|group| group.parse().ok());
+    let first_line = lines.find_map(|line| line.strip_prefix(NAME.as_bytes()))?;
+    let mut fields = std::str::from_utf8(first_line).ok()?.split(' ');
+    let file = fields.next()?;
+    let folder = fields.next()?;
+    let group = fields.next().map(|group| group.parse().ok());
     let group = group.map_or(Some(None), |group| group.map(Some))?;
-    let (file, folder) = (octal(file.as_bytes())?, octal(folder.as_bytes())?);
-    let mut others = BTreeMap::new();
+    let file = octal(file.as_bytes())?;
+    let folder = octal(folder.as_bytes())?;
+    let mut exceptions = BTreeMap::new();
     for line in lines.map_while(|line| line.strip_prefix(b" ")) {
         let (bits, path) = line.split_at_checked(3)?;
-        others.insert(unescaped(path.strip_prefix(b" ")?)?, octal(bits)?);
+        exceptions.insert(unescaped(path.strip_prefix(b" ")?)?, octal(bits)?);
     }
-    usual.next().is_none().then_some(Permissions { file, folder, others, group })
+    fields.next().is_none().then_some(Permissions { file, folder, exceptions, group })
 }
 
 fn octal(digits: &[u8]) -> Option<u32> {
-    let is_plain = digits.len() == 3 && digits.iter().all(|digit| (b'0'..=b'7').contains(digit));
-    let value = |value, digit: &u8| value * 8 + u32::from(digit - b'0');
-    is_plain.then(|| digits.iter().fold(0, value))
+    let is_octal = digits.len() == 3 && digits.iter().all(|digit| (b'0'..=b'7').contains(digit));
+    let append = |value, digit: &u8| value * 8 + u32::from(digit - b'0');
+    is_octal.then(|| digits.iter().fold(0, append))
 }
 
-/// Whether a group may do more than everybody.
+/// Whether the bits give a group more than everybody has.
 pub fn is_about_a_group(bits: u32) -> bool {
     of_any_group(bits) != bits
 }
 
-/// Whoever may read an executable file may execute it.
+/// Adds the bits for executing to those of an executable file: any user who may read it may execute it.
 fn with_execute(bits: u32, mode: Mode) -> u32 {
     if mode == Mode::Executable { bits | (bits & 0o444) >> 2 } else { bits }
 }
 
-fn commonest(all: impl Iterator<Item = u32>, otherwise: u32) -> u32 {
+fn most_common(values: impl Iterator<Item = u32>, default: u32) -> u32 {
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-    all.for_each(|bits| *counts.entry(bits).or_default() += 1);
-    counts.into_iter().max_by_key(|(_, count)| *count).map_or(otherwise, |(bits, _)| bits)
+    values.for_each(|bits| *counts.entry(bits).or_default() += 1);
+    counts.into_iter().max_by_key(|(_, count)| *count).map_or(default, |(bits, _)| bits)
 }
 
 #[cfg(test)]
@@ -168,7 +171,7 @@ mod tests {
     use crate::store::snapshot::Item;
     use git2::Oid;
 
-    fn some() -> Permissions {
+    fn example() -> Permissions {
         let blob = Oid::ZERO_SHA1;
         let bits: &[(&[u8], Mode, u32)] = &[
             (b"a", Mode::Plain, 0o100_644),
@@ -188,10 +191,10 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_may_more_than_everybody_is_named() {
+    fn to_header_names_a_group_whose_bits_give_it_more_than_everybody_has() {
         let blob = Oid::ZERO_SHA1;
         let snapshot = [(b"a".to_vec(), Item { mode: Mode::Plain, blob })].into_iter().collect();
-        let of = |file: u32, folder: u32| {
+        let permissions_of = |file: u32, folder: u32| {
             let files = [(b"a".to_vec(), file)].into_iter().collect();
             let folders = [(Vec::new(), folder)].into_iter().collect();
             Permissions::of(&snapshot, &files, &folders, 12)
@@ -199,23 +202,23 @@ mod tests {
         for (file, folder, group) in
             [(0o644, 0o755, None), (0o640, 0o755, Some(12)), (0o600, 0o750, Some(12))]
         {
-            let read = Permissions::of_headers(&of(file, folder).to_header());
-            assert_eq!(read, of(file, folder));
+            let read = Permissions::of_headers(&permissions_of(file, folder).to_header());
+            assert_eq!(read, permissions_of(file, folder));
             assert_eq!(read.group(), group);
         }
-        let header = of(0o640, 0o755).to_header();
+        let header = permissions_of(0o640, 0o755).to_header();
         assert_eq!(header.escape_ascii().to_string(), r"herma-permissions 640 755 12\n");
     }
 
     #[test]
-    fn files_and_folders_come_back_as_they_were() {
-        let header = some().to_header();
+    fn of_headers_reads_what_to_header_wrote() {
+        let header = example().to_header();
         let text = header.escape_ascii().to_string();
-        let others = r" 700 d/\n 600 d/c\\n\\\\n \xff\n 744 d/e/g\n";
-        assert_eq!(text, format!(r"herma-permissions 644 755\n{others}"));
+        let exceptions = r" 700 d/\n 600 d/c\\n\\\\n \xff\n 744 d/e/g\n";
+        assert_eq!(text, format!(r"herma-permissions 644 755\n{exceptions}"));
         let commit = [b"tree 1\ncommitter x\n", &header[..], b"\n 600 not a header\n"].concat();
         let read = Permissions::of_headers(&commit);
-        assert_eq!(read, some());
+        assert_eq!(read, example());
         for (path, mode, bits) in [
             (&b"a"[..], Mode::Plain, 0o644),
             (b"b", Mode::Executable, 0o755),
@@ -230,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_known_all_is_for_the_owner() {
+    fn of_headers_permits_only_the_owner_where_a_header_is_missing_or_invalid() {
         for headers in [
             &b"tree 1\nauthor x\n\nherma-permissions 644 755\n"[..],
             b"herma-permissions 644\n",
@@ -252,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owner_can_use_what_comes_back() {
+    fn of_file_and_of_folder_always_permit_the_owner_to_read_and_enter() {
         let header = b"herma-permissions 040 000\n 711 program\n 611 text\n";
         let read = Permissions::of_headers(header);
         assert_eq!(read.of_file(b"a", Mode::Plain), 0o440);

@@ -1,10 +1,10 @@
 //! The pinned checkpoints of a project, each with a ref of its own:
-//! `refs/pins/<hash>/<number>-<id>`. The number is 0 while the checkpoint is in sight of the history;
-//! where a limit would drop it, it stands beside the history instead, and gets a number that is
-//! larger than that of every older one.
+//! `refs/pins/<hash>/<number>-<id>`. The number is 0 while the checkpoint is in the listed history.
+//! When a limit would evict it, only its pin keeps it, and its number is larger than that of every
+//! older pinned checkpoint.
 //!
-//! A ref of its own keeps a checkpoint whatever becomes of the history, also for other tools. See
-//! docs/decisions/0025-envelopes-beside-checkpoints.md.
+//! The ref keeps the checkpoint whatever happens to the history, also for other tools. See
+//! docs/decisions/0025-agent-state-in-envelopes.md.
 
 use crate::disk::Disk;
 use crate::error::{Error, Result};
@@ -13,7 +13,7 @@ use git2::Oid;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Where the refs of all projects are.
+/// The folder of the pins of all projects.
 pub const FOLDER: &str = "refs/pins";
 
 fn folder_of(hash: &str) -> String {
@@ -24,20 +24,20 @@ fn name(hash: &str, number: u64, id: Oid) -> String {
     format!("{}/{number}-{id}", folder_of(hash))
 }
 
-fn of_name(name: &str) -> Option<(u64, Oid)> {
+fn parse_name(name: &str) -> Option<(u64, Oid)> {
     let (number, id) = name.split_once('-')?;
     Some((number.parse().ok()?, Oid::from_str(id).ok()?))
 }
 
-/// The pinned checkpoints, each with its number: the names alone say all of it, so that a damaged ref
-/// costs nothing but what it keeps alive.
+/// The pinned checkpoints, each with its number. Both are read from the names of the refs, so that a
+/// damaged ref costs only the objects that it keeps alive.
 // rule: agent/pinned
 pub fn all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<BTreeMap<Oid, u64>> {
     let mut found = BTreeMap::new();
     for name in refs::names_below(disk, store, &folder_of(hash))? {
-        if let Some((number, id)) = of_name(&name) {
-            let known: &mut u64 = found.entry(id).or_default();
-            *known = number.max(*known);
+        if let Some((number, id)) = parse_name(&name) {
+            let largest: &mut u64 = found.entry(id).or_default();
+            *largest = number.max(*largest);
         }
     }
     Ok(found)
@@ -54,22 +54,22 @@ pub fn add(disk: &dyn Disk, store: &Path, hash: &str, id: Oid) -> Result<()> {
 /// Unpins a checkpoint, and returns whether it was pinned. The caller holds the project's lock.
 pub fn remove(disk: &dyn Disk, store: &Path, hash: &str, id: Oid) -> Result<bool> {
     let names = refs::names_below(disk, store, &folder_of(hash))?;
-    let own = names.iter().filter(|name| of_name(name).is_some_and(|(_, one)| one == id));
+    let pins = names.iter().filter(|name| parse_name(name).is_some_and(|(_, pinned)| pinned == id));
     let mut was_pinned = false;
-    for one in own {
-        refs::remove(disk, store, &format!("{}/{one}", folder_of(hash)))?;
+    for name in pins {
+        refs::remove(disk, store, &format!("{}/{name}", folder_of(hash)))?;
         was_pinned = true;
     }
     Ok(was_pinned)
 }
 
-/// Lets pinned checkpoints that go out of sight stand beside the history; they are given oldest
-/// first. The caller holds the project's lock.
+/// Keeps pinned checkpoints that are evicted from the history by their pins alone. The caller holds
+/// the project's lock.
 pub fn put_beside(disk: &dyn Disk, store: &Path, hash: &str, oldest_first: &[Oid]) -> Result<()> {
     let mut last = all(disk, store, hash)?.into_values().max().unwrap_or_default();
     for id in oldest_first {
         last += 1;
-        // The new one first: one that has both has the larger number.
+        // The new ref first: a checkpoint with two pins has the larger number.
         put(disk, store, hash, last, *id)?;
         refs::remove(disk, store, &name(hash, 0, *id))?;
     }
@@ -80,12 +80,13 @@ fn put(disk: &dyn Disk, store: &Path, hash: &str, number: u64, id: Oid) -> Resul
     refs::set(disk, store, &name(hash, number, id), id)
 }
 
-/// Whether that is the path of such a ref in the store.
+/// Whether `path` is the path of a pin in the store.
 pub fn has(store: &Path, path: &Path) -> bool {
     path.starts_with(store.join(FOLDER))
 }
 
-/// What a label may be: what a person can type on one line, and nothing that is a number of the list.
+/// Checks that a label is one line of text that cannot be taken for a number of the list, an id, a
+/// word of rollback or an option.
 ///
 /// # Errors
 /// [`Error::BadLabel`].
@@ -110,7 +111,7 @@ pub fn check_label(label: &str) -> Result<()> {
     Err(Error::BadLabel { label: label.to_owned(), why })
 }
 
-/// Whether a person could mean an id by it: a word such as "facade" is hardly one.
+/// Whether a label could be taken for an id: a word without digits such as "facade" could not.
 fn is_like_an_id(label: &str) -> bool {
     let is_long = (4..=64).contains(&label.len());
     is_long
@@ -119,7 +120,7 @@ fn is_like_an_id(label: &str) -> bool {
 }
 
 const LABEL_BYTES_MAX: usize = 200;
-/// Words that mean something else where a label is typed.
+/// Words with another meaning where a label is typed.
 const RESERVED: [&str; 3] = ["diff", "list", "show"];
 
 #[cfg(test)]
@@ -128,9 +129,10 @@ mod tests {
     use crate::disk::SystemDisk;
 
     #[test]
-    fn what_goes_out_of_sight_later_has_the_larger_number() {
+    fn put_beside_gives_a_checkpoint_evicted_later_a_larger_number() {
         let folder = tempfile::tempdir().unwrap();
-        let (store, hash) = (folder.path(), "0123456789abcdef");
+        let store = folder.path();
+        let hash = "0123456789abcdef";
         std::fs::create_dir_all(store.join("refs")).unwrap();
         let id = |digit: char| Oid::from_str(&digit.to_string().repeat(40)).unwrap();
         for digit in ['1', '2', '3'] {
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_is_what_can_be_typed_and_is_no_number() {
+    fn check_label_refuses_numbers_ids_options_and_more_than_one_line() {
         for label in ["baseline-2026-w19", "before the migration", "facade", "ä", "12a", "w19"] {
             check_label(label).unwrap();
         }

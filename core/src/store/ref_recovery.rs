@@ -1,8 +1,8 @@
-//! Histories whose ref was lost: the metadata of a project names its newest checkpoint, and while
-//! that is stored the ref can be made again.
+//! Recovers the lost ref of a history: the metadata of a project names its newest checkpoint, and
+//! while that is stored the ref can be made again.
 //!
-//! A project whose metadata names none counts as one that never had a checkpoint: other tools write
-//! the metadata before the first one.
+//! A project whose metadata names no checkpoint counts as a project that never had one: other tools
+//! write the metadata before the first checkpoint.
 
 use crate::disk::folder;
 use crate::error::Result;
@@ -12,45 +12,50 @@ use crate::store::objects::Objects;
 use crate::store::{Store, commit, envelopes, metadata, refs};
 use git2::Oid;
 
-/// The newest checkpoint of the project, also where its ref was lost. It changes nothing.
+/// The newest checkpoint of the project, even if its ref was lost. Changes nothing.
 pub fn newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Option<Oid>> {
-    Ok(stored(store, objects, hash)?.1)
+    Ok(find(store, objects, hash)?.newest)
 }
 
-/// Where the ref of the project points, none where it was lost; and the newest checkpoint. A ref to
-/// what is not stored at all counts as lost where the metadata names a checkpoint that is.
+/// The result of looking for the newest checkpoint of a project.
+struct Tips {
+    /// The checkpoint that its ref points at; `None` if the ref was lost.
+    stored: Option<Oid>,
+    /// The newest checkpoint.
+    newest: Option<Oid>,
+}
+
+/// Finds the newest checkpoint of a project. A ref to a checkpoint that is not stored counts as lost
+/// if the metadata names a checkpoint that is stored.
 ///
 /// # Errors
 /// A ref that is damaged while the metadata names no checkpoint; a disk that fails.
 // rule: maintenance/damage
-fn stored(
-    store: &Store<'_>,
-    objects: &Objects<'_>,
-    hash: &str,
-) -> Result<(Option<Oid>, Option<Oid>)> {
+fn find(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Tips> {
     match refs::read(store.disk, &store.path, &refs::of_project(hash)) {
-        // Looked for once more before it counts as lost: git may just have moved it into a pack.
+        // Looked up twice before it counts as lost: git may just have moved it into a pack.
         Ok(Some(tip)) if objects.has(tip)? || store.objects().has(tip)? => {
             let newer = newer_than_packed(store, objects, hash, tip)?;
-            Ok((Some(tip), newer.or(Some(tip))))
+            Ok(Tips { stored: Some(tip), newest: newer.or(Some(tip)) })
         }
         Ok(Some(tip)) => {
-            let known = metadata::read(store.disk, &store.path, hash);
-            let is_known =
-                known.is_some_and(|known| known.checkpoints.iter().any(|one| one.is(tip)));
-            // One that nobody took is no damaged checkpoint.
-            let other = match is_known {
+            let metadata = metadata::read(store.disk, &store.path, hash);
+            let is_recorded = metadata.is_some_and(|metadata| {
+                metadata.checkpoints.iter().any(|recorded| recorded.has_id(tip))
+            });
+            // An id that was never recorded is not a damaged checkpoint.
+            let recorded = match is_recorded {
                 true => recorded_tip(store, objects, hash),
-                false => recorded_whole(store, objects, hash),
+                false => recorded_readable(store, objects, hash),
             };
-            Ok((Some(tip), other.or(Some(tip))))
+            Ok(Tips { stored: Some(tip), newest: recorded.or(Some(tip)) })
         }
-        Ok(None) => Ok((None, recorded_whole(store, objects, hash))),
-        // Where none of those can be read, their history is where it was before its ref was damaged: at
-        // the newest, which the next checkpoint passes by.
+        Ok(None) => Ok(Tips { stored: None, newest: recorded_readable(store, objects, hash) }),
+        // If no recorded checkpoint can be read, the history ends where it ended before its ref was
+        // damaged: at the newest recorded one, which the next checkpoint skips.
         Err(error) if error.is_damage() => {
-            match recorded_whole(store, objects, hash).or_else(|| recorded_newest(store, hash)) {
-                Some(tip) => Ok((None, Some(tip))),
+            match recorded_readable(store, objects, hash).or_else(|| recorded_newest(store, hash)) {
+                Some(tip) => Ok(Tips { stored: None, newest: Some(tip) }),
                 None => Err(error),
             }
         }
@@ -58,8 +63,8 @@ fn stored(
     }
 }
 
-/// The newest checkpoint that the metadata names, where it names `tip` as an older one and the ref
-/// was lost: then `tip` is where git packed it once.
+/// The newest checkpoint that the metadata names, if the file of the ref was lost and `tip` is an
+/// older checkpoint, at which the ref was when git packed it.
 // rule: maintenance/damage
 fn newer_than_packed(
     store: &Store<'_>,
@@ -71,24 +76,25 @@ fn newer_than_packed(
     if folder::stat(store.disk, &file)?.is_some() {
         return Ok(None);
     }
-    let known = metadata::read(store.disk, &store.path, hash);
-    let at = known.and_then(|known| known.checkpoints.iter().position(|one| one.is(tip)));
-    let is_lost = || commit::read(objects, tip).is_err_and(|error| error.is_damage());
-    Ok(match at {
+    let metadata = metadata::read(store.disk, &store.path, hash);
+    let position = metadata
+        .and_then(|metadata| metadata.checkpoints.iter().position(|recorded| recorded.has_id(tip)));
+    let is_damaged = || commit::read(objects, tip).is_err_and(|error| error.is_damage());
+    Ok(match position {
         Some(0) => None,
         Some(_) => recorded_tip(store, objects, hash),
-        // What came after a damaged one need not name it.
-        None if is_lost() => recorded_whole(store, objects, hash),
+        // The checkpoints after a damaged one need not name it.
+        None if is_damaged() => recorded_readable(store, objects, hash),
         None => None,
     })
 }
 
-/// The same while the project's lock is held; makes a lost ref again.
+/// As [`newest`], but also makes a lost ref again. The caller holds the project's lock.
 pub fn newest_locked(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Option<Oid>> {
-    let (found, newest) = stored(store, objects, hash)?;
-    if let Some(tip) = newest.filter(|_| found != newest) {
+    let Tips { stored, newest } = find(store, objects, hash)?;
+    if let Some(tip) = newest.filter(|_| stored != newest) {
         tracing::debug!("the lost ref of {hash} is made again for {tip}");
-        refs::advance(store.disk, &store.path, &refs::of_project(hash), found, tip)?;
+        refs::advance(store.disk, &store.path, &refs::of_project(hash), stored, tip)?;
     }
     Ok(newest)
 }
@@ -101,8 +107,8 @@ pub fn repair(
     hash: &str,
     lock: impl FnOnce() -> Result<Lock>,
 ) -> Result<()> {
-    let (found, newest) = stored(store, objects, hash)?;
-    if found == newest {
+    let Tips { stored, newest } = find(store, objects, hash)?;
+    if stored == newest {
         return Ok(());
     }
     let _lock = lock()?;
@@ -111,22 +117,22 @@ pub fn repair(
 
 /// The newest checkpoint that the metadata names, if it is stored.
 fn recorded_tip(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Option<Oid> {
-    let known = metadata::read(store.disk, &store.path, hash)?;
-    let tip = known.checkpoints.first()?.id()?;
+    let metadata = metadata::read(store.disk, &store.path, hash)?;
+    let tip = metadata.checkpoints.first()?.id()?;
     commit::read(objects, tip).ok().map(|checkpoint| checkpoint.id)
 }
 
-/// The newest checkpoint that the metadata names, whatever became of it.
+/// The newest checkpoint that the metadata names, stored or not.
 fn recorded_newest(store: &Store<'_>, hash: &str) -> Option<Oid> {
     metadata::read(store.disk, &store.path, hash)?.checkpoints.first()?.id()
 }
 
-/// The newest of the checkpoints that the metadata names whose commit can be read: where the ref is lost,
-/// too, a damaged one leads to nothing that could be listed.
+/// The newest checkpoint that the metadata names and whose commit can be read: without the ref, a
+/// damaged commit leads to no checkpoint that could be listed.
 // rule: maintenance/damage
-fn recorded_whole(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Option<Oid> {
-    let known = metadata::read(store.disk, &store.path, hash)?;
-    let recorded = known.checkpoints.iter().filter_map(Recorded::id);
+fn recorded_readable(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Option<Oid> {
+    let metadata = metadata::read(store.disk, &store.path, hash)?;
+    let recorded = metadata.checkpoints.iter().filter_map(Recorded::id);
     recorded.into_iter().find(|id| commit::read(objects, *id).is_ok())
 }
 
@@ -134,7 +140,7 @@ fn recorded_whole(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Optio
 pub fn projects(store: &Store<'_>, objects: &Objects<'_>) -> Result<Vec<String>> {
     let mut hashes = refs::all(store.disk, &store.path)?;
     for hash in names(store, "projects", ".json")? {
-        if !hashes.contains(&hash) && recorded_whole(store, objects, &hash).is_some() {
+        if !hashes.contains(&hash) && recorded_readable(store, objects, &hash).is_some() {
             hashes.push(hash);
         }
     }
@@ -142,7 +148,7 @@ pub fn projects(store: &Store<'_>, objects: &Objects<'_>) -> Result<Vec<String>>
     Ok(hashes)
 }
 
-/// The hashes of all projects with a ref, metadata, an index, envelopes or what is known of hands,
+/// The hashes of all projects with a ref, metadata, an index, envelopes or recorded attribution,
 /// sorted.
 pub fn any_trace(store: &Store<'_>) -> Result<Vec<String>> {
     let mut hashes = refs::all(store.disk, &store.path)?;

@@ -1,7 +1,7 @@
-//! The refs of the store, as plain git reads them. That of a project, `refs/hermes/<hash>`, is its
-//! newest checkpoint.
+//! The refs of the store, as plain git reads them. The ref of a project, `refs/hermes/<hash>`, points
+//! at its newest checkpoint.
 //!
-//! A ref is a small file, or a line of `packed-refs` after a `git gc`. That file is only written to
+//! A ref is a small file, or after `git gc` a line of `packed-refs`. That file is only written here to
 //! remove a ref from it.
 
 use crate::disk::atomic_write::{replace_file, write_new_named};
@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// More bytes than the refs of any store take.
+/// Size limit of `packed-refs` in bytes; no file is larger.
 const REFS_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Where the refs of all projects are.
+/// The folder of the refs of all projects.
 const PROJECTS: &str = "refs/hermes";
-/// How the file begins that takes the place of `packed-refs`.
+/// The start of the name of the file that replaces `packed-refs`.
 pub const PACKED_NEW: &str = "packed-refs.new";
 
 /// The ref of the project of that hash.
@@ -30,7 +30,7 @@ pub fn of_project(hash: &str) -> String {
     format!("{PROJECTS}/{hash}")
 }
 
-/// Where a ref points, if it is there.
+/// The object that a ref points at, if the ref exists.
 pub fn read(disk: &dyn Disk, store: &Path, name: &str) -> Result<Option<Oid>> {
     let path = store.join(name);
     match folder::read_file(disk, &path, 1_024)? {
@@ -41,9 +41,9 @@ pub fn read(disk: &dyn Disk, store: &Path, name: &str) -> Result<Option<Oid>> {
 
 fn parse(path: &Path, content: &[u8]) -> Result<Oid> {
     let text = String::from_utf8_lossy(content);
-    // A shorter one would be taken for an id that ends in zeros.
-    let whole = Some(text.trim_end()).filter(|digits| digits.len() == 40);
-    let id = whole.and_then(|digits| Oid::from_str(digits).ok());
+    // `Oid::from_str` fills up shorter digits with zeros.
+    let digits = Some(text.trim_end()).filter(|digits| digits.len() == 40);
+    let id = digits.and_then(|digits| Oid::from_str(digits).ok());
     id.ok_or_else(|| Error::unusable(path, "it holds no object id"))
 }
 
@@ -53,77 +53,80 @@ fn read_packed(disk: &dyn Disk, store: &Path, name: &str) -> Result<Option<Oid>>
     line.map(|digits| parse(&store.join("packed-refs"), digits.as_bytes())).transpose()
 }
 
-/// How long git's lock on a ref is waited for, in steps of 10 ms. Git holds one only briefly; one
-/// that stays was left by a process that died.
+/// How long to wait for git's lock on a ref, in steps of 10 ms. Git holds it only briefly; a lock
+/// that stays longer was left by a process that died.
 const LOCK_STEPS_MAX: usize = 200;
 
-/// Moves a ref of the project from `seen` to `tip`; busy if it is not at `seen`. The caller holds
-/// the project's lock; git's own, a file beside the ref, keeps other tools out.
+/// Moves a ref of the project from `expected` to `tip`; busy if it is not at `expected`. The caller
+/// holds the project's lock; git's lock, a file alongside the ref, keeps other tools out.
 pub fn advance(
     disk: &dyn Disk,
     store: &Path,
     name: &str,
-    seen: Option<Oid>,
+    expected: Option<Oid>,
     tip: Oid,
 ) -> Result<()> {
-    let (path, lock) = lock_ref(disk, store, name, format!("{tip}\n").as_bytes())?;
+    let locked = lock_ref(disk, store, name, format!("{tip}\n").as_bytes())?;
     let moved = match read(disk, store, name) {
-        Ok(now) if now == seen => return place(disk, store, name, (&lock, &path), tip),
-        // To the caller one that is damaged is lost, and to be made again.
-        Err(error) if seen.is_none() && error.is_damage() => {
-            // A file cannot take the place of a folder; one that is not empty stays.
-            let _ = disk.remove_directory(&path);
-            return place(disk, store, name, (&lock, &path), tip);
+        Ok(current) if current == expected => return replace_ref(disk, store, name, &locked, tip),
+        // For the caller a damaged ref is a lost ref, which is made again.
+        Err(error) if expected.is_none() && error.is_damage() => {
+            // A file cannot replace a folder; a folder that is not empty stays.
+            let _ = disk.remove_directory(&locked.path);
+            return replace_ref(disk, store, name, &locked, tip);
         }
-        Ok(_) => Err(Error::Busy(path)),
+        Ok(_) => Err(Error::Busy(locked.path)),
         Err(error) => Err(error),
     };
     // The ref is unchanged; a lock that stays is taken over by the next process.
-    let _ = disk.remove_file(&lock);
+    let _ = disk.remove_file(&locked.lock);
     moved
 }
 
-/// Takes git's lock on a ref; returns the paths of the ref and of the lock.
+/// A ref whose lock is held: the paths of the ref and of git's lock on it.
+struct LockedRef {
+    path: PathBuf,
+    lock: PathBuf,
+}
+
+/// Takes git's lock on a ref, with `content` in its file.
 // rule: concurrent/serial
-fn lock_ref(
-    disk: &dyn Disk,
-    store: &Path,
-    name: &str,
-    content: &[u8],
-) -> Result<(PathBuf, PathBuf)> {
+fn lock_ref(disk: &dyn Disk, store: &Path, name: &str, content: &[u8]) -> Result<LockedRef> {
     let path = store.join(name);
     let lock = path.with_extension("lock");
     let take = || {
         make_folder(disk, store, folder_of(name))?;
         take_git_lock(disk, &lock, content)
     };
-    take().or_else(|error| if is_gone(disk, store, name) { take() } else { Err(error) })?;
-    Ok((path, lock))
+    take().or_else(|error| if has_no_folder(disk, store, name) { take() } else { Err(error) })?;
+    Ok(LockedRef { path, lock })
 }
 
-/// Moves git's lock on a ref, which says where it points from now on, to the place of the ref.
+/// Replaces a ref by the file of its lock, which holds the new id `tip`.
 // rule: concurrent/serial
-fn place(
+fn replace_ref(
     disk: &dyn Disk,
     store: &Path,
     name: &str,
-    (lock, path): (&Path, &Path),
+    locked: &LockedRef,
     tip: Oid,
 ) -> Result<()> {
-    let placed = replace_file(disk, lock, path);
-    if placed.is_ok() || !is_gone(disk, store, name) || read_packed(disk, store, name)? != Some(tip)
+    let placed = replace_file(disk, &locked.lock, &locked.path);
+    if placed.is_ok()
+        || !has_no_folder(disk, store, name)
+        || read_packed(disk, store, name)? != Some(tip)
     {
         return placed;
     }
-    // It was there already when git packed it.
+    // The ref was in place when git packed it.
     let packed = store.join("packed-refs");
     disk.sync_file(&packed).context("waiting for", &packed)?;
     disk.sync_directory(store).context("waiting for", store)
 }
 
-/// Whether there is no folder that the file of a ref could be in: git removes one that is empty, while
-/// it packs refs.
-fn is_gone(disk: &dyn Disk, store: &Path, name: &str) -> bool {
+/// Whether the folder for the file of a ref is missing: while git packs refs, it removes empty
+/// folders.
+fn has_no_folder(disk: &dyn Disk, store: &Path, name: &str) -> bool {
     matches!(folder::stat(disk, &store.join(folder_of(name))), Ok(None))
 }
 
@@ -132,10 +135,10 @@ fn folder_of(name: &str) -> &str {
     name.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Takes git's lock on a file by making a file with `content` beside it. The caller renames that
-/// onto the file, or removes it.
+/// Takes git's lock on a file by making the lock file, with `content`. The caller renames the lock
+/// file onto the file, or removes it.
 pub fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()> {
-    // One that holds nothing takes the place of nothing: no power loss need leave it.
+    // An empty lock file replaces nothing, so that it need not survive a power loss.
     let make = || match content {
         [] => disk.write_soon(lock, content, 0o600),
         _ => disk.write_new(lock, content, 0o600),
@@ -148,49 +151,51 @@ pub fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()>
                 }
                 sleep(Duration::from_millis(10));
             }
-            // What stands there may be another's lock: it is not removed.
+            // The existing file may be the lock of another process: it is not removed.
             written => return written.context("writing", lock),
         }
     }
     Err(Error::Busy(lock.to_owned()))
 }
 
-/// Removes a ref of the project, wherever git keeps it. The caller holds the project's lock.
+/// Removes a ref of the project, its file and its line in `packed-refs`. The caller holds the
+/// project's lock.
 pub fn remove(disk: &dyn Disk, store: &Path, name: &str) -> Result<()> {
-    let (path, lock) = lock_ref(disk, store, name, b"")?;
-    let removed = remove_unpacked(disk, store, |one| one == name, || remove_file(disk, &path));
+    let locked = lock_ref(disk, store, name, b"")?;
+    let is_ref = |packed_name: &str| packed_name == name;
+    let removed = remove_refs(disk, store, is_ref, || remove_file(disk, &locked.path));
     // A lock that stays is taken over by the next process.
-    let _ = disk.remove_file(&lock);
+    let _ = disk.remove_file(&locked.lock);
     removed
 }
 
-/// Removes every ref below a folder of them, damaged ones too. The caller holds the project's lock.
+/// Removes every ref below a folder of refs, damaged ones too. The caller holds the project's lock.
 pub fn remove_below(disk: &dyn Disk, store: &Path, folder: &str) -> Result<()> {
-    let is_below = |one: &str| one.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-    remove_unpacked(disk, store, is_below, || folder::remove(disk, &store.join(folder)))
+    let is_below = |name: &str| name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    remove_refs(disk, store, is_below, || folder::remove(disk, &store.join(folder)))
 }
 
-/// Removes these refs from `packed-refs` and then their files, since without its file the packed ref
-/// counts. Meanwhile git packs none, since its lock is held.
+/// Removes the selected refs from `packed-refs` and then their files: a packed ref counts as soon as
+/// its file is missing. Git's lock is held meanwhile, so that git packs no refs.
 // rule: concurrent/serial
-fn remove_unpacked(
+fn remove_refs(
     disk: &dyn Disk,
     store: &Path,
-    is_one: impl Fn(&str) -> bool,
+    is_selected: impl Fn(&str) -> bool,
     remove_files: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
     let lock = store.join("packed-refs.lock");
     take_git_lock(disk, &lock, b"")?;
-    let removed = unpack(disk, store, is_one).and_then(|()| remove_files());
+    let removed = remove_packed(disk, store, is_selected).and_then(|()| remove_files());
     let _ = disk.remove_file(&lock);
     removed
 }
 
-/// Writes `packed-refs` without the lines of these refs.
-fn unpack(disk: &dyn Disk, store: &Path, is_one: impl Fn(&str) -> bool) -> Result<()> {
+/// Writes `packed-refs` without the lines of the selected refs.
+fn remove_packed(disk: &dyn Disk, store: &Path, is_selected: impl Fn(&str) -> bool) -> Result<()> {
     let path = store.join("packed-refs");
     let packed = folder::read_if_file(disk, &path, REFS_BYTES_MAX)?.unwrap_or_default();
-    let rest = without(&packed, is_one);
+    let rest = without(&packed, is_selected);
     if rest.len() == packed.len() {
         return Ok(());
     }
@@ -198,14 +203,15 @@ fn unpack(disk: &dyn Disk, store: &Path, is_one: impl Fn(&str) -> bool) -> Resul
     replace_file(disk, &fresh, &path)
 }
 
-/// The lines of `packed-refs` without those of these refs, and without the `^` line that may follow one.
-fn without(packed: &[u8], is_one: impl Fn(&str) -> bool) -> Vec<u8> {
+/// The lines of `packed-refs` except those of the selected refs and the `^` lines that may follow
+/// them.
+fn without(packed: &[u8], is_selected: impl Fn(&str) -> bool) -> Vec<u8> {
     let mut rest = Vec::with_capacity(packed.len());
     let mut dropped = false;
     for line in packed.split_inclusive(|byte| *byte == b'\n') {
         let text = String::from_utf8_lossy(line);
         let name = text.trim_end_matches('\n').split_once(' ').map(|(_, name)| name);
-        dropped = name.is_some_and(&is_one) || dropped && text.starts_with('^');
+        dropped = name.is_some_and(&is_selected) || dropped && text.starts_with('^');
         if !dropped {
             rest.extend_from_slice(line);
         }
@@ -213,7 +219,7 @@ fn without(packed: &[u8], is_one: impl Fn(&str) -> bool) -> Vec<u8> {
     rest
 }
 
-/// Whether that is the hash of a project.
+/// Whether a text has the form of the hash of a project.
 pub fn is_hash(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -231,7 +237,7 @@ pub fn all(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
     Ok(hashes)
 }
 
-/// What every ref of the repository points at, packed or not, also those of other tools.
+/// The objects that the refs of the repository point at, packed or not, also those of other tools.
 ///
 /// # Errors
 /// A ref that cannot be read.
@@ -248,30 +254,30 @@ pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
             pending.extend(names.into_iter().map(|name| path.join(name)));
         } else if path.extension().is_none_or(|extension| extension != "lock") {
             let Some(content) = folder::read_file(disk, &path, 1_024)? else { continue };
-            // A symbolic ref points at another that is read itself.
+            // A symbolic ref points at a ref that is read too.
             if !content.starts_with(b"ref:") {
                 match parse(&path, &content) {
-                    // It costs the checkpoint that it was of, which nothing else names.
+                    // Its checkpoint is lost, since nothing else names it.
                     Err(_) if rollbacks::has(store, &path) => {}
-                    // The checkpoints that these are about are in sight without them.
+                    // The checkpoints of pins and envelopes can be found without them.
                     Err(_) if pins::has(store, &path) || envelopes::has(store, &path) => {}
                     id => drop(found.insert(path, id?)),
                 }
             }
         }
     }
-    // After the files, since one that git packs meanwhile is in one of the two places.
+    // After the files, since a ref that git packs meanwhile is then seen in one of the two.
     let packed = packed_refs(disk, store)?;
     for line in packed.lines().filter(|line| !line.starts_with(['#', '^'])) {
         let (digits, name) = line.split_once(' ').unwrap_or((line, ""));
         let id = parse(&store.join("packed-refs"), digits.as_bytes())?;
-        // One of which there is a file has been replaced.
+        // The file of a ref counts more than its packed line.
         found.entry(store.join(name)).or_insert(id);
     }
     Ok(found.into_values().collect())
 }
 
-/// The names of the refs below a folder of them that are in `packed-refs`, relative to it.
+/// The names of the refs in `packed-refs` below a folder of refs, relative to the folder.
 pub fn packed_below(disk: &dyn Disk, store: &Path, folder: &str) -> Result<Vec<String>> {
     let packed = packed_refs(disk, store)?;
     let name = |line: &str| {
@@ -281,7 +287,7 @@ pub fn packed_below(disk: &dyn Disk, store: &Path, folder: &str) -> Result<Vec<S
     Ok(packed.lines().filter_map(name).collect())
 }
 
-/// The names of the refs below a folder of them, packed or not, relative to it.
+/// The names of the refs below a folder of refs, packed or not, relative to the folder.
 pub fn names_below(disk: &dyn Disk, store: &Path, folder: &str) -> Result<Vec<String>> {
     let mut names = folder::text_names(disk, &store.join(folder))?;
     names.retain(|name| !name.ends_with(".lock"));
@@ -291,7 +297,7 @@ pub fn names_below(disk: &dyn Disk, store: &Path, folder: &str) -> Result<Vec<St
     Ok(names)
 }
 
-/// The hashes of the projects that have refs below that of a kind.
+/// The hashes of the projects that have refs below the folder `kind`.
 pub fn projects_below(disk: &dyn Disk, store: &Path, kind: &str) -> Result<Vec<String>> {
     let mut hashes = folder::text_names(disk, &store.join(kind))?;
     let packed = packed_below(disk, store, kind)?;
@@ -300,33 +306,33 @@ pub fn projects_below(disk: &dyn Disk, store: &Path, kind: &str) -> Result<Vec<S
     Ok(hashes)
 }
 
-/// The folders of refs below that of a kind, one for each project, and that of the kind.
+/// The folder `kind` of refs, and the folders in it, one for each project.
 pub fn folders(disk: &dyn Disk, store: &Path, kind: &str) -> Result<Vec<String>> {
     let hashes = folder::text_names(disk, &store.join(kind))?;
-    let own = hashes.iter().map(|hash| format!("{kind}/{hash}"));
-    Ok(std::iter::once(kind.to_owned()).chain(own).collect())
+    let project_folders = hashes.iter().map(|hash| format!("{kind}/{hash}"));
+    Ok(std::iter::once(kind.to_owned()).chain(project_folders).collect())
 }
 
-/// Lets a ref point at something, whether it is there, damaged or not. The caller holds the project's
-/// lock.
+/// Makes a ref point at `id`, whether or not the ref exists or is damaged. The caller holds the
+/// project's lock.
 pub fn set(disk: &dyn Disk, store: &Path, name: &str, id: Oid) -> Result<()> {
-    let seen = match read(disk, store, name) {
+    let current = match read(disk, store, name) {
         Err(error) if error.is_damage() => None,
-        seen => seen?,
+        read => read?,
     };
-    match seen {
-        Some(one) if one == id => Ok(()),
-        seen => advance(disk, store, name, seen, id),
+    match current {
+        Some(current) if current == id => Ok(()),
+        current => advance(disk, store, name, current, id),
     }
 }
 
-/// Makes a folder of refs, durable: one that a power loss takes would take the refs with it.
+/// Makes a folder of refs durably: if a power loss removed the folder, its refs would be lost too.
 fn make_folder(disk: &dyn Disk, store: &Path, folder: &str) -> Result<()> {
     if is_directory(disk, &store.join(folder))? {
         return Ok(());
     }
-    for (at, _) in folder.match_indices('/').chain([(folder.len(), "")]) {
-        let path = store.join(&folder[..at]);
+    for (end, _) in folder.match_indices('/').chain([(folder.len(), "")]) {
+        let path = store.join(&folder[..end]);
         make_private(disk, &path)?;
         let parent = path.parent().unwrap_or(store);
         disk.sync_directory(parent).context("making a folder in", parent)?;
@@ -334,7 +340,7 @@ fn make_folder(disk: &dyn Disk, store: &Path, folder: &str) -> Result<()> {
     Ok(())
 }
 
-/// All that git keeps of refs in one file; what is no file holds none.
+/// The content of `packed-refs`; empty if that is not a regular file.
 // rule: maintenance/damage
 fn packed_refs(disk: &dyn Disk, store: &Path) -> Result<String> {
     let content = folder::read_if_file(disk, &store.join("packed-refs"), REFS_BYTES_MAX)?;
@@ -350,10 +356,11 @@ mod tests {
     const TIP: &str = "1111111111111111111111111111111111111111";
 
     #[test]
-    fn a_ref_hides_the_packed_one_of_its_name() {
+    fn everything_reads_the_file_of_a_ref_and_not_its_packed_line() {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path();
-        let (old, new) = (TIP, "2222222222222222222222222222222222222222");
+        let old = TIP;
+        let new = "2222222222222222222222222222222222222222";
         let packed = format!("{old} refs/hermes/a\n{old} refs/hermes/b\n");
         fs::write(store.join("packed-refs"), packed).unwrap();
         fs::create_dir_all(store.join("refs/hermes")).unwrap();
@@ -363,33 +370,35 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_ref_is_gone_from_its_file_and_from_the_packed_ones() {
+    fn remove_removes_the_file_of_a_ref_and_its_packed_line() {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path();
         let header = "# pack-refs with: peeled fully-peeled sorted \n";
-        let (one, other) = ("0123456789abcdef", "fedcba9876543210");
+        let removed = "0123456789abcdef";
+        let kept = "fedcba9876543210";
         let line = |hash: &str| format!("{TIP} refs/hermes/{hash}\n");
-        let packed = format!("{header}{}^{TIP}\n{}^{TIP}\n", line(one), line(other));
+        let packed = format!("{header}{}^{TIP}\n{}^{TIP}\n", line(removed), line(kept));
         fs::write(store.join("packed-refs"), packed).unwrap();
         fs::create_dir_all(store.join("refs/hermes")).unwrap();
-        fs::write(store.join("refs/hermes").join(one), format!("{TIP}\n")).unwrap();
+        fs::write(store.join("refs/hermes").join(removed), format!("{TIP}\n")).unwrap();
         for _ in 0..2 {
-            remove(&SystemDisk, store, &of_project(one)).unwrap();
-            assert_eq!(all(&SystemDisk, store).unwrap(), [other]);
+            remove(&SystemDisk, store, &of_project(removed)).unwrap();
+            assert_eq!(all(&SystemDisk, store).unwrap(), [kept]);
             let rest = fs::read_to_string(store.join("packed-refs")).unwrap();
-            assert_eq!(rest, format!("{header}{}^{TIP}\n", line(other)));
+            assert_eq!(rest, format!("{header}{}^{TIP}\n", line(kept)));
             assert_eq!(fs::read_dir(store).unwrap().count(), 2, "a lock stayed");
             assert_eq!(fs::read_dir(store.join("refs/hermes")).unwrap().count(), 0);
         }
-        remove(&SystemDisk, store, &of_project(other)).unwrap();
+        remove(&SystemDisk, store, &of_project(kept)).unwrap();
         assert!(all(&SystemDisk, store).unwrap().is_empty());
         assert!(store.join("refs/hermes").is_dir(), "git takes a folder without refs for no store");
     }
 
     #[test]
-    fn a_lock_that_nobody_gives_back_is_taken_over() {
+    fn advance_takes_over_the_lock_of_a_process_that_died() {
         let folder = tempfile::tempdir().unwrap();
-        let (store, hash) = (folder.path(), "0123456789abcdef");
+        let store = folder.path();
+        let hash = "0123456789abcdef";
         let name = &of_project(hash);
         fs::create_dir_all(store.join("refs/hermes")).unwrap();
         fs::write(store.join("refs/hermes").join(hash).with_extension("lock"), "").unwrap();
@@ -399,24 +408,26 @@ mod tests {
     }
 
     #[test]
-    fn a_ref_that_somebody_moved_is_left_to_them() {
+    fn advance_refuses_a_ref_that_another_process_moved() {
         let folder = tempfile::tempdir().unwrap();
-        let (store, name) = (folder.path(), &of_project("0123456789abcdef"));
+        let store = folder.path();
+        let name = &of_project("0123456789abcdef");
         let tip = Oid::from_str(TIP).unwrap();
         fs::create_dir_all(store.join("refs/hermes")).unwrap();
         advance(&SystemDisk, store, name, None, tip).unwrap();
-        let other = Oid::ZERO_SHA1;
-        assert!(matches!(advance(&SystemDisk, store, name, None, other), Err(Error::Busy(_))));
+        let new = Oid::ZERO_SHA1;
+        assert!(matches!(advance(&SystemDisk, store, name, None, new), Err(Error::Busy(_))));
         assert_eq!(read(&SystemDisk, store, name).unwrap(), Some(tip));
         assert_eq!(fs::read_dir(store.join("refs/hermes")).unwrap().count(), 1, "a lock stayed");
-        advance(&SystemDisk, store, name, Some(tip), other).unwrap();
-        assert_eq!(read(&SystemDisk, store, name).unwrap(), Some(other));
+        advance(&SystemDisk, store, name, Some(tip), new).unwrap();
+        assert_eq!(read(&SystemDisk, store, name).unwrap(), Some(new));
     }
 
     #[test]
-    fn a_ref_stays_where_another_tool_holds_it() {
+    fn remove_waits_while_another_tool_holds_the_lock_on_packed_refs() {
         let folder = tempfile::tempdir().unwrap();
-        let (store, hash) = (folder.path(), "0123456789abcdef");
+        let store = folder.path();
+        let hash = "0123456789abcdef";
         let packed = format!("{TIP} refs/hermes/{hash}\n");
         fs::write(store.join("packed-refs"), &packed).unwrap();
         fs::write(store.join("packed-refs.lock"), "").unwrap();

@@ -1,15 +1,15 @@
-//! A pack with some of the objects of another one, each as it is stored there: what is compressed stays
-//! so, and what is made of another object stays that, while that one stays too. So what is left of a
-//! pack takes no more space than before.
+//! Writes a pack with some of the objects of another pack. Their compressed bytes are copied, and a
+//! delta stays a delta if its base object is kept too, so that the kept objects take no more space
+//! than before.
 //!
-//! It is read as a stream, so that no object has to fit into memory but those that are made of one that
-//! goes.
+//! The new pack is read as a stream, so that only an object whose base object is not kept has to fit
+//! in memory.
 
 use crate::disk::Disk;
 use crate::error::{Context, Result};
 use crate::store::object::Found;
-use crate::store::pack::{self, CHECKSUM_BYTES, Placed, write_header};
-use crate::store::packed::{Form, Pack, Place};
+use crate::store::pack::{self, CHECKSUM_BYTES, IndexEntry, write_header};
+use crate::store::packed::{EntryHeader, Form, Pack};
 use flate2::Crc;
 use git2::Oid;
 use sha1::{Digest, Sha1};
@@ -17,121 +17,124 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Cursor, Read};
 use std::vec;
 
-/// Git's number in a pack for what is made of an object that is named.
-const CHANGE_OF_NAMED: u8 = 7;
+/// Git's number in a pack for a delta that names its base object by id.
+const REF_DELTA: u8 = 7;
 
-/// One object on its way.
-struct Due {
+/// An entry of the new pack that is still to be read.
+struct PendingEntry {
     id: Oid,
-    /// What stands before its compressed bytes.
+    /// The header before the compressed bytes.
     head: Vec<u8>,
     body: Body,
 }
 
 /// The compressed bytes of an object.
 enum Body {
-    /// So many from there on in the other pack.
-    Copied(u64, u64),
-    /// They are made anew.
-    Anew,
+    /// They are copied from the source pack.
+    Copied { offset: u64, length: u64 },
+    /// The object is compressed again, completely.
+    Rewritten,
 }
 
-/// The new pack, to be read once from its begin to its end.
+/// The new pack, to be read once from start to end.
 pub struct Repack<'a> {
     disk: &'a dyn Disk,
-    from: &'a Pack,
-    due: vec::IntoIter<Due>,
-    /// What is being read.
-    now: Box<dyn Read + 'a>,
-    /// The object that it is, and where it begins.
-    open: Option<(Oid, u64)>,
+    source: &'a Pack,
+    pending: vec::IntoIter<PendingEntry>,
+    /// The part that is being read.
+    current: Box<dyn Read + 'a>,
+    /// The object that is being read, and its offset in the new pack.
+    current_entry: Option<(Oid, u64)>,
     crc: Crc,
     hash: Sha1,
     written: u64,
-    placed: Vec<Placed>,
+    entries: Vec<IndexEntry>,
     checksum: Option<[u8; 20]>,
 }
 
 impl<'a> Repack<'a> {
-    /// The objects of `from` that stay, which are whole there.
+    /// A pack with the objects `kept` of `source`, which are intact there.
     ///
     /// # Errors
-    /// A disk that fails. None where the pack or its index is not what the objects were found in.
-    pub fn of(disk: &'a dyn Disk, from: &'a Pack, stays: &HashSet<Oid>) -> Result<Option<Self>> {
-        let Some(mut all) = from.index.entries() else { return Ok(None) };
-        all.sort_unstable_by_key(|(_, offset)| *offset);
-        let bytes = disk.stat(&from.path).context("looking at", &from.path)?.size;
-        let ends = all.iter().skip(1).map(|(_, offset)| *offset);
+    /// A disk that fails. `None` if the pack or its index changed since the objects were found there.
+    pub fn of(disk: &'a dyn Disk, source: &'a Pack, kept: &HashSet<Oid>) -> Result<Option<Self>> {
+        let Some(mut entries) = source.index.entries() else { return Ok(None) };
+        entries.sort_unstable_by_key(|(_, offset)| *offset);
+        let bytes = disk.stat(&source.path).context("looking at", &source.path)?.size;
+        let ends = entries.iter().skip(1).map(|(_, offset)| *offset);
         let ends: Vec<u64> = ends.chain(bytes.checked_sub(CHECKSUM_BYTES)).collect();
-        let ids: HashMap<u64, Oid> = all.iter().map(|(id, offset)| (*offset, *id)).collect();
-        let mut due = Vec::new();
-        for ((id, offset), end) in all.into_iter().zip(ends) {
-            if !stays.contains(&id) {
+        let ids: HashMap<u64, Oid> = entries.iter().map(|(id, offset)| (*offset, *id)).collect();
+        let mut pending = Vec::new();
+        for ((id, offset), end) in entries.into_iter().zip(ends) {
+            if !kept.contains(&id) {
                 continue;
             }
-            let Found::Whole(place) = from.place(disk, offset)? else { return Ok(None) };
-            let base = match &place.form {
-                Form::Whole(_) => None,
-                Form::ChangeOf(base) => ids.get(base).copied(),
-                Form::ChangeOfNamed(base) => Some(*base),
+            let Found::Intact(header) = source.entry_header(disk, offset)? else {
+                return Ok(None);
             };
-            let Some(length) = end.checked_sub(place.begins) else { return Ok(None) };
-            due.push(Due::of(id, &place, base.filter(|base| stays.contains(base)), length));
+            let base = match &header.form {
+                Form::Full(_) => None,
+                Form::OffsetDelta(base_offset) => ids.get(base_offset).copied(),
+                Form::RefDelta(base_id) => Some(*base_id),
+            };
+            let Some(length) = end.checked_sub(header.data_offset) else { return Ok(None) };
+            let base = base.filter(|base| kept.contains(base));
+            pending.push(PendingEntry::of(id, &header, base, length));
         }
         Ok(Some(Repack {
             disk,
-            from,
-            now: Box::new(Cursor::new(pack::begin(due.len()))),
-            due: due.into_iter(),
-            open: None,
+            source,
+            current: Box::new(Cursor::new(pack::begin(pending.len()))),
+            pending: pending.into_iter(),
+            current_entry: None,
             crc: Crc::new(),
             hash: Sha1::new(),
             written: 0,
-            placed: Vec::new(),
+            entries: Vec::new(),
             checksum: None,
         }))
     }
 
-    /// What the new pack is called, and the bytes of its index; none before it was read to its end.
+    /// The name of the new pack and the bytes of its index; `None` before it was read to its end.
     pub fn index(mut self) -> Option<(String, Vec<u8>)> {
         let checksum = self.checksum?;
-        self.placed.sort_unstable_by_key(|object| object.id);
-        Some((pack::name_of(&checksum), pack::index(&self.placed, &checksum)))
+        self.entries.sort_unstable_by_key(|entry| entry.id);
+        Some((pack::name_of(&checksum), pack::index(&self.entries, &checksum)))
     }
 
-    /// Goes on to the next object, or to the checksum behind them; false where that was read.
-    fn go_on(&mut self) -> io::Result<bool> {
-        if let Some((id, offset)) = self.open.take() {
+    /// Advances to the next entry, or to the checksum after them; `false` if the checksum was read.
+    fn advance(&mut self) -> io::Result<bool> {
+        if let Some((id, offset)) = self.current_entry.take() {
             let crc = std::mem::take(&mut self.crc).sum();
-            self.placed.push(Placed { id, crc, offset });
+            self.entries.push(IndexEntry { id, crc, offset });
         }
-        let Some(Due { id, head, body }) = self.due.next() else {
+        let Some(PendingEntry { id, head, body }) = self.pending.next() else {
             let checksum = self.checksum.is_none().then(|| self.hash.clone().finalize());
             let Some(checksum) = checksum.map(Into::<[u8; 20]>::into) else { return Ok(false) };
             self.checksum = Some(checksum);
-            self.now = Box::new(Cursor::new(checksum.to_vec()));
+            self.current = Box::new(Cursor::new(checksum.to_vec()));
             return Ok(true);
         };
-        self.open = Some((id, self.written));
-        self.now = match body {
-            Body::Copied(begins, length) => {
-                let (stream, _) = self.disk.open_at(&self.from.path, begins)?;
+        self.current_entry = Some((id, self.written));
+        self.current = match body {
+            Body::Copied { offset, length } => {
+                let (stream, _) = self.disk.open_at(&self.source.path, offset)?;
                 Box::new(Cursor::new(head).chain(stream.take(length)))
             }
-            Body::Anew => Box::new(Cursor::new(self.anew(id)?)),
+            Body::Rewritten => Box::new(Cursor::new(self.rewrite(id)?)),
         };
         Ok(true)
     }
 
-    /// An object that stands for itself from now on.
-    fn anew(&self, id: Oid) -> io::Result<Vec<u8>> {
-        let found = self.from.read(self.disk, id, u64::MAX);
-        let Ok(Found::Whole((kind, Some(bytes)))) = found else {
+    /// The entry of an object that is no longer stored as a delta.
+    fn rewrite(&self, id: Oid) -> io::Result<Vec<u8>> {
+        let found = self.source.read(self.disk, id, u64::MAX);
+        let Ok(Found::Intact((kind, Some(bytes)))) = found else {
             return Err(io::Error::other(format!("{id} was whole, and is not any more")));
         };
-        let mut anew = Vec::new();
-        pack::write_whole(&mut anew, kind, &bytes)?;
-        Ok(anew)
+        let mut entry = Vec::new();
+        pack::write_object(&mut entry, kind, &bytes)?;
+        Ok(entry)
     }
 }
 
@@ -141,9 +144,9 @@ impl Read for Repack<'_> {
             return Ok(0);
         }
         loop {
-            let read = self.now.read(buffer)?;
+            let read = self.current.read(buffer)?;
             if read > 0 {
-                // The checksum is of all that stands before it.
+                // The checksum covers everything before it.
                 if self.checksum.is_none() {
                     self.hash.update(&buffer[..read]);
                     self.crc.update(&buffer[..read]);
@@ -151,30 +154,31 @@ impl Read for Repack<'_> {
                 self.written += read as u64;
                 return Ok(read);
             }
-            if self.open.is_none() {
-                // What the head of the pack added is of no object.
+            if self.current_entry.is_none() {
+                // The head of the pack belongs to no object.
                 self.crc.reset();
             }
-            if !self.go_on()? {
+            if !self.advance()? {
                 return Ok(0);
             }
         }
     }
 }
 
-impl Due {
-    /// An object at that place, which is made of `base` if that stays; `length` compressed bytes.
-    fn of(id: Oid, place: &Place, base: Option<Oid>, length: u64) -> Due {
+impl PendingEntry {
+    /// The entry of an object with that header in the source pack, of `length` compressed bytes. It
+    /// stays a delta only if its base object is given.
+    fn of(id: Oid, header: &EntryHeader, base: Option<Oid>, length: u64) -> PendingEntry {
         let mut head = Vec::new();
-        let copied = Body::Copied(place.begins, length);
-        match (&place.form, base) {
-            (Form::Whole(kind), _) => write_header(&mut head, kind.number(), place.bytes),
+        let copied = Body::Copied { offset: header.data_offset, length };
+        match (&header.form, base) {
+            (Form::Full(kind), _) => write_header(&mut head, kind.number(), header.bytes),
             (_, Some(base)) => {
-                write_header(&mut head, CHANGE_OF_NAMED, place.bytes);
+                write_header(&mut head, REF_DELTA, header.bytes);
                 head.extend_from_slice(base.as_bytes());
             }
-            (_, None) => return Due { id, head, body: Body::Anew },
+            (_, None) => return PendingEntry { id, head, body: Body::Rewritten },
         }
-        Due { id, head, body: copied }
+        PendingEntry { id, head, body: copied }
     }
 }

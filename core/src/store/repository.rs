@@ -1,7 +1,7 @@
-//! The store on disk: one bare git repository below the base, made on first use, completed where
-//! parts of it are missing, and locked while it is used.
+//! The store on disk: one bare git repository below the base, made on first use, completed if parts of
+//! it are missing, and locked while it is used.
 
-use crate::disk::atomic_write::write_whole;
+use crate::disk::atomic_write::write_atomically;
 use crate::disk::{Disk, Kind, Sharing, is_absence};
 use crate::error::{Context, Error, Result};
 use crate::ignore::{DEFAULT_EXCLUDES, SECRETS};
@@ -26,9 +26,9 @@ const FOLDERS: &[&str] = &[
     "fresh",
 ];
 
-/// Plain git must neither sign, nor collect garbage, nor see a working tree here. With a user in
-/// this file it never asks for the real one. And `git fsck` must not complain about the content of
-/// a project's files that have a meaning to git.
+/// Plain git must neither sign, nor collect garbage, nor see a working tree here. With a user in this
+/// file git does not look for the real user. And `git fsck` must not report the content of project
+/// files that have a meaning to git.
 // rule: layout/fsck
 // rule: isolation/no-signing
 const CONFIG: &str = "\
@@ -63,18 +63,18 @@ const CONFIG: &str = "\
 // rule: capture/no-conversion
 const ATTRIBUTES: &str = "* -text -eol -ident -filter -working-tree-encoding\n";
 
-/// An open store, whose lock is held while this lives.
+/// An open store, whose lock is held while this value lives.
 pub struct Store<'a> {
     /// The disk it is on.
     pub disk: &'a dyn Disk,
     /// The bare repository.
     pub path: PathBuf,
-    /// None where another tool made the store and nothing was written here yet.
+    /// `None` if another tool made the store and this tool has not written to it yet.
     _lock: Option<Lock>,
 }
 
 impl<'a> Store<'a> {
-    /// Opens the store below `base` for reading; none where there is none.
+    /// Opens the store below `base` for reading; `None` if there is no store.
     pub fn open(disk: &'a dyn Disk, base: &Path) -> Result<Option<Self>> {
         let path = base.join("store");
         if !is_directory(disk, &path)? {
@@ -88,8 +88,8 @@ impl<'a> Store<'a> {
         Ok(Some(Store { disk, path, _lock: lock }))
     }
 
-    /// Opens the store below `base`, making what is missing of it. Before it is first made, what v1
-    /// left is archived, in the name of the time `seconds` since the epoch.
+    /// Opens the store below `base`, making the parts that are missing. Before the store is first made,
+    /// the repositories of v1 are archived under the time `seconds` since the epoch.
     // rule: isolation/home
     pub fn open_or_create(disk: &'a dyn Disk, base: &Path, seconds: i64) -> Result<Self> {
         let path = base.join("store");
@@ -98,7 +98,8 @@ impl<'a> Store<'a> {
             archive_v1(disk, base, seconds);
         }
         // rule: concurrent/keeps
-        // Held before anything is written: who frees space is alone, and removes what waits in `fresh`.
+        // The lock is held before anything is written: a process that collects space holds it
+        // exclusively, and removes the files in `fresh`.
         for folder in ["", "locks"] {
             make_private(disk, &path.join(folder))?;
         }
@@ -115,22 +116,22 @@ impl<'a> Store<'a> {
             ("config", CONFIG),
             ("info/exclude", &excludes),
             ("info/attributes", ATTRIBUTES),
-            // Last, since to git a folder with a HEAD is a repository.
+            // HEAD is last, since to git a folder with a HEAD is a repository.
             ("HEAD", "ref: refs/heads/main\n"),
         ];
         for (name, content) in files {
             let file = path.join(name);
             if !is_usable(disk, &file) {
-                // A file cannot take the place of a folder; one that is not empty stays.
+                // A file cannot replace a folder; a folder that is not empty stays.
                 let _ = disk.remove_directory(&file);
-                write_whole(disk, &path, "layout", content.as_bytes(), &file)?;
+                write_atomically(disk, &path, "layout", content.as_bytes(), &file)?;
             }
         }
         Ok(Store { disk, path, _lock: Some(lock) })
     }
 
-    /// Opens the store below `base` with its lock held exclusively, waiting briefly; none where
-    /// there is none.
+    /// Opens the store below `base` with its lock held exclusively, waiting briefly; `None` if there is
+    /// no store.
     pub fn open_alone(disk: &'a dyn Disk, base: &Path) -> Result<Option<Self>> {
         let path = base.join("store");
         if !is_directory(disk, &path)? {
@@ -141,17 +142,17 @@ impl<'a> Store<'a> {
         Ok(Some(Store { disk, path, _lock: Some(lock) }))
     }
 
-    /// Takes the lock of a project, whose history no other process changes then.
+    /// Takes the lock of a project, so that no other process changes its history.
     pub fn lock_project(&self, hash: &str) -> Result<Lock> {
         lock::take(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)
     }
 
-    /// The same, waiting briefly.
+    /// As [`Store::lock_project`], waiting briefly.
     pub fn try_lock_project(&self, hash: &str) -> Result<Lock> {
         lock::take_briefly(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)
     }
 
-    /// Waits until no other process changes the history of a project, if one does.
+    /// Waits while another process changes the history of a project.
     pub fn wait_for_project(&self, hash: &str) -> Result<()> {
         let lock = self.path.join("locks").join(hash);
         if self.disk.stat(&lock).is_ok() {
@@ -172,8 +173,8 @@ impl<'a> Store<'a> {
     }
 }
 
-/// Whether git could use that file: an empty one is what a crash may leave, and a `HEAD` must name
-/// a ref or a commit.
+/// Whether git could use a file: a crash may leave an empty file, and a `HEAD` must name a ref or a
+/// commit.
 // rule: maintenance/heals
 fn is_usable(disk: &dyn Disk, file: &Path) -> bool {
     let Ok((start, _)) = disk.read(file, 64) else {
@@ -184,7 +185,7 @@ fn is_usable(disk: &dyn Disk, file: &Path) -> bool {
     !start.is_empty() && (!is_head || start.starts_with(b"ref: refs/") || is_id())
 }
 
-/// Whether a folder stands there; an error where something else does.
+/// Whether a folder exists at `path`; an error if anything else does.
 pub fn is_directory(disk: &dyn Disk, path: &Path) -> Result<bool> {
     let unusable = || Err(Error::unusable(path, "something else stands there"));
     match disk.stat(path) {
@@ -208,7 +209,7 @@ pub fn make_private(disk: &dyn Disk, path: &Path) -> Result<()> {
     }
 }
 
-/// Another tool may have made the store readable for everyone.
+/// Makes the store readable by its owner only: another tool may have made it readable by everyone.
 // rule: isolation/private
 fn close_store(disk: &dyn Disk, store: &Path) -> Result<()> {
     let stat = disk.stat(store).context("looking at", store)?;
@@ -221,7 +222,7 @@ fn close_store(disk: &dyn Disk, store: &Path) -> Result<()> {
 fn make_directories(disk: &dyn Disk, path: &Path) -> Result<()> {
     let ancestors: Vec<&Path> = path.ancestors().collect();
     for ancestor in ancestors.into_iter().rev() {
-        // Whatever exists may stay, such as a link that the user made.
+        // Anything that exists is kept, such as a link that the user made.
         if disk.stat(ancestor).is_err() {
             make_private(disk, ancestor)?;
         }

@@ -1,12 +1,13 @@
-//! The pre-restore checkpoints of a project that are not its newest, each with a ref of its own:
-//! `refs/rollbacks/<hash>/<number>-<parent>`, where later ones have larger numbers. The parent is the
-//! newest checkpoint before it that is no such one, so that its place is known where it is damaged.
+//! The pre-restore checkpoints of a project other than its newest checkpoint, each with a ref of its
+//! own: `refs/rollbacks/<hash>/<number>-<parent>`, where later ones have larger numbers. The parent is
+//! the newest earlier checkpoint that is not a pre-restore checkpoint; it gives the position in the
+//! history even of a damaged one.
 //!
-//! Those that the list has no room for, and that are kept all the same, have theirs in
-//! `refs/unlisted`: only their ids name them.
+//! Pre-restore checkpoints that are kept but do not fit in the list have their refs in
+//! `refs/unlisted`: they can be named only by id.
 //!
-//! They stand beside the history, so that one of them can be dropped without changing another
-//! checkpoint. See docs/decisions/0016-rollbacks-beside-the-history.md.
+//! They are not part of the chain of the history, so that one can be evicted without changing another
+//! checkpoint. See docs/decisions/0016-pre-restore-checkpoints-outside-the-history.md.
 
 use crate::disk::Disk;
 use crate::error::Result;
@@ -14,17 +15,17 @@ use crate::store::refs;
 use git2::Oid;
 use std::path::Path;
 
-/// Where the refs of all projects are: of listed checkpoints, and of those that are not.
+/// The folders of the refs of all projects: of listed checkpoints, and of unlisted ones.
 pub const FOLDERS: [&str; 2] = [LISTED, UNLISTED];
 const LISTED: &str = "refs/rollbacks";
 const UNLISTED: &str = "refs/unlisted";
 
-/// The place of a pre-rollback checkpoint.
+/// The position of a pre-restore checkpoint in the history, which the name of its ref encodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// Its number among those of its project.
+    /// Its number among the pre-restore checkpoints of its project.
     pub number: u64,
-    /// The newest checkpoint before it that is no such one.
+    /// The newest earlier checkpoint that is not a pre-restore checkpoint.
     pub parent: Option<Oid>,
     /// Whether it is in the list.
     pub is_listed: bool,
@@ -37,20 +38,21 @@ impl Place {
         format!("{folder}/{hash}/{}-{parent}", self.number)
     }
 
-    fn of_name(folder: &str, name: &str) -> Option<Self> {
+    fn parse_name(folder: &str, name: &str) -> Option<Self> {
         let (number, parent) = name.split_once('-')?;
         let parent = Some(Oid::from_str(parent).ok()?).filter(|parent| *parent != Oid::ZERO_SHA1);
         Some(Place { number: number.parse().ok()?, parent, is_listed: folder == LISTED })
     }
 }
 
-/// Those of the project with their places, newest first. A damaged ref costs the checkpoint that it is of.
+/// The pre-restore checkpoints of the project with their places, newest first. One with a damaged ref
+/// is left out.
 // rule: maintenance/damage
 pub fn all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Vec<(Place, Oid)>> {
     let mut places = Vec::new();
     for folder in FOLDERS {
         let names = refs::names_below(disk, store, &format!("{folder}/{hash}"))?;
-        places.extend(names.iter().filter_map(|name| Place::of_name(folder, name)));
+        places.extend(names.iter().filter_map(|name| Place::parse_name(folder, name)));
     }
     places.sort_unstable();
     let mut found = Vec::with_capacity(places.len());
@@ -66,23 +68,23 @@ pub fn all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Vec<(Place, Oid)
     Ok(found)
 }
 
-/// Adds a checkpoint, unless it is there. The caller holds the project's lock.
+/// Adds the ref of a checkpoint, unless it exists. The caller holds the project's lock.
 pub fn add(disk: &dyn Disk, store: &Path, hash: &str, place: Place, id: Oid) -> Result<()> {
     refs::set(disk, store, &place.name(hash), id)
 }
 
-/// Drops the one at that place. The caller holds the project's lock.
+/// Removes the ref at that place. The caller holds the project's lock.
 pub fn remove(disk: &dyn Disk, store: &Path, hash: &str, place: Place) -> Result<()> {
     refs::remove(disk, store, &place.name(hash))
 }
 
-/// Drops all of the project, damaged ones too. The caller holds the project's lock.
+/// Removes all such refs of the project, damaged ones too. The caller holds the project's lock.
 pub fn remove_all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<()> {
     let remove = |folder| refs::remove_below(disk, store, &format!("{folder}/{hash}"));
     FOLDERS.into_iter().try_for_each(remove)
 }
 
-/// Whether that is the path of such a ref in the store.
+/// Whether `path` is the path of the ref of a pre-restore checkpoint in the store.
 pub fn has(store: &Path, path: &Path) -> bool {
     FOLDERS.iter().any(|folder| path.starts_with(store.join(folder)))
 }

@@ -1,7 +1,7 @@
-//! Boundaries: git's own list of commits that count as having no parents, so that the oldest
-//! checkpoints are dropped without changing those that stay.
+//! Boundaries: git's list of commits that count as having no parents (`shallow`), with which the
+//! oldest checkpoints are evicted without rewriting the others.
 //!
-//! The list holds for the whole store. See docs/decisions/0007-dropping-without-rewriting.md.
+//! The store has one list for all projects. See docs/decisions/0007-eviction-without-rewriting-history.md.
 
 use crate::disk::atomic_write::replace_file;
 use crate::disk::folder::{self, remove_file};
@@ -14,16 +14,17 @@ use git2::Oid;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// More bytes than the boundaries of any store take.
+/// Size limit of the boundaries in bytes; no file is larger.
 const SHALLOW_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// What git wrote down of all parents, and believes whatever the boundaries say. It makes them again.
+/// Git's caches of parents, which it trusts more than the boundaries. Git can write them again.
 const GRAPHS: [&str; 2] = ["objects/info/commit-graph", "objects/info/commit-graphs"];
 
 /// The commits at which a history ends, whatever their parents are.
 pub type Boundaries = BTreeSet<Oid>;
 
-/// The boundaries of the store. Lines that are not an id are ignored; what is no file holds none.
+/// The boundaries of the store. Lines that are not an id are ignored; anything but a regular file
+/// holds no boundaries.
 // rule: maintenance/damage
 pub fn read(disk: &dyn Disk, store: &Path) -> Result<Boundaries> {
     let content = folder::read_if_file(disk, &store.join("shallow"), SHALLOW_BYTES_MAX)?;
@@ -32,15 +33,15 @@ pub fn read(disk: &dyn Disk, store: &Path) -> Result<Boundaries> {
     Ok(text.lines().filter(|line| line.len() == 40).flat_map(Oid::from_str).collect())
 }
 
-/// Changes the boundaries under their lock. Where `work` changes nothing, nothing is written.
+/// Changes the boundaries under their lock. If `edit` changes nothing, nothing is written.
 // rule: list/stable
-pub fn change(disk: &dyn Disk, store: &Path, work: impl FnOnce(&mut Boundaries)) -> Result<()> {
+pub fn change(disk: &dyn Disk, store: &Path, edit: impl FnOnce(&mut Boundaries)) -> Result<()> {
     make_private(disk, &store.join("locks"))?;
-    // Git's own lock is not enough: one that stays too long is taken over.
+    // Git's lock is not enough: it is taken over when it is held too long.
     let _lock = lock::take(disk, &store.join("locks/shallow"), Sharing::Exclusive)?;
     let before = read(disk, store)?;
     let mut boundaries = before.clone();
-    work(&mut boundaries);
+    edit(&mut boundaries);
     if boundaries == before {
         return Ok(());
     }
@@ -48,11 +49,12 @@ pub fn change(disk: &dyn Disk, store: &Path, work: impl FnOnce(&mut Boundaries))
     for graph in GRAPHS {
         folder::remove(disk, &store.join(graph))?;
     }
-    let (path, lock) = (store.join("shallow"), store.join("shallow.lock"));
+    let path = store.join("shallow");
+    let lock = store.join("shallow.lock");
     let content: String = boundaries.iter().map(|id| format!("{id}\n")).collect();
     take_git_lock(disk, &lock, content.as_bytes())?;
     if !folder::is_file_or_nothing(disk, &path)? {
-        // A file cannot take the place of a folder; one that is not empty stays.
+        // A file cannot replace a folder; a folder that is not empty stays.
         let _ = disk.remove_directory(&path);
     }
     if !boundaries.is_empty() {
@@ -71,26 +73,26 @@ mod tests {
     use crate::disk::SystemDisk;
     use std::fs;
 
-    const ONE: &str = "1111111111111111111111111111111111111111";
+    const ID: &str = "1111111111111111111111111111111111111111";
 
     #[test]
-    fn boundaries_are_read_back_and_gone_with_the_last() {
+    fn read_returns_what_change_wrote_and_the_file_is_removed_with_the_last_boundary() {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path();
         assert!(read(&SystemDisk, store).unwrap().is_empty());
-        let one = Oid::from_str(ONE).unwrap();
+        let id = Oid::from_str(ID).unwrap();
         change(&SystemDisk, store, |_| ()).unwrap();
         assert!(!store.join("shallow").exists(), "nothing was changed and something written");
-        change(&SystemDisk, store, |all| all.extend([one])).unwrap();
-        assert_eq!(fs::read_to_string(store.join("shallow")).unwrap(), format!("{ONE}\n"));
-        assert_eq!(read(&SystemDisk, store).unwrap(), Boundaries::from([one]));
+        change(&SystemDisk, store, |boundaries| boundaries.extend([id])).unwrap();
+        assert_eq!(fs::read_to_string(store.join("shallow")).unwrap(), format!("{ID}\n"));
+        assert_eq!(read(&SystemDisk, store).unwrap(), Boundaries::from([id]));
         change(&SystemDisk, store, Boundaries::clear).unwrap();
         assert!(!store.join("shallow").exists());
         assert!(!store.join("shallow.lock").exists());
     }
 
     #[test]
-    fn what_git_wrote_down_of_parents_goes_where_the_boundaries_change() {
+    fn change_removes_the_commit_graphs_of_git() {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path();
         fs::create_dir_all(store.join("objects/info/commit-graphs")).unwrap();
@@ -100,16 +102,17 @@ mod tests {
         }
         change(&SystemDisk, store, |_| ()).unwrap();
         assert!(graph.exists());
-        change(&SystemDisk, store, |all| all.extend([Oid::from_str(ONE).unwrap()])).unwrap();
+        let id = Oid::from_str(ID).unwrap();
+        change(&SystemDisk, store, |boundaries| boundaries.extend([id])).unwrap();
         assert!(!graph.exists() && !chain.exists());
     }
 
     #[test]
-    fn a_line_that_is_no_id_is_no_boundary() {
+    fn read_ignores_lines_that_are_not_an_id() {
         let folder = tempfile::tempdir().unwrap();
-        let text = format!("\nnothing\n1111\n{ONE}\n{ONE}0\n");
+        let text = format!("\nnothing\n1111\n{ID}\n{ID}0\n");
         fs::write(folder.path().join("shallow"), text).unwrap();
-        let one = Oid::from_str(ONE).unwrap();
-        assert_eq!(read(&SystemDisk, folder.path()).unwrap(), Boundaries::from([one]));
+        let id = Oid::from_str(ID).unwrap();
+        assert_eq!(read(&SystemDisk, folder.path()).unwrap(), Boundaries::from([id]));
     }
 }

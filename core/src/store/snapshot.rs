@@ -1,7 +1,7 @@
-//! What one checkpoint holds, as a flat sorted map, and its form as nested git trees.
+//! The content of a checkpoint as a flat sorted map, and its conversion to and from nested git trees.
 //!
-//! Trees are written and read as bytes here, so that every name that the file system allows is
-//! kept. A tree with names that could harm a working tree is refused when it is read.
+//! Trees are written and read as bytes here, so that every name that the file system allows is kept. A
+//! tree with names that could harm a working tree is refused when it is read.
 
 use crate::disk::{Disk, Kind as FileKind, Stat};
 use crate::error::{Error, Result};
@@ -25,13 +25,13 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// That of a regular file.
+    /// The mode of a regular file.
     // rule: capture/executable
     pub fn of_file(stat: &Stat) -> Self {
         if stat.executable() { Mode::Executable } else { Mode::Plain }
     }
 
-    /// Git's number for it.
+    /// Git's number for the mode.
     pub fn bits(self) -> u32 {
         match self {
             Mode::Plain => 0o100_644,
@@ -40,7 +40,7 @@ impl Mode {
         }
     }
 
-    /// The mode of git's number; none for what is neither a file nor a link.
+    /// The mode with this number in git; `None` if it is neither a file nor a link.
     pub fn from_bits(bits: u32) -> Option<Self> {
         match bits & 0o170_000 {
             0o100_000 if bits & 0o100 != 0 => Some(Mode::Executable),
@@ -54,14 +54,15 @@ impl Mode {
 /// One captured path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// What it is.
+    /// Its type.
     pub mode: Mode,
     /// The blob with its bytes or link target.
     pub blob: Oid,
 }
 
 impl Item {
-    /// What a checkpoint would record of the file or link with that stat; none for anything else.
+    /// The item that a checkpoint would record of the file or link with that stat; `None` for anything
+    /// else.
     pub fn standing(disk: &dyn Disk, path: &Path, stat: &Stat) -> io::Result<Option<Self>> {
         let (mode, blob) = match stat.kind {
             FileKind::File => (Mode::of_file(stat), blob_of(disk, path)?.0),
@@ -75,29 +76,29 @@ impl Item {
 /// All captured paths, relative to the project.
 pub type Snapshot = BTreeMap<Vec<u8>, Item>;
 
-/// More paths than any checkpoint holds: only a malicious tree unfolds to more.
+/// The most paths in a checkpoint: only a malicious tree unfolds to more.
 const PATHS_MAX: usize = 1_000_000;
-/// Deeper than any path the system can name.
+/// The deepest nesting of trees: the system can name no deeper path.
 const DEPTH_MAX: usize = 2_048;
 const TREE_BITS: u32 = 0o40_000;
 const GITLINK_BITS: u32 = 0o160_000;
 
-/// Writes the trees of `snapshot` and returns the id of the outermost.
+/// Writes the trees of `snapshot` and returns the id of the root tree.
 pub fn write(objects: &mut Objects<'_>, snapshot: &Snapshot) -> Result<Oid> {
     let items: Vec<_> = snapshot.iter().map(|(path, item)| (&path[..], item)).collect();
     write_directory(objects, &items)
 }
 
-/// Writes the trees of sorted paths, which are relative to the directory.
+/// Writes the tree of a directory and those below it. The paths are sorted, and relative to it.
 fn write_directory(objects: &mut Objects<'_>, items: &[(&[u8], &Item)]) -> Result<Oid> {
     let mut entries = Vec::new();
-    for same in items.chunk_by(|(one, _), (other, _)| first_name(one) == first_name(other)) {
-        let (path, item) = same[0];
+    for group in items.chunk_by(|(left, _), (right, _)| first_name(left) == first_name(right)) {
+        let (path, item) = group[0];
         let name = first_name(path);
         let (bits, id) = if name == path {
             (item.mode.bits(), item.blob)
         } else {
-            let inner = same.iter().map(|(path, item)| (&path[name.len() + 1..], *item));
+            let inner = group.iter().map(|(path, item)| (&path[name.len() + 1..], *item));
             let inner: Vec<(&[u8], &Item)> = inner.collect();
             (TREE_BITS, write_directory(objects, &inner)?)
         };
@@ -135,15 +136,15 @@ fn write_tree(objects: &mut Objects<'_>, mut entries: Vec<RawEntry>) -> Result<O
     objects.add(Kind::Tree, &bytes)
 }
 
-/// How many files and folders [`read`] takes for a person's, where these are more.
+/// The limit on files and folders above which [`read`] refuses a checkpoint, if `snapshot` exceeds it.
 pub fn exceeded(snapshot: &Snapshot) -> Option<usize> {
     (!fits(snapshot, PATHS_MAX)).then_some(PATHS_MAX)
 }
 
 fn fits(snapshot: &Snapshot, paths_max: usize) -> bool {
-    // Most are far from it, even if each file had folders of its own.
-    let at_most: usize = snapshot.keys().map(|path| 1 + ancestors(path).count()).sum();
-    if at_most < paths_max {
+    // Most snapshots are far below the limit, even if no folder had more than one entry.
+    let upper_bound: usize = snapshot.keys().map(|path| 1 + ancestors(path).count()).sum();
+    if upper_bound < paths_max {
         return true;
     }
     let folders: HashSet<&[u8]> = snapshot.keys().flat_map(|path| ancestors(path)).collect();
@@ -173,11 +174,11 @@ fn unfold(objects: &Objects<'_>, id: Oid, root: Oid, paths_max: usize) -> Result
             error if error.is_damage() => corrupt(error.cause()),
             error => error,
         })?;
-        let mut seen = std::collections::BTreeSet::new();
+        let mut names = std::collections::BTreeSet::new();
         for entry in parse_tree(&bytes) {
             let RawEntry { bits, name, id } = entry.map_err(|why| corrupt(why.into()))?;
             let path = join(&directory, &name);
-            if !seen.insert(name.clone()) {
+            if !names.insert(name.clone()) {
                 return Err(corrupt(format!("{} is in it twice", shown(&path))));
             }
             if is_harmful(&name) {
@@ -188,7 +189,7 @@ fn unfold(objects: &Objects<'_>, id: Oid, root: Oid, paths_max: usize) -> Result
                 (_, Some(mode)) => {
                     snapshot.insert(path, Item { mode, blob: id });
                 }
-                // Only other tools store a nested repository as a link to its commit; there is no
+                // Only other tools store a nested repository as a link to its commit, which has no
                 // content to restore.
                 (GITLINK_BITS, None) => {}
                 _ => return Err(corrupt(format!("{} has mode {bits:o}", shown(&path)))),
@@ -198,9 +199,9 @@ fn unfold(objects: &Objects<'_>, id: Oid, root: Oid, paths_max: usize) -> Result
     Ok(snapshot)
 }
 
-/// One entry of a tree, whatever it is called.
+/// One entry of a tree; its name is not checked.
 pub struct Link {
-    /// What the tree calls it.
+    /// Its name in the tree.
     pub name: Vec<u8>,
     /// The object.
     pub id: Oid,
@@ -208,7 +209,7 @@ pub struct Link {
     pub kind: Kind,
 }
 
-/// What a tree refers to, without the commits of nested repositories, which are not in the store.
+/// The entries of a tree, without the commits of nested repositories, which are not in the store.
 pub fn links(id: Oid, bytes: &[u8]) -> Result<Vec<Link>> {
     let corrupt = |why: &str| Error::CorruptCheckpoint { id: id.to_string(), why: why.into() };
     let mut links = Vec::new();
@@ -223,7 +224,7 @@ pub fn links(id: Oid, bytes: &[u8]) -> Result<Vec<Link>> {
     Ok(links)
 }
 
-/// Whether a restore that wrote this name could leave the project or break a repository.
+/// Whether a restore that wrote this name could write outside the project or damage a repository.
 // rule: restore/contained
 // rule: isolation/user-repository
 fn is_harmful(name: &[u8]) -> bool {
@@ -245,21 +246,22 @@ fn parse_tree(bytes: &[u8]) -> impl Iterator<Item = std::result::Result<RawEntry
 }
 
 fn parse_entry(rest: &mut &[u8]) -> std::result::Result<RawEntry, &'static str> {
-    let broken = "a tree of it is cut short";
+    let truncated = "a tree of it is cut short";
     let no_mode = "a tree of it has no mode";
-    let digits = take_until(rest, b' ').ok_or(broken)?;
+    let digits = take_until(rest, b' ').ok_or(truncated)?;
     let digits = std::str::from_utf8(digits).map_err(|_| no_mode)?;
     let bits = u32::from_str_radix(digits, 8).map_err(|_| no_mode)?;
-    let name = take_until(rest, 0).ok_or(broken)?.to_vec();
-    let (id, after) = rest.split_at_checked(20).ok_or(broken)?;
+    let name = take_until(rest, 0).ok_or(truncated)?.to_vec();
+    let (id, after) = rest.split_at_checked(20).ok_or(truncated)?;
     *rest = after;
-    Ok(RawEntry { bits, name, id: Oid::from_bytes(id).map_err(|_| broken)? })
+    Ok(RawEntry { bits, name, id: Oid::from_bytes(id).map_err(|_| truncated)? })
 }
 
-/// Takes the bytes before the next `end`, and that with them.
+/// Removes the bytes up to and including the next `end`, and returns those before `end`.
 fn take_until<'a>(rest: &mut &'a [u8], end: u8) -> Option<&'a [u8]> {
     let mut parts = rest.splitn(2, |byte| *byte == end);
-    let (taken, after) = (parts.next()?, parts.next()?);
+    let taken = parts.next()?;
+    let after = parts.next()?;
     *rest = after;
     Some(taken)
 }
@@ -267,19 +269,19 @@ fn take_until<'a>(rest: &mut &'a [u8], end: u8) -> Option<&'a [u8]> {
 /// How one path differs between two snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What the older one has.
+    /// The item in the older snapshot.
     pub old: Option<Item>,
-    /// What the newer one has.
+    /// The item in the newer snapshot.
     pub new: Option<Item>,
 }
 
 /// The paths in which two snapshots differ.
 // rule: diff/preview
 pub fn differences<'a>(old: &'a Snapshot, new: &'a Snapshot) -> BTreeMap<&'a Vec<u8>, Difference> {
-    let kept = old.iter().map(|(path, item)| (path, Some(*item), new.get(path).copied()));
+    let old_paths = old.iter().map(|(path, item)| (path, Some(*item), new.get(path).copied()));
     let added = new.iter().filter(|(path, _)| !old.contains_key(*path));
-    let all = kept.chain(added.map(|(path, item)| (path, None, Some(*item))));
-    let different = all.filter(|(_, old, new)| old != new);
+    let paths = old_paths.chain(added.map(|(path, item)| (path, None, Some(*item))));
+    let different = paths.filter(|(_, old, new)| old != new);
     different.map(|(path, old, new)| (path, Difference { old, new })).collect()
 }
 
@@ -302,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_may_lie_in_each_other_as_deep_as_is_allowed_and_no_deeper() {
+    fn read_refuses_trees_that_are_nested_more_deeply_than_the_limit() {
         with_objects(|objects| {
             let blob = objects.add(Kind::Blob, b"x").unwrap();
             let mut outer = write_tree(objects, vec![entry(0o100_644, "file", blob)]).unwrap();
@@ -318,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn files_and_directories_count_as_often_as_they_unfold() {
+    fn unfold_counts_files_and_directories_as_often_as_trees_contain_them() {
         with_objects(|objects| {
             let blob = objects.add(Kind::Blob, b"x").unwrap();
             let files = ["a", "b", "c"].map(|name| entry(0o100_644, name, blob));
@@ -326,10 +328,10 @@ mod tests {
             let twice = ["d", "e"].map(|name| entry(TREE_BITS, name, inner));
             let root = write_tree(objects, twice.into()).unwrap();
             objects.flush().unwrap();
-            // The last tree is read when three files and two trees have been seen.
+            // The last tree is read after three files and two trees were counted.
             let unfolded = unfold(objects, COMMIT, root, 6).unwrap();
             assert_eq!(unfolded.len(), 6);
-            // With all its folders these are nine.
+            // Six files, two folders and the root make nine.
             assert!(fits(&unfolded, 9) && !fits(&unfolded, 8));
             let refused = unfold(objects, COMMIT, root, 5).unwrap_err();
             assert!(matches!(refused, Error::CorruptCheckpoint { .. }), "{refused}");
@@ -337,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_leads_anywhere_else_is_refused() {
+    fn read_refuses_names_that_lead_out_of_the_project_or_into_git() {
         with_objects(|objects| {
             let blob = objects.add(Kind::Blob, b"x").unwrap();
             for (name, refused) in [
@@ -357,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn the_commit_of_a_nested_repository_is_no_object_of_the_store_and_no_file() {
+    fn read_and_links_skip_the_commit_of_a_nested_repository() {
         with_objects(|objects| {
             let blob = objects.add(Kind::Blob, b"x").unwrap();
             let entries = [entry(0o100_755, "file", blob), entry(GITLINK_BITS, "nested", COMMIT)];

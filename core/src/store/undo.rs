@@ -1,8 +1,8 @@
-//! What undoes a rollback of a whole agent that did not come to its end. The note of it stands in the
-//! store from before the first change until after the last: where it is found later, the rollback
-//! died, and what it changed is taken back.
+//! The journal of a restore of agent state. It is in the store from before the first change until after
+//! the last: a journal that is found later shows that the restore was interrupted, and its changes are
+//! undone.
 
-use crate::disk::atomic_write::write_whole;
+use crate::disk::atomic_write::write_atomically;
 use crate::disk::{Disk, folder};
 use crate::error::{Context, Error, Result};
 use crate::store::repository::make_private;
@@ -11,21 +11,21 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// No note is larger: it holds every part of an agent, quoted.
+/// Size limit of a journal in bytes; no journal is larger: it holds every part of an agent, quoted.
 const BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-/// What was there before a rollback, and what it brings.
+/// The journal: the state before a restore, and the paths that it creates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Undo {
     /// The directory of the project, as bytes.
     pub directory: Vec<u8>,
     /// The checkpoint that is restored, by its full id.
     pub target: String,
-    /// The checkpoint that holds the files as they were, by its full id; none where there were none.
+    /// The checkpoint with the files before the restore, by its full id; `None` if there were no files.
     pub before: Option<String>,
-    /// The paths, as bytes, where nothing was, or a directory, and the checkpoint holds something.
+    /// The paths, as bytes, that the checkpoint holds and where nothing or a directory was before.
     pub creates: BTreeSet<Vec<u8>>,
-    /// The parts of the agent's state as they were, each by its name.
+    /// The parts of the agent's state before the restore, by their names.
     pub parts: BTreeMap<String, String>,
 }
 
@@ -33,10 +33,10 @@ fn path(store: &Path, hash: &str) -> PathBuf {
     store.join("undo").join(format!("{hash}.json"))
 }
 
-/// Notes that a rollback is about to begin. The project's lock is held.
+/// Writes the journal of a restore that is about to begin. The project's lock is held.
 ///
 /// # Errors
-/// A disk that fails; then the rollback must not begin.
+/// A journal that is too large; a disk that fails. Then the restore must not begin.
 pub fn begin(store: &Store<'_>, hash: &str, undo: &Undo) -> Result<()> {
     let path = path(&store.path, hash);
     let text =
@@ -48,13 +48,13 @@ pub fn begin(store: &Store<'_>, hash: &str, undo: &Undo) -> Result<()> {
     let folder = store.path.join("undo");
     if folder::stat(store.disk, &folder)?.is_none() {
         make_private(store.disk, &folder)?;
-        // The note would be lost with its folder.
+        // The journal would be lost with its folder.
         let _ = store.disk.sync_directory(&store.path);
     }
-    write_whole(store.disk, &store.path, &format!("undo-{hash}"), text.as_bytes(), &path)
+    write_atomically(store.disk, &store.path, &format!("undo-{hash}"), text.as_bytes(), &path)
 }
 
-/// The hashes of the projects of which a rollback goes on or died, in the store at that path.
+/// The hashes of the projects with a journal: a restore runs or was interrupted.
 ///
 /// # Errors
 /// A disk that fails.
@@ -64,7 +64,7 @@ pub fn projects(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
     Ok(names.iter().filter_map(hash).filter(|hash| refs::is_hash(hash)).collect())
 }
 
-/// Whether a rollback of a project goes on or died. What it is undone with must not be dropped then.
+/// Whether a project has a journal. Then the checkpoints that undo the restore must not be evicted.
 ///
 /// # Errors
 /// A disk that fails.
@@ -72,11 +72,11 @@ pub fn is_noted(disk: &dyn Disk, store: &Path, hash: &str) -> Result<bool> {
     folder::stat(disk, &path(store, hash)).map(|stat| stat.is_some())
 }
 
-/// What is to be undone; none where no rollback died. While the project's lock is not held, a rollback
-/// may go on.
+/// Reads the journal of a project; `None` if there is none. While the project's lock is not held, the
+/// restore may still run.
 ///
 /// # Errors
-/// A disk that fails, and a note that is damaged.
+/// A disk that fails, and a damaged journal.
 pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Undo>> {
     let path = path(store, hash);
     let Some(bytes) = folder::read_file(disk, &path, BYTES_MAX)? else { return Ok(None) };
@@ -84,8 +84,8 @@ pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Undo>> {
     undo.map(Some).map_err(|error| Error::unusable(&path, error.to_string()))
 }
 
-/// Notes that the rollback, or undoing it, came to its end: durably, since a note that comes back would
-/// undo what was answered. The project's lock is held.
+/// Removes the journal when the restore or its undoing is complete. The removal is durable: a journal
+/// that reappeared would undo a restore that was reported as done. The project's lock is held.
 pub fn end(store: &Store<'_>, hash: &str) -> Result<()> {
     let path = path(&store.path, hash);
     if folder::stat(store.disk, &path)?.is_none() {

@@ -1,23 +1,23 @@
-//! An estimate of the size of the objects of a store, without looking at them: a file of numbers to
-//! be added up, one for each checkpoint that stored some.
+//! An estimate of the size of the objects of a store, without measuring them: a file of numbers to be
+//! added up, one for each checkpoint that stored objects.
 //!
-//! It only decides when the objects are looked at.
+//! The estimate only decides when the objects are measured.
 
-use crate::disk::atomic_write::write_whole;
+use crate::disk::atomic_write::write_atomically;
 use crate::disk::folder;
 use crate::error::{Context, Result};
 use crate::store::repository::{Store, make_private};
 
-/// A file longer than this many bytes is started again.
+/// Size limit of the file in bytes; a longer file is restarted.
 const USAGE_BYTES_MAX: usize = 32 * 1024;
 
-/// Adds what a checkpoint stored, in bytes.
+/// Adds the bytes that a checkpoint stored.
 pub fn add(store: &Store<'_>, bytes: u64) -> Result<()> {
     let path = store.path.join("usage");
     store.disk.append(&path, &entry(bytes)).context("appending to", &path)
 }
 
-/// The estimate in bytes. Where the file does not say it, or git packed since it was written, the
+/// The estimate in bytes. If the file is missing or invalid, or git packed since it was written, the
 /// objects are measured.
 pub fn estimate(store: &Store<'_>) -> Result<u64> {
     let packed = store.disk.stat(&store.path.join("objects/pack")).map(|stat| stat.modified);
@@ -39,12 +39,12 @@ fn sum(entries: &[u8]) -> Option<u64> {
     u64::try_from(sum).ok().filter(|_| fits && !entries.is_empty())
 }
 
-/// Starts the file again with the size of the objects, in bytes. On a full disk it is removed, so that the
-/// objects are measured.
+/// Restarts the file with the size of the objects in bytes. On a full disk the file is removed, so that
+/// the objects are measured next time.
 pub fn restart(store: &Store<'_>, bytes: u64) -> Result<()> {
     make_private(store.disk, &store.path.join("fresh"))?;
     let path = store.path.join("usage");
-    match write_whole(store.disk, &store.path, "usage", &entry(bytes), &path) {
+    match write_atomically(store.disk, &store.path, "usage", &entry(bytes), &path) {
         Err(error) if error.is_full_disk() => folder::remove_file(store.disk, &path),
         written => written,
     }
@@ -62,7 +62,7 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     #[test]
-    fn where_somebody_packed_since_the_objects_are_measured() {
+    fn estimate_measures_the_objects_if_git_packed_since_the_file_was_written() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open_or_create(&SystemDisk, folder.path(), 0).unwrap();
         fs::write(store.path.join("objects/pack/one"), [0; 100]).unwrap();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_add_up_and_what_is_no_list_of_them_says_nothing() {
+    fn sum_adds_up_entries_and_refuses_anything_else() {
         assert_eq!(sum(&[entry(5), entry(7)].concat()), Some(12));
         assert_eq!(sum(&[entry(5), (-2i64).to_be_bytes()].concat()), Some(3));
         assert_eq!(sum(&(-2i64).to_be_bytes()), None);

@@ -1,10 +1,10 @@
-//! Whether a command line is about to change files, so that a checkpoint should be taken before it runs.
+//! Decides whether a command line changes files, so that a checkpoint should be taken before it runs.
 //!
-//! It is read as a shell reads it: `shell` finds the simple commands in it, `wrappers` what those run in
-//! turn, and `table` what each program does. Nothing is run and no file is looked at. Where a part cannot
-//! be known, such as a script or a program named by a variable, the answer is that it changes files: a
-//! checkpoint too many costs little, since there is one in a turn at most, and a missing one costs files.
-//! A program that nobody here knows, or an alias, counts as harmless.
+//! The line is read as a shell reads it: `shell` finds the simple commands in it, `wrappers` the commands
+//! that those run in turn, and `table` knows what each program does. Nothing is run and no file is read.
+//! Where a part is unknown, such as a script or a program named by a variable, the command counts as
+//! changing files: an unneeded checkpoint costs little, since there is at most one per turn, and a missing
+//! one costs files. A program that is not in the tables, or an alias, counts as harmless.
 
 pub mod patch;
 mod risk;
@@ -20,10 +20,10 @@ use std::fmt;
 use std::ops::Range;
 use wrappers::Runs;
 
-/// How deep one command may stand in the words of another, as in `sh -c "sh -c '…'"`.
+/// How deep commands may be nested in the words of others, as in `sh -c "sh -c '…'"`.
 const DEPTH_MAX: usize = 8;
 
-/// Why a command line counts as one that changes files.
+/// Why a command line counts as changing files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
@@ -37,7 +37,7 @@ pub enum Why {
     Redirect,
     /// Which program runs is only known when it runs.
     UnknownProgram,
-    /// What a shell or an interpreter of it is to run is only known when it runs.
+    /// The script of a shell or an interpreter is only known when it runs.
     UnknownScript,
     /// It cannot be read as a command of a shell.
     Unreadable,
@@ -57,17 +57,17 @@ impl fmt::Display for Why {
     }
 }
 
-/// A place in a command line that makes it one that changes files.
+/// A part of a command line because of which the line counts as changing files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reason {
     /// Why.
     pub why: Why,
-    /// The bytes of the command line that say so.
+    /// The bytes of that part in the command line.
     pub range: Range<usize>,
 }
 
-/// Every place of a command line that makes it one that changes files, in its order; none if it is
-/// harmless as far as its words tell.
+/// Every part of a command line because of which it counts as changing files, in order; empty if the
+/// line is harmless, as far as its words tell.
 ///
 /// Source: rules `turn/triggers` and `turn/shell-words`.
 ///
@@ -80,22 +80,22 @@ pub struct Reason {
 /// assert!(reasons("echo 'rm a -> b' 2>&1").is_empty());
 /// ```
 pub fn reasons(command: &str) -> Vec<Reason> {
-    let mut search = Search { place: None, found: Vec::new() };
-    search.look(command, 0);
+    let mut search = Search { outer_word: None, found: Vec::new() };
+    search.search_line(command, 0);
     let mut found = search.found;
-    found.sort_by_key(|one| (one.range.start, one.why));
+    found.sort_by_key(|reason| (reason.range.start, reason.why));
     found.dedup();
     found
 }
 
-/// Calls `look` with every simple command of a line of shell, also those that others run in turn.
-fn each_command(text: &str, look: &mut dyn FnMut(&Simple)) {
+/// Calls `visit` with every simple command of a line of shell, also those that others run in turn.
+fn each_command(text: &str, visit: &mut dyn FnMut(&Simple)) {
     let mut pending = vec![(text.to_owned(), 0)];
     while let Some((text, depth)) = pending.pop() {
         let mut commands: Vec<Simple> =
             shell::read(&text).map_or_else(Vec::new, |line| line.commands);
         while let Some(command) = commands.pop() {
-            look(&command);
+            visit(&command);
             for inner in wrappers::runs(&command).into_iter().filter(|_| depth < DEPTH_MAX) {
                 match inner {
                     Runs::Unknown(_) => {}
@@ -108,27 +108,28 @@ fn each_command(text: &str, look: &mut dyn FnMut(&Simple)) {
 }
 
 struct Search {
-    /// The word of the outermost line that is looked into; bytes of what it holds are not bytes of the line.
-    place: Option<Range<usize>>,
+    /// The word of the outermost line whose script is searched: offsets in the script are not offsets in the
+    /// line.
+    outer_word: Option<Range<usize>>,
     found: Vec<Reason>,
 }
 
 impl Search {
     fn add(&mut self, why: Why, range: &Range<usize>) {
-        let range = self.place.as_ref().unwrap_or(range).clone();
+        let range = self.outer_word.as_ref().unwrap_or(range).clone();
         self.found.push(Reason { why, range });
     }
 
-    fn look(&mut self, text: &str, depth: usize) {
+    fn search_line(&mut self, text: &str, depth: usize) {
         let Some(line) = shell::read(text) else {
             return self.add(Why::Unreadable, &(0..text.len()));
         };
         line.writes.iter().for_each(|range| self.add(Why::Redirect, range));
         line.unreadable.iter().for_each(|range| self.add(Why::Unreadable, range));
-        line.commands.iter().for_each(|command| self.look_at(command, depth));
+        line.commands.iter().for_each(|command| self.search_command(command, depth));
     }
 
-    fn look_at(&mut self, command: &Simple, depth: usize) {
+    fn search_command(&mut self, command: &Simple, depth: usize) {
         let Some(program) = command.words.first() else { return };
         if !program.is_known {
             return self.add(Why::UnknownProgram, &program.range);
@@ -140,13 +141,15 @@ impl Search {
             match inner {
                 Runs::Unknown(word) => self.add(Why::UnknownScript, &word.range),
                 _ if depth == DEPTH_MAX => self.add(Why::UnknownScript, &program.range),
-                Runs::Command(words) => self.look_at(&Simple { words: words.to_vec() }, depth + 1),
+                Runs::Command(words) => {
+                    self.search_command(&Simple { words: words.to_vec() }, depth + 1)
+                }
                 Runs::Script(word) => {
-                    let outermost = self.place.is_none();
-                    self.place.get_or_insert(word.range.clone());
-                    self.look(&word.text, depth + 1);
-                    if outermost {
-                        self.place = None;
+                    let is_outermost = self.outer_word.is_none();
+                    self.outer_word.get_or_insert(word.range.clone());
+                    self.search_line(&word.text, depth + 1);
+                    if is_outermost {
+                        self.outer_word = None;
                     }
                 }
             }

@@ -1,29 +1,29 @@
-//! The body of a patch that a file tool is about to apply: which files it names, and what it does to
-//! each. It reads unified diffs, those of git, and the form that begins with `*** Begin Patch`.
+//! Parses the body of a patch that a file tool is about to apply: the files that it names, and its
+//! changes to each. Reads unified diffs, git diffs, and the form that begins with `*** Begin Patch`.
 //!
-//! It ends at the text: no file is looked at, and applying it is up to the tool. What cannot be
-//! read as a part of a patch is passed over, since a path too many costs nothing and one too few
-//! costs a file.
+//! This module parses only the text: no file is read, and applying the patch is up to the tool. Text
+//! that is not part of a patch is skipped, since an extra path costs nothing and a missing one costs a
+//! file.
 
 use std::collections::BTreeSet;
 
 /// What a patch does to one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilePatch {
-    /// The file that it changes, copies, moves or removes; none where it makes a new one.
+    /// The file that it changes, copies, moves or removes; `None` for a new file.
     pub from: Option<Vec<u8>>,
-    /// The file that is there afterwards; none where it is removed.
+    /// The file that exists afterwards; `None` if it is removed.
     pub to: Option<Vec<u8>>,
-    /// Its changes, in their order.
+    /// Its changes, in order.
     pub hunks: Vec<Hunk>,
 }
 
-/// Lines, each with its end, that are replaced by others.
+/// Lines that are replaced by others, each with its line ending.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hunk {
-    /// The lines that stand there.
+    /// The lines before the change.
     pub old: Vec<Vec<u8>>,
-    /// The lines that are to stand there.
+    /// The lines after the change.
     pub new: Vec<Vec<u8>>,
 }
 
@@ -42,12 +42,12 @@ pub fn paths(body: &[u8]) -> Vec<Vec<u8>> {
     named.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// What a patch does to each of its files, in their order.
+/// The changes of a patch to each of its files, in order.
 pub fn read(body: &[u8]) -> Vec<FilePatch> {
     let lines: Vec<&[u8]> = body.split_inclusive(|byte| *byte == b'\n').collect();
     let mut reader = Reader { lines: &lines, at: 0, files: Vec::new() };
     while let Some(line) = reader.next() {
-        reader.take(line);
+        reader.read_line(line);
     }
     reader.files.into_iter().filter(|file| file.from.is_some() || file.to.is_some()).collect()
 }
@@ -77,9 +77,9 @@ impl<'a> Reader<'a> {
         &mut self.files[last]
     }
 
-    /// Takes in one line outside of hunks.
-    fn take(&mut self, line: &'a [u8]) {
-        let line = end_off(line);
+    /// Reads a line outside of hunks.
+    fn read_line(&mut self, line: &'a [u8]) {
+        let line = without_line_ending(line);
         let after = |prefix: &str| line.strip_prefix(prefix.as_bytes());
         if let Some(path) = after("*** Add File: ") {
             self.begin(None, Some(path));
@@ -112,13 +112,16 @@ impl<'a> Reader<'a> {
         self.files.push(FilePatch { from: from.map(path), to: to.map(path), hunks: Vec::new() });
     }
 
-    /// The two lines that name the file before and after.
+    /// Reads the two lines that name the file before and after the change.
     fn names(&mut self, old: &[u8]) {
-        let Some(new) = self.peek().and_then(|line| end_off(line).strip_prefix(b"+++ ")) else {
+        let Some(new) =
+            self.peek().and_then(|line| without_line_ending(line).strip_prefix(b"+++ "))
+        else {
             return;
         };
         self.at += 1;
-        let (old, new) = (dated_off(old), dated_off(new));
+        let old = without_date(old);
+        let new = without_date(new);
         let is_null = |path: &[u8]| path == b"/dev/null";
         let is_of_git =
             (old.starts_with(b"a/") || is_null(&old)) && (new.starts_with(b"b/") || is_null(&new));
@@ -127,7 +130,8 @@ impl<'a> Reader<'a> {
             true => path.get(2..).map(<[u8]>::to_vec),
             false => Some(path),
         };
-        let (from, to) = (path(old), path(new));
+        let from = path(old);
+        let to = path(new);
         // The header of git named the same file, unless there was none.
         match self.files.last_mut() {
             Some(last)
@@ -136,14 +140,14 @@ impl<'a> Reader<'a> {
                         || last.to == to
                         || last.from.is_none() && last.to.is_none()) =>
             {
-                (last.from, last.to) = (from, to);
+                last.from = from;
+                last.to = to;
             }
             _ => self.files.push(FilePatch { from, to, hunks: Vec::new() }),
         }
     }
 
-    /// A hunk whose header says how many lines it has, so that no line of it is taken for another
-    /// header.
+    /// Reads a hunk whose header counts its lines, so that no line of it is taken for another header.
     fn counted_hunk(&mut self, header: &[u8]) {
         let Some((mut old, mut new)) = counts(header) else { return };
         let mut hunk = Hunk::default();
@@ -158,16 +162,16 @@ impl<'a> Reader<'a> {
                 _ => break,
             }
             self.at += 1;
-            hunk.take(mark, text, line);
+            hunk.add_line(mark, text, line);
         }
         if let Some(b'\\') = self.peek().and_then(|line| line.first()) {
             self.at += 1;
-            hunk.take(b'\\', b"", b"");
+            hunk.add_line(b'\\', b"", b"");
         }
         self.file().hunks.push(hunk);
     }
 
-    /// Hunks that end at the next line with stars; lines with `@@` part them.
+    /// Reads hunks up to the next line with stars; lines with `@@` separate them.
     fn marked_hunks(&mut self) {
         let mut hunk = Hunk::default();
         while let Some(line) = self.peek().filter(|line| {
@@ -176,14 +180,14 @@ impl<'a> Reader<'a> {
                 || line.starts_with(b"*** End of File")
         }) {
             self.at += 1;
-            if let Some(path) = end_off(line).strip_prefix(b"*** Move to: ") {
+            if let Some(path) = without_line_ending(line).strip_prefix(b"*** Move to: ") {
                 self.file().to = Some(path.trim_ascii().to_vec());
             } else if line.starts_with(b"@@") {
                 self.file().hunks.push(std::mem::take(&mut hunk));
             } else if !line.starts_with(b"***") {
                 let (mark, text) =
                     line.split_first().map_or((b' ', line), |(mark, text)| (*mark, text));
-                hunk.take(mark, text, line);
+                hunk.add_line(mark, text, line);
             }
         }
         self.file().hunks.push(hunk);
@@ -192,8 +196,8 @@ impl<'a> Reader<'a> {
 }
 
 impl Hunk {
-    /// Takes in one line; an empty one stands for an empty line that both sides have.
-    fn take(&mut self, mark: u8, text: &[u8], line: &[u8]) {
+    /// Adds a line; an empty one stands for an empty line that both sides have.
+    fn add_line(&mut self, mark: u8, text: &[u8], line: &[u8]) {
         match mark {
             b'-' => self.old.push(text.to_vec()),
             b'+' => self.new.push(text.to_vec()),
@@ -205,11 +209,11 @@ impl Hunk {
                 self.old.push(line.to_vec());
                 self.new.push(line.to_vec());
             }
-            // The line before has no end.
+            // The line before has no line ending.
             b'\\' => {
                 for side in [&mut self.old, &mut self.new] {
                     if let Some(last) = side.last_mut() {
-                        last.truncate(end_off(last).len());
+                        last.truncate(without_line_ending(last).len());
                     }
                 }
             }
@@ -218,18 +222,18 @@ impl Hunk {
     }
 }
 
-fn end_off(line: &[u8]) -> &[u8] {
+fn without_line_ending(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 /// The name of a `---` line without the date that may follow it.
-fn dated_off(name: &[u8]) -> Vec<u8> {
+fn without_date(name: &[u8]) -> Vec<u8> {
     unquoted(name.split(|byte| *byte == b'\t').next().unwrap_or_default())
 }
 
-/// The name in a header of git, whose two names are the same but for their first letters; none where
-/// they differ, since other lines say them then.
+/// The name in a git header, whose two names are the same except for their first letters; `None` if
+/// they differ, since other lines name them then.
 fn same_name(names: &[u8]) -> Option<Vec<u8>> {
     let parts = names.iter().enumerate().filter(|(_, byte)| **byte == b' ');
     let mut halves = parts.map(|(at, _)| (unquoted(&names[..at]), unquoted(&names[at + 1..])));
@@ -241,16 +245,16 @@ fn same_name(names: &[u8]) -> Option<Vec<u8>> {
 
 /// How many old and new lines a hunk has.
 fn counts(header: &[u8]) -> Option<(usize, usize)> {
-    let text = std::str::from_utf8(header.split(|byte| *byte == b' ').nth(1)?).ok()?;
-    let other = std::str::from_utf8(header.split(|byte| *byte == b' ').nth(2)?).ok()?;
+    let old_range = std::str::from_utf8(header.split(|byte| *byte == b' ').nth(1)?).ok()?;
+    let new_range = std::str::from_utf8(header.split(|byte| *byte == b' ').nth(2)?).ok()?;
     let count = |range: &str| match range.split_once(',') {
         Some((_, count)) => count.parse().ok(),
         None => Some(1),
     };
-    Some((count(text.strip_prefix('-')?)?, count(other.strip_prefix('+')?)?))
+    Some((count(old_range.strip_prefix('-')?)?, count(new_range.strip_prefix('+')?)?))
 }
 
-/// A name as git quotes it: in quotation marks, with bytes in octal.
+/// Decodes a name as git quotes it: in quotation marks, with bytes in octal.
 fn unquoted(name: &[u8]) -> Vec<u8> {
     let Some(inner) = name.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) else {
         return name.to_vec();
@@ -279,7 +283,7 @@ fn unquoted(name: &[u8]) -> Vec<u8> {
                 b'b' => 8,
                 b'v' => 11,
                 b'f' => 12,
-                other => *other,
+                literal => *literal,
             });
         }
     }
@@ -296,13 +300,13 @@ mod tests {
 
     fn file(from: Option<&str>, to: Option<&str>, hunks: &[(&[&str], &[&str])]) -> FilePatch {
         let path = |path: &str| path.as_bytes().to_vec();
-        let lines = |all: &[&str]| all.iter().map(|line| line.as_bytes().to_vec()).collect();
+        let lines = |texts: &[&str]| texts.iter().map(|line| line.as_bytes().to_vec()).collect();
         let hunks = hunks.iter().map(|(old, new)| Hunk { old: lines(old), new: lines(new) });
         FilePatch { from: from.map(path), to: to.map(path), hunks: hunks.collect() }
     }
 
     #[test]
-    fn a_unified_diff_names_its_files_with_or_without_git() {
+    fn paths_names_the_files_of_a_unified_diff_with_or_without_git() {
         assert_eq!(
             named("--- a.txt\t2026-01-01 10:00\n+++ a.txt\t2026-01-02\n@@ -1 +1 @@\n-x\n+y\n"),
             ["a.txt"]
@@ -313,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_of_a_patch_of_git_is_named_also_those_without_lines() {
+    fn paths_names_every_file_of_a_git_diff_also_those_without_lines() {
         let body = "diff --git a/with blank b/with blank\nold mode 100644\nnew mode 100755\n\
             diff --git a/one.txt b/two.txt\nsimilarity index 100%\nrename from one.txt\nrename to two.txt\n\
             diff --git \"a/\\303\\244\" \"b/\\303\\244\"\nnew file mode 100644\nindex 000..e69\n\
@@ -328,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_look_like_headers_are_lines() {
+    fn read_takes_lines_of_a_hunk_that_look_like_headers_as_lines() {
         let body = "--- a/q.sql\n+++ b/q.sql\n@@ -1,3 +1,2 @@\n--- a/not a file\n +++ b/neither\n-*** Add File: nor this\n\
             +x\n--- a/second\n+++ b/second\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n";
         assert_eq!(named(body), ["q.sql", "second"]);
@@ -337,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_between_stars_names_its_files_and_where_they_move() {
+    fn read_returns_the_files_of_a_patch_between_stars_and_where_they_move() {
         let body = "*** Begin Patch\n*** Add File: new.txt\n+one\n+two\n*** Update File: src/a.rs\n*** Move to: src/b.rs\n\
             @@ fn main\n x\n-old\n+new\n@@\n-z\n*** End of File\n*** Delete File: old.txt\n*** End Patch\n";
         let expected = [
@@ -353,14 +357,14 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_as_git_quotes_them() {
+    fn paths_decodes_names_as_git_quotes_them() {
         let body = "diff --git \"a/q\\\"\\n\\t\\r\\a\\b\\v\\f\\\\x\" \"b/q\\\"\\n\\t\\r\\a\\b\\v\\f\\\\x\"\n\
             deleted file mode 100644\n";
         assert_eq!(named(body), ["q\\\"\\n\\t\\r\\x07\\x08\\x0b\\x0c\\\\x"]);
     }
 
     #[test]
-    fn a_hunk_ends_where_its_lines_do_and_empty_lines_are_of_both_sides() {
+    fn read_ends_a_hunk_with_its_lines_and_adds_empty_lines_to_both_sides() {
         let body = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n\\ No newline at end of file\n\
             @@ -9,2 +9,2 @@\n-d\n?no line of a hunk\n@@ -20 +20 @@\n-e\n+f\n";
         let hunks: [(&[&str], &[&str]); 3] =
@@ -373,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_patch_names_nothing() {
+    fn paths_is_empty_for_text_that_is_not_a_patch() {
         for body in [
             "",
             "hello\n",

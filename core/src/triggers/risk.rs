@@ -1,14 +1,14 @@
-//! Which commands cannot be taken back easily: they delete, push by force, migrate a database
+//! Which commands cannot be undone easily: they delete, push by force, migrate a database
 //! destructively, or change files in masses.
 //!
-//! The words are those of one simple command; what other commands run in turn is looked into like
-//! everywhere here. A program that nobody here knows counts as harmless.
+//! Each simple command is judged by its own words, also those that other commands run in turn. A
+//! program that is not listed counts as harmless.
 
 use super::each_command;
 use super::shell::Simple;
 use super::table::name;
 
-/// What makes a command line one of high risk, in words for people; none if nothing does.
+/// Why a command line is of high risk, in words for people; `None` if it is not.
 ///
 /// ```
 /// use herma_core::triggers::risk;
@@ -31,8 +31,8 @@ const MIGRATES: &str = "it migrates a database destructively";
 const MASSES: &str = "it changes files in masses";
 const OVERWRITES: &str = "it overwrites a whole file or disk";
 
-/// A program, words of which one must be there, and what it does then. Without words it always does.
-/// An option of one letter is also found among others, as in `-rf`.
+/// A program, words of which one must be present, and what it does then. Without words it always does.
+/// An option of one letter is also found in a cluster, as in `-rf`.
 const RISKS: &[(&str, &[&str], &str)] = &[
     ("rm", &[], DELETES),
     ("rmdir", &[], DELETES),
@@ -47,7 +47,7 @@ const RISKS: &[(&str, &[&str], &str)] = &[
     ("dropdb", &[], MIGRATES),
 ];
 
-/// A command of git, words of which one must be there, and what it does then.
+/// A command of git, words of which one must be present, and what it does then.
 const GIT: &[(&str, &[&str], &str)] = &[
     ("push", &["-f", "--force", "--force-with-lease", "--mirror", "--delete"], FORCES),
     ("reset", &["--hard"], DISCARDS),
@@ -62,7 +62,7 @@ const SQL: &[&str] =
     &["drop table", "drop database", "drop column", "truncate table", "delete from"];
 const CLIENTS: &[&str] = &["psql", "mysql", "mariadb", "sqlite3"];
 
-/// A tool of migrations and the words of it that go back or start again.
+/// A migration tool, and its words that revert migrations or start over.
 const MIGRATIONS: &[(&str, &[&str])] = &[
     ("alembic", &["downgrade"]),
     ("rails", &["db:drop", "db:reset", "db:rollback"]),
@@ -76,32 +76,37 @@ const MIGRATIONS: &[(&str, &[&str])] = &[
 fn risk_of(command: &Simple) -> Option<&'static str> {
     let program = name(command.words.first()?);
     let words: Vec<&str> = command.words[1..].iter().map(|word| &word.text[..]).collect();
-    let known = RISKS.iter().find(|(own, any, _)| *own == program && has_any(&words, any));
-    if let Some((_, _, why)) = known {
+    let is_risky = |(risky, required, _): &&(&str, &[&str], &str)| {
+        *risky == program && has_any(&words, required)
+    };
+    if let Some((_, _, why)) = RISKS.iter().find(is_risky) {
         return Some(why);
     }
     if program == "git" {
-        let own =
-            |(own, any, _): &&(&str, &[&str], &str)| words.contains(own) && has_any(&words, any);
-        return GIT.iter().find(own).map(|(_, _, why)| *why);
+        let is_risky = |(subcommand, required, _): &&(&str, &[&str], &str)| {
+            words.contains(subcommand) && has_any(&words, required)
+        };
+        return GIT.iter().find(is_risky).map(|(_, _, why)| *why);
     }
     let loses = |text: &&str| SQL.iter().any(|sql| text.to_ascii_lowercase().contains(sql));
     if CLIENTS.contains(&program) {
         return words.iter().any(loses).then_some(MIGRATES);
     }
-    let goes_back = |(own, any): &&(&str, &[&str])| *own == program && has_any(&words, any);
-    MIGRATIONS.iter().find(goes_back).map(|_| MIGRATES)
+    let is_destructive =
+        |(tool, required): &&(&str, &[&str])| *tool == program && has_any(&words, required);
+    MIGRATIONS.iter().find(is_destructive).map(|_| MIGRATES)
 }
 
-fn has_any(words: &[&str], any: &[&str]) -> bool {
+fn has_any(words: &[&str], required: &[&str]) -> bool {
     let is_meant = |word: &str, wanted: &str| {
         let letter = wanted.strip_prefix('-').filter(|letter| letter.len() == 1);
-        let among = |letter: &str| {
+        let is_in_cluster = |letter: &str| {
             word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
         };
-        word == wanted || letter.is_some_and(among)
+        word == wanted || letter.is_some_and(is_in_cluster)
     };
-    any.is_empty() || words.iter().any(|word| any.iter().any(|wanted| is_meant(word, wanted)))
+    required.is_empty()
+        || words.iter().any(|word| required.iter().any(|wanted| is_meant(word, wanted)))
 }
 
 #[cfg(test)]
@@ -109,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_taken_back_is_of_high_risk() {
+    fn risk_names_why_a_command_cannot_be_undone_easily() {
         for (command, why) in [
             ("rm a", DELETES),
             ("sudo rm -rf build", DELETES),
@@ -128,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_or_adds_is_not() {
+    fn risk_is_none_for_commands_that_only_read_or_add() {
         for command in [
             "ls -f",
             "git push",

@@ -1,6 +1,6 @@
-//! The simple commands of a line of shell, wherever they stand in it, and the files it writes by
-//! redirection. The grammar is that of tree-sitter's Bash, which also reads most of what only other shells
-//! have. What a program does is not known here.
+//! Finds the simple commands of a line of shell, at any depth, and its redirections that write to files.
+//! The grammar is that of tree-sitter's Bash, which also reads most of what only other shells have. What
+//! programs do is not known to this module.
 
 use std::ops::Range;
 use tree_sitter::{Node, Parser};
@@ -10,9 +10,9 @@ use tree_sitter::{Node, Parser};
 pub struct Word {
     /// Its text without quotes, up to the first part that only the shell knows.
     pub text: String,
-    /// Whether that is all of it.
+    /// Whether the text is complete.
     pub is_known: bool,
-    /// Where it stands in the line.
+    /// Its range in the line.
     pub range: Range<usize>,
 }
 
@@ -26,18 +26,18 @@ pub struct Simple {
 /// What a line does, as far as its grammar tells.
 #[derive(Debug, Default)]
 pub struct Line {
-    /// The simple commands, in their order, also those within others.
+    /// The simple commands, in order, including nested ones.
     pub commands: Vec<Simple>,
     /// Redirections that write to a file.
     pub writes: Vec<Range<usize>>,
-    /// What could not be read.
+    /// Parts that could not be parsed.
     pub unreadable: Vec<Range<usize>>,
 }
 
-/// How many commands may stand within others: reading takes their number squared.
+/// How many commands may be nested: parsing takes time quadratic in their number.
 const NESTED_MAX: usize = 256;
 
-/// Reads a line; nothing if the grammar does not load, or where it would take too long.
+/// Parses a line; `None` if the grammar does not load, or if parsing would take too long.
 pub fn read(text: &str) -> Option<Line> {
     if text.matches("$(").count() > NESTED_MAX {
         return None;
@@ -46,7 +46,7 @@ pub fn read(text: &str) -> Option<Line> {
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
     let tree = parser.parse(text, None)?;
     let mut line = Line::default();
-    let mut later: Vec<Word> = Vec::new();
+    let mut words_after_redirects: Vec<Word> = Vec::new();
     // A tree may be as deep as its text is long, so it is not walked by recursion.
     let mut pending = vec![tree.root_node()];
     while let Some(node) = pending.pop() {
@@ -57,34 +57,35 @@ pub fn read(text: &str) -> Option<Line> {
             _ => {}
         }
         if node.kind().ends_with("_redirect") {
-            later.extend(behind(node, text));
+            words_after_redirects.extend(words_after(node, text));
         }
         let mut cursor = node.walk();
-        let within: Vec<Node<'_>> = node.children(&mut cursor).collect();
-        pending.extend(within.into_iter().rev());
+        let children: Vec<Node<'_>> = node.children(&mut cursor).collect();
+        pending.extend(children.into_iter().rev());
     }
-    later.into_iter().for_each(|word| line.add(word));
+    words_after_redirects.into_iter().for_each(|word| line.add(word));
     Some(line)
 }
 
 impl Line {
-    /// Adds a word to the command that it stands behind.
+    /// Adds a word to the command that it follows.
     fn add(&mut self, word: Word) {
         let start = |command: &Simple| command.words.first().map(|first| first.range.start);
         let before = |command: &&mut Simple| start(command).is_some_and(|at| at < word.range.start);
-        if let Some(command) = self.commands.iter_mut().filter(before).max_by_key(|one| start(one))
+        if let Some(command) =
+            self.commands.iter_mut().filter(before).max_by_key(|command| start(command))
         {
             command.words.push(word);
         }
     }
 }
 
-/// The words behind a redirection, as in `sudo 2>log rm x`: the grammar takes them for parts of it.
-fn behind(redirect: Node<'_>, text: &str) -> Vec<Word> {
+/// The words after a redirection, as in `sudo 2>log rm x`: the grammar takes them for parts of it.
+fn words_after(redirect: Node<'_>, text: &str) -> Vec<Word> {
     let field = if redirect.kind() == "file_redirect" { "destination" } else { "argument" };
-    let own = usize::from(redirect.kind() == "file_redirect");
+    let destinations = usize::from(redirect.kind() == "file_redirect");
     let mut cursor = redirect.walk();
-    let words = redirect.children_by_field_name(field, &mut cursor).skip(own);
+    let words = redirect.children_by_field_name(field, &mut cursor).skip(destinations);
     words.map(|node| word(node, text)).collect()
 }
 
@@ -99,31 +100,33 @@ fn words(command: Node<'_>, text: &str) -> Vec<Word> {
 }
 
 fn word(node: Node<'_>, text: &str) -> Word {
-    let mut known = String::new();
-    let is_known = append(node, text, &mut known);
-    Word { text: known, is_known, range: node.byte_range() }
+    let mut word_text = String::new();
+    let is_known = append(node, text, &mut word_text);
+    Word { text: word_text, is_known, range: node.byte_range() }
 }
 
-/// Appends what is known of a word; whether that is all of it.
-fn append(node: Node<'_>, text: &str, known: &mut String) -> bool {
-    let own = &text[node.byte_range()];
+/// Appends the known text of a word; returns whether it is complete.
+fn append(node: Node<'_>, text: &str, word_text: &mut String) -> bool {
+    let source = &text[node.byte_range()];
     match node.kind() {
-        "word" | "number" | "special_character" => known.push_str(&unescaped(own)),
-        "raw_string" => known.push_str(own.trim_matches('\'')),
-        "ansi_c_string" => known.push_str(&ansi(own.trim_start_matches('$').trim_matches('\''))),
-        "string_content" => known.push_str(&unescaped(own)),
+        "word" | "number" | "special_character" => word_text.push_str(&unescaped(source)),
+        "raw_string" => word_text.push_str(source.trim_matches('\'')),
+        "ansi_c_string" => {
+            word_text.push_str(&ansi(source.trim_start_matches('$').trim_matches('\'')))
+        }
+        "string_content" => word_text.push_str(&unescaped(source)),
         "command_name" | "concatenation" | "string" | "translated_string" => {
             let mut cursor = node.walk();
             let parts: Vec<Node<'_>> = node.named_children(&mut cursor).collect();
-            return parts.into_iter().all(|part| append(part, text, known));
+            return parts.into_iter().all(|part| append(part, text, word_text));
         }
         _ => return false,
     }
     true
 }
 
-/// The text of `$'…'`, whose backslashes make characters, so that a name may be written in numbers. Those
-/// that end a text or only show are left out.
+/// Decodes `$'…'`, where backslashes encode characters, so that a name may be written in numbers. The
+/// escapes that end a text or only affect its display are not decoded.
 fn ansi(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text.chars().peekable();
@@ -157,8 +160,8 @@ fn ansi(text: &str) -> String {
     plain
 }
 
-/// The text without its backslashes. Which of them stay in double quotes matters for no name of a program
-/// or an option.
+/// The text without its backslashes. Which of them remain in double quotes does not matter for names of
+/// programs or options.
 fn unescaped(text: &str) -> String {
     let mut plain = String::new();
     let mut characters = text.chars();
@@ -166,15 +169,15 @@ fn unescaped(text: &str) -> String {
         match character {
             '\\' => match characters.next() {
                 Some('\n') | None => {}
-                Some(other) => plain.push(other),
+                Some(escaped) => plain.push(escaped),
             },
-            other => plain.push(other),
+            character => plain.push(character),
         }
     }
     plain
 }
 
-/// Where output may go without a file of a project being changed.
+/// Targets of output that are not files of a project.
 const NO_FILES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"];
 
 fn writes(redirect: Node<'_>, text: &str) -> bool {
@@ -183,7 +186,7 @@ fn writes(redirect: Node<'_>, text: &str) -> bool {
     let operator = operator.map_or("", |node| node.kind());
     let target = redirect.child_by_field_name("destination");
     let Some(target) = target.map(|node| (node.kind(), word(node, text))) else {
-        // `2>&-` closes.
+        // `2>&-` closes a descriptor.
         return false;
     };
     let (kind, Word { text: target, is_known, .. }) = target;

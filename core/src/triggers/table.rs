@@ -1,4 +1,4 @@
-//! What programs do to files. A program that is not here is taken for one that changes none.
+//! Which programs change files. A program that is not listed counts as changing none.
 
 use super::Why;
 use super::shell::{Simple, Word};
@@ -7,8 +7,8 @@ use super::shell::{Simple, Word};
 enum When {
     /// Whatever its arguments are.
     Always,
-    /// With one of these options. A short one counts within a cluster, too; a long one also with a value
-    /// behind `=`. The second list has the short options with a value of their own, which ends a cluster.
+    /// With one of these options. A short one also counts within a cluster, a long one also with a value
+    /// after `=`. The second list contains the short options with a value, which ends a cluster.
     With(&'static [&'static str], &'static str),
     /// Without any of these options.
     Without(&'static [&'static str], &'static str),
@@ -74,38 +74,39 @@ const PROGRAMS: &[(&[&str], When)] = &[
 ];
 const COMPRESSES: When = Without(&["-c", "-t", "-l", "--stdout", "--test", "--list"], "S");
 
-/// The word that says that a command changes files, and why; nothing if it changes none itself.
+/// The word because of which a command changes files, and why; `None` if the command itself changes none.
 pub fn changes_files(command: &Simple) -> Option<(Why, &Word)> {
     let (program, arguments) = command.words.split_first()?;
     let name = name(program);
-    let asks = |word: &Word| ["--help", "--version"].contains(&&*word.text);
-    if arguments.len() == 1 && arguments.iter().any(asks) {
+    let asks_for_help = |word: &Word| ["--help", "--version"].contains(&&*word.text);
+    if arguments.len() == 1 && arguments.iter().any(asks_for_help) {
         return None;
     }
     if name == "git" {
         return git(arguments).map(|word| (Why::Git, word));
     }
-    let named = |(names, _): &&(&[&str], When)| {
+    let is_named = |(names, _): &&(&[&str], When)| {
         names.contains(&name) || name.starts_with("mkfs.") && names.contains(&"mkfs")
     };
     if name == "curl" {
         return downloaded(arguments).map(|word| (Why::Options, word));
     }
-    PROGRAMS.iter().filter(named).find_map(|(_, when)| when.says(program, arguments))
+    PROGRAMS.iter().filter(is_named).find_map(|(_, when)| when.reason(program, arguments))
 }
 
 impl When {
-    /// The word that says that a program changes files, and why.
-    fn says<'a>(&self, program: &'a Word, arguments: &'a [Word]) -> Option<(Why, &'a Word)> {
-        let option =
-            |any: &[&str], valued: &str| arguments.iter().find(|word| is_option(word, any, valued));
+    /// The word because of which a program changes files, and why.
+    fn reason<'a>(&self, program: &'a Word, arguments: &'a [Word]) -> Option<(Why, &'a Word)> {
+        let option = |options: &[&str], valued: &str| {
+            arguments.iter().find(|word| is_option(word, options, valued))
+        };
         let is_program = |holds: bool| holds.then_some((Why::Program, program));
         match self {
             Always => is_program(true),
-            With(any, valued) => Some((Why::Options, option(any, valued)?)),
-            Without(any, valued) => is_program(option(any, valued).is_none()),
-            Command(any, harmless) => {
-                let word = arguments.iter().find(|word| any.contains(&&*word.text))?;
+            With(options, valued) => Some((Why::Options, option(options, valued)?)),
+            Without(options, valued) => is_program(option(options, valued).is_none()),
+            Command(options, harmless) => {
+                let word = arguments.iter().find(|word| options.contains(&&*word.text))?;
                 option(harmless, "").is_none().then_some((Why::Options, word))
             }
             Operand => {
@@ -118,14 +119,14 @@ impl When {
                     let host = word.text.split('/').next().unwrap_or_default();
                     host.contains(':')
                 };
-                let away = arguments.last().is_some_and(is_elsewhere);
-                is_program(!away && option(harmless, "e").is_none())
+                let is_target_elsewhere = arguments.last().is_some_and(is_elsewhere);
+                is_program(!is_target_elsewhere && option(harmless, "e").is_none())
             }
         }
     }
 }
 
-/// The option of `curl` that makes a file of what it gets; none where that goes to a device or to
+/// The option of `curl` that writes the response to a file; `None` if it goes to a device or to
 /// standard output.
 fn downloaded(arguments: &[Word]) -> Option<&Word> {
     const NAMED: &[&str] = &["-O", "-J", "--remote-name", "--remote-header-name"];
@@ -133,12 +134,12 @@ fn downloaded(arguments: &[Word]) -> Option<&Word> {
     let is_file = |word: &Word| word.text != "-" && !word.text.starts_with("/dev/");
     let mut pairs = arguments.iter().zip(arguments.iter().skip(1).map(Some).chain([None]));
     pairs.find_map(|(word, next)| {
-        let given = is_option(word, &["-o", "--output"], valued);
-        let to_file = match word.text.split_once('=') {
+        let is_output = is_option(word, &["-o", "--output"], valued);
+        let is_to_file = match word.text.split_once('=') {
             Some((_, value)) => value != "-" && !value.starts_with("/dev/"),
             None => next.is_none_or(is_file),
         };
-        (is_option(word, NAMED, valued) || given && to_file).then_some(word)
+        (is_option(word, NAMED, valued) || is_output && is_to_file).then_some(word)
     })
 }
 
@@ -147,25 +148,26 @@ pub fn name(program: &Word) -> &str {
     program.text.rsplit('/').next().unwrap_or_default()
 }
 
-/// Whether a word is one of these options, in a cluster or with a value, too.
-pub(super) fn is_option(word: &Word, any: &[&str], valued: &str) -> bool {
+/// Whether a word is one of these options, also in a cluster or with a value.
+pub(super) fn is_option(word: &Word, options: &[&str], valued: &str) -> bool {
     let text = &*word.text;
-    let is_it = |option: &&str| match option.as_bytes() {
+    let is_match = |option: &&str| match option.as_bytes() {
         [b'-', b'-', ..] => {
             text == *option || text.split_once('=').is_some_and(|(name, _)| name == *option)
         }
         [b'-', letter] => has_letter(text, char::from(*letter), valued),
         _ => text == *option,
     };
-    any.iter().any(is_it)
+    options.iter().any(is_match)
 }
 
-/// Whether a cluster of short options has this one, before one whose value is the rest.
+/// Whether a cluster of short options contains this one, before an option whose value is the rest.
 fn has_letter(text: &str, letter: char, valued: &str) -> bool {
     let Some(cluster) = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
         return false;
     };
-    let end = cluster.find(|one| valued.contains(one) && one != letter).unwrap_or(cluster.len());
+    let end =
+        cluster.find(|option| valued.contains(option) && option != letter).unwrap_or(cluster.len());
     cluster[..end].contains(letter)
 }
 
@@ -173,7 +175,7 @@ fn has_letter(text: &str, letter: char, valued: &str) -> bool {
 const GIT_VALUED: &[&str] =
     &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"];
 
-/// Git's commands that change files of the working tree, or what only git holds of them, and the words
+/// Git's commands that change files of the working tree, or content that only git holds, and the words
 /// with which they do not.
 const GIT: &[(&str, &[&str])] = &[
     ("clone", &[]),

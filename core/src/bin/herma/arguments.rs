@@ -1,4 +1,4 @@
-//! The command line: its arguments, and the task that they ask for.
+//! The command line: its arguments, and the request that they are parsed into.
 //!
 //! The core decides whether a checkpoint or a file exists, so targets and files stay the bytes that
 //! were typed.
@@ -49,7 +49,7 @@ enum Command {
     #[command(after_help = CHECKPOINTS_EXAMPLES)]
     Checkpoints {
         #[command(subcommand)]
-        about: Option<About>,
+        command: Option<StoreCommand>,
     },
     /// Keep a checkpoint whatever the limits say
     #[command(after_help = PIN_EXAMPLES)]
@@ -61,7 +61,7 @@ enum Command {
     #[command(after_help = ACTIONS_EXAMPLES)]
     Actions {
         #[command(subcommand)]
-        about: Option<Actions>,
+        command: Option<ActionsCommand>,
     },
     /// Say whether a terminal command changes files, and by which of its words
     #[command(after_help = CLASSIFY_EXAMPLES)]
@@ -87,10 +87,10 @@ enum Command {
     },
 }
 
-// What is asked about the store as a whole.
+// The subcommands of `herma checkpoints`.
 // rule: maintenance/commands
 #[derive(Debug, Subcommand)]
-pub enum About {
+pub enum StoreCommand {
     /// Sizes and projects of the store (what bare `herma checkpoints` shows)
     #[command(visible_alias = "list")]
     Status,
@@ -108,10 +108,10 @@ pub enum About {
     ClearLegacy(Consent),
 }
 
-// What is asked about actions outside.
+// The subcommands of `herma actions`.
 // rule: agent/compensation
 #[derive(Clone, Copy, Debug, Subcommand)]
-pub enum Actions {
+pub enum ActionsCommand {
     /// What was done, and how it stands (what bare `herma actions` shows)
     #[command(after_help = ACTIONS_EXAMPLES)]
     List,
@@ -140,7 +140,7 @@ struct PinArguments {
     dir: Option<PathBuf>,
 }
 
-// Bounds of a prune; what is not given is as configured.
+// Limits of a prune; those that are not given are as configured.
 #[derive(Debug, Args)]
 pub struct PruneArguments {
     /// Remove what was not used for more days than this; 0 means no limit
@@ -189,7 +189,7 @@ pub struct SessionArguments {
 
 #[derive(Debug, Args)]
 struct RollbackArguments {
-    // What is typed here `herma_core::rollback_line` reads; these describe it for the help.
+    // `herma_core::rollback_line` parses these arguments; the fields only describe them for the help.
     #[arg(hide = true)]
     _words: Vec<OsString>,
     #[arg(last = true, hide = true)]
@@ -211,26 +211,26 @@ struct RollbackArguments {
     _token: Option<String>,
 }
 
-/// What was asked, by what is needed to do it.
+/// A parsed command line, by what it needs.
 #[derive(Debug)]
 pub enum Request {
-    /// A home, a configuration and mostly a store.
-    Usual(Asked),
-    /// A session, which answers as it goes.
+    /// Needs a home, a configuration and usually a store.
+    Store(StoreRequest),
+    /// A session, which prints its answers as it goes.
     Session(SessionArguments),
-    /// None of them, so that it is done whatever is wrong there.
-    Alone {
-        /// Whether a program asked.
+    /// Needs none of these, so it works whatever is wrong with them.
+    Standalone {
+        /// Whether to answer in JSON.
         json: bool,
         /// What to do.
-        task: Alone,
+        task: StandaloneTask,
     },
 }
 
-/// What to do without a home, a configuration and a store.
+/// A task that needs no home, no configuration and no store.
 #[derive(Debug)]
-pub enum Alone {
-    /// Say whether checkpoints can work here.
+pub enum StandaloneTask {
+    /// Check whether checkpoints can work here.
     Doctor,
     /// Print completions.
     Completions(Shell),
@@ -238,10 +238,10 @@ pub enum Alone {
     Page(Option<String>),
 }
 
-/// What was asked of the store.
+/// A request to the store.
 #[derive(Debug)]
-pub struct Asked {
-    /// Whether a program asked.
+pub struct StoreRequest {
+    /// Whether to answer in JSON.
     pub json: bool,
     /// The project's directory, if one was named.
     pub dir: Option<PathBuf>,
@@ -254,95 +254,100 @@ pub struct Asked {
 pub enum Task {
     /// Take a checkpoint.
     Take {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// Its name, if it is to have one.
+        /// The label, if any.
         label: Option<String>,
     },
-    /// Pin or unpin one.
+    /// Pin or unpin a checkpoint.
     Pin {
-        /// Its number, label or id.
+        /// The number, label or id of the checkpoint.
         target: Vec<u8>,
-        /// Whether it is to be pinned.
+        /// Whether to pin it.
         is_pinned: bool,
     },
-    /// Show or settle what was done outside.
-    Actions(Actions),
-    /// List the checkpoints, show what changed since one, or restore it.
+    /// Show or settle external actions.
+    Actions(ActionsCommand),
+    /// List the checkpoints, or show, compare or restore a checkpoint.
     Rollback(rollback_line::Task),
     /// Show what the store holds, or make it smaller.
-    Store(About),
-    /// Say whether this line of shell changes files.
+    Store(StoreCommand),
+    /// Report whether this shell command changes files.
     Classify(String),
 }
 
-/// Why the words ask for nothing.
-pub enum Unasked {
-    /// Invalid arguments, or a call for help.
+/// Why the arguments are not a request.
+pub enum ParseError {
+    /// Invalid arguments, or a request for help.
     Usage(clap::Error),
-    /// The words after `rollback` mean nothing, or more than one thing.
+    /// The words after `rollback` are invalid or ambiguous.
     Rollback { line: Vec<u8>, misread: Misread },
 }
 
-/// All that can be typed.
+/// The definition of all arguments.
 pub fn command() -> clap::Command {
     Arguments::command()
 }
 
 impl Request {
-    /// Parses the words, the command's own name first.
+    /// Parses the words, of which the first is the name of the program.
     ///
     /// # Errors
-    /// What is wrong with them, or a call for help.
-    pub fn read(typed: &[OsString]) -> Result<Self, Unasked> {
-        match rolled_back(typed) {
+    /// What is wrong with the words, or a request for help.
+    pub fn read(words: &[OsString]) -> Result<Self, ParseError> {
+        match rollback_words(words) {
             Some((line, json)) => match rollback_line::read(&line) {
-                Ok(asked) if asked.help => Request::described(typed),
-                Ok(asked) => Ok(Request::Usual(Asked::from_line(asked, json))),
-                Err(misread) => Err(Unasked::Rollback { line: line.text, misread }),
+                Ok(parsed) if parsed.help => Request::parse_with_clap(words),
+                Ok(parsed) => Ok(Request::Store(StoreRequest::from_line(parsed, json))),
+                Err(misread) => Err(ParseError::Rollback { line: line.text, misread }),
             },
-            None => Request::described(typed),
+            None => Request::parse_with_clap(words),
         }
     }
 
-    /// What the words ask as clap describes them.
-    fn described(typed: &[OsString]) -> Result<Self, Unasked> {
+    fn parse_with_clap(words: &[OsString]) -> Result<Self, ParseError> {
         let Arguments { json, command } =
-            Arguments::try_parse_from(typed).map_err(Unasked::Usage)?;
+            Arguments::try_parse_from(words).map_err(ParseError::Usage)?;
         let (dir, task) = match command {
-            Command::Checkpoint(asked) => {
-                (asked.dir, Task::Take { reason: asked.reason, label: asked.label })
+            Command::Checkpoint(arguments) => {
+                (arguments.dir, Task::Take { reason: arguments.reason, label: arguments.label })
             }
-            Command::Pin(asked) => pin(asked, true),
-            Command::Unpin(asked) => pin(asked, false),
-            Command::Actions { about } => (None, Task::Actions(about.unwrap_or(Actions::List))),
-            // It was read before, unless it calls for help.
+            Command::Pin(arguments) => pin(arguments, true),
+            Command::Unpin(arguments) => pin(arguments, false),
+            Command::Actions { command } => {
+                (None, Task::Actions(command.unwrap_or(ActionsCommand::List)))
+            }
+            // `rollback_line` parsed it before, unless help was requested.
             Command::Rollback(_) => (None, Task::Rollback(rollback_line::Task::List)),
             Command::Session(_) if json => {
                 let kind = ErrorKind::ArgumentConflict;
-                let refused = refusal(kind, "a session answers as it goes, and not in JSON");
-                return Err(Unasked::Usage(refused));
+                let error = usage_error(kind, "a session answers as it goes, and not in JSON");
+                return Err(ParseError::Usage(error));
             }
-            Command::Session(asked) => return Ok(Request::Session(asked)),
-            Command::Checkpoints { about } => (None, Task::Store(about.unwrap_or(About::Status))),
+            Command::Session(arguments) => return Ok(Request::Session(arguments)),
+            Command::Checkpoints { command } => {
+                (None, Task::Store(command.unwrap_or(StoreCommand::Status)))
+            }
             Command::Classify { words } => (None, Task::Classify(line(&words))),
-            Command::Doctor => return Ok(Request::Alone { json, task: Alone::Doctor }),
+            Command::Doctor => {
+                return Ok(Request::Standalone { json, task: StandaloneTask::Doctor });
+            }
             Command::Completions { shell } => {
-                return Ok(Request::Alone { json, task: Alone::Completions(shell) });
+                return Ok(Request::Standalone { json, task: StandaloneTask::Completions(shell) });
             }
             Command::Man { page } => {
-                return Ok(Request::Alone { json, task: Alone::Page(page) });
+                return Ok(Request::Standalone { json, task: StandaloneTask::Page(page) });
             }
         };
-        Ok(Request::Usual(Asked { json, dir, task }))
+        Ok(Request::Store(StoreRequest { json, dir, task }))
     }
 }
 
-impl Asked {
-    /// What a line that begins with `rollback` asks.
-    pub fn from_line(asked: rollback_line::Asked, json: bool) -> Self {
-        let dir = asked.dir.map(|dir| PathBuf::from(OsStr::from_bytes(&dir)));
-        Asked { json: json || asked.json, dir, task: Task::Rollback(asked.task) }
+impl StoreRequest {
+    /// The request of a parsed line that begins with `rollback`.
+    pub fn from_line(parsed: rollback_line::Asked, json: bool) -> Self {
+        let dir = parsed.dir.map(|dir| PathBuf::from(OsStr::from_bytes(&dir)));
+        StoreRequest { json: json || parsed.json, dir, task: Task::Rollback(parsed.task) }
     }
 
     /// Whether it changes the files of a project.
@@ -351,23 +356,23 @@ impl Asked {
         matches!(self.task, Task::Rollback(Restore { dry_run: false, .. }))
     }
 
-    /// Whether it depends on the current directory which project it is about.
-    pub fn is_about_here(&self) -> bool {
-        let is_whole = |dir: &Path| dir.is_absolute() || dir.starts_with("~");
+    /// Whether the current directory determines the project.
+    pub fn depends_on_current_directory(&self) -> bool {
+        let is_independent = |dir: &Path| dir.is_absolute() || dir.starts_with("~");
         !matches!(self.task, Task::Store(_) | Task::Classify(_) | Task::Actions(_))
-            && !self.dir.as_deref().is_some_and(is_whole)
+            && !self.dir.as_deref().is_some_and(is_independent)
     }
 }
 
-fn pin(asked: PinArguments, is_pinned: bool) -> (Option<PathBuf>, Task) {
-    (asked.dir, Task::Pin { target: asked.target.as_bytes().to_vec(), is_pinned })
+fn pin(arguments: PinArguments, is_pinned: bool) -> (Option<PathBuf>, Task) {
+    (arguments.dir, Task::Pin { target: arguments.target.as_bytes().to_vec(), is_pinned })
 }
 
-fn refusal(kind: ErrorKind, message: &str) -> clap::Error {
+fn usage_error(kind: ErrorKind, message: &str) -> clap::Error {
     Arguments::command().error(kind, message)
 }
 
-/// The words as a line of shell: one is a line already.
+/// The words as a shell command line; a single word is such a line already.
 fn line(words: &[String]) -> String {
     match words {
         [line] => line.clone(),
@@ -379,9 +384,9 @@ fn line(words: &[String]) -> String {
     }
 }
 
-/// The words after `rollback`, if that is the command, and whether a program asks.
-fn rolled_back(typed: &[OsString]) -> Option<(Line, bool)> {
-    let before = typed.iter().skip(1).take_while(|word| *word == "--json").count();
-    let (command, words) = typed.get(before + 1..)?.split_first()?;
-    (command == "rollback").then(|| (Line::of_words(words), before > 0))
+/// The words after `rollback`, if that is the subcommand, and whether `--json` precedes it.
+fn rollback_words(words: &[OsString]) -> Option<(Line, bool)> {
+    let json_options = words.iter().skip(1).take_while(|word| *word == "--json").count();
+    let (command, arguments) = words.get(json_options + 1..)?.split_first()?;
+    (command == "rollback").then(|| (Line::of_words(arguments), json_options > 0))
 }

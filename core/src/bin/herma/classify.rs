@@ -1,11 +1,11 @@
-//! `herma classify`: whether a command changes files, and which of its words say so.
+//! `herma classify`: whether a shell command changes files, and which of its words do.
 
 use crate::commands::Failure;
 use crate::{pages, programs, text};
 use herma_core::triggers::{Reason, reasons};
 use serde::Serialize;
 
-/// The answer for programs.
+/// The answer in JSON.
 #[derive(Serialize)]
 struct Classified<'a> {
     command: &'a str,
@@ -13,7 +13,7 @@ struct Classified<'a> {
     reasons: &'a [Reason],
 }
 
-/// The answer, for a program or a person.
+/// The answer, in JSON or as text for people.
 pub fn answer(command: &str, json: bool) -> Result<Vec<u8>, Failure> {
     let found = reasons(command);
     if json {
@@ -23,11 +23,13 @@ pub fn answer(command: &str, json: bool) -> Result<Vec<u8>, Failure> {
     if found.is_empty() {
         return Ok(b"Changes no files, as far as its words tell.\n".to_vec());
     }
-    let words = found.iter().map(|one| text::line(&command.as_bytes()[one.range.clone()]));
+    let words = found.iter().map(|reason| text::line(&command.as_bytes()[reason.range.clone()]));
     let words: Vec<String> = words.collect();
     let longest = words.iter().map(|word| word.chars().count()).max().unwrap_or_default();
     let width = longest.min(pages::NAME_WIDTH_MAX);
-    let lines =
-        words.iter().zip(&found).map(|(word, one)| format!("  {word:<width$}  {}\n", one.why));
+    let lines = words
+        .iter()
+        .zip(&found)
+        .map(|(word, reason)| format!("  {word:<width$}  {}\n", reason.why));
     Ok(format!("Changes files:\n{}", lines.collect::<String>()).into_bytes())
 }

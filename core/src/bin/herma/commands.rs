@@ -1,6 +1,6 @@
-//! Doing what was asked: one method per command, from the arguments to the bytes of the answer.
+//! Executes commands: one method per command, from the arguments to the bytes of the answer.
 
-use crate::arguments::{About, Asked, Task};
+use crate::arguments::{StoreCommand, StoreRequest, Task};
 use crate::classify;
 use crate::pages;
 use crate::programs::{self, InProject};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Why something was not done.
+/// Why a command was not done.
 #[derive(Debug)]
 pub struct Failure {
     /// Its stable code.
@@ -28,14 +28,14 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// There is no home directory to go by.
+    /// No home directory is known.
     pub fn no_home() -> Self {
         let message = "HOME is not set to an absolute path, so it is not known where the home \
                        directory and the store are; nothing was changed: set HOME";
         Failure { code: "no_home", message: message.to_owned() }
     }
 
-    /// There is no current directory to start from.
+    /// The current directory does not exist.
     pub fn no_current_directory(error: io::Error) -> Self {
         let message = format!(
             "the current directory cannot be found ({error}); nothing was changed: change to one \
@@ -44,7 +44,7 @@ impl Failure {
         Failure { code: "no_current_directory", message }
     }
 
-    /// A session cannot begin in that directory.
+    /// The directory of a session is not a directory.
     pub fn no_such_directory(directory: &Path) -> Self {
         let message = format!("{directory:?} is no directory; nothing was changed: make it first");
         Failure { code: "not_a_directory", message }
@@ -56,8 +56,8 @@ impl Failure {
         Failure { code: "unreadable", message }
     }
 
-    /// It was done, but the answer could not be written.
-    pub fn unheard(error: &io::Error) -> Self {
+    /// The command was done, but its answer could not be written.
+    pub fn answer_not_written(error: &io::Error) -> Self {
         let message = format!("what was asked for was done, but not all could be said: {error}");
         Failure { code: "unheard", message }
     }
@@ -76,20 +76,20 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
-/// What came of a command.
+/// The answer of a command.
 pub struct Answer {
     /// For standard output.
     pub bytes: Vec<u8>,
-    /// How it ended.
+    /// How the command ended.
     pub ending: Ending,
-    /// Whether the last turn of a conversation is to be undone along with it.
+    /// Whether the last turn of a conversation has to be undone, too.
     pub undoes_turn: bool,
-    /// The turn that was rolled back to, if it is known by an id, and whether that stays.
+    /// The id of the turn that was rolled back to, if it is known, and whether that turn stays.
     pub turn: Option<(String, bool)>,
 }
 
 impl Answer {
-    /// The answer of what was done.
+    /// The answer of a command that was done.
     pub fn done(bytes: Vec<u8>) -> Self {
         Answer { bytes, ending: Ending::Done, undoes_turn: false, turn: None }
     }
@@ -100,9 +100,9 @@ impl Answer {
 pub enum Ending {
     /// It was done, or there was nothing to do.
     Done,
-    /// The person was asked and said no.
+    /// The user was asked and declined.
     Declined,
-    /// A part of it was not done.
+    /// A part was not done.
     Incomplete(Failure),
 }
 
@@ -113,17 +113,17 @@ pub struct Herma {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) environment: Environment,
     pub(crate) manager: Manager,
-    /// Whether a rollback is to end before it is done.
+    /// Ends a rollback early once it is set.
     pub(crate) interrupt: Arc<AtomicBool>,
     /// What is wrong with the agent's compensations, if anything.
-    unusable: Option<Failure>,
+    compensations_failure: Option<Failure>,
 }
 
 impl Herma {
     /// Everything for this machine with its configuration file, and the warnings about that file.
     ///
     /// # Errors
-    /// A file that cannot be read or understood.
+    /// The file cannot be read, or is invalid.
     pub fn new(
         environment: Environment,
         json: bool,
@@ -135,35 +135,36 @@ impl Herma {
             configuration::read(disk.as_ref(), &environment.configuration_file())?;
         let manager = Manager::new(disk.clone(), clock, environment.clone(), config);
         let mut manager = manager.answering_first();
-        let (state, unusable) = whole::state(&disk, &environment);
+        let (state, compensations_failure) = whole::state(&disk, &environment);
         manager.set_state(state.unwrap_or_default());
         let interrupt = Arc::default();
-        let herma = Herma { json, style, disk, environment, manager, interrupt, unusable };
+        let herma =
+            Herma { json, style, disk, environment, manager, interrupt, compensations_failure };
         Ok((herma, warnings))
     }
 
-    /// The same with rollbacks that end once that is set.
+    /// The same with rollbacks that end early once `interrupt` is set.
     pub fn interrupted_by(self, interrupt: &Arc<AtomicBool>) -> Self {
         let manager = self.manager.interrupted_by(interrupt.clone());
         Herma { manager, interrupt: interrupt.clone(), ..self }
     }
 
-    /// Does what was asked.
+    /// Executes a request.
     ///
     /// # Errors
-    /// Whatever kept it from being done.
-    pub fn run(&self, asked: &Asked) -> Result<Answer, Failure> {
-        let project = self.project(asked.dir.as_deref());
-        match &asked.task {
+    /// Why it was not done.
+    pub fn run(&self, request: &StoreRequest) -> Result<Answer, Failure> {
+        let project = self.project(request.dir.as_deref());
+        match &request.task {
             Task::Take { reason, label } => self.take(&project, reason, label.as_deref()),
             Task::Pin { target, is_pinned } => self.pin(&project, target, *is_pinned),
-            Task::Actions(about) => self.actions(*about),
-            Task::Rollback(task) => self.roll_back(asked, task, &project),
-            Task::Store(About::Status) => self.status(),
-            Task::Store(About::Verify) => self.verify(),
-            Task::Store(About::Prune(asked)) => self.prune(asked),
-            Task::Store(About::Clear(consent)) => self.clear(consent.force),
-            Task::Store(About::ClearLegacy(consent)) => self.clear_legacy(consent.force),
+            Task::Actions(command) => self.actions(*command),
+            Task::Rollback(task) => self.roll_back(request, task, &project),
+            Task::Store(StoreCommand::Status) => self.status(),
+            Task::Store(StoreCommand::Verify) => self.verify(),
+            Task::Store(StoreCommand::Prune(arguments)) => self.prune(arguments),
+            Task::Store(StoreCommand::Clear(consent)) => self.clear(consent.force),
+            Task::Store(StoreCommand::ClearLegacy(consent)) => self.clear_legacy(consent.force),
             Task::Classify(command) => {
                 let bytes = classify::answer(command, self.json)?;
                 Ok(Answer::done(bytes))
@@ -171,61 +172,64 @@ impl Herma {
         }
     }
 
-    /// Undoes a rollback of the agent that died, before anything is asked of its projects; returns
-    /// what is to be said of that, and of what is wrong with the agent.
-    pub fn recovered(&self, asked: &Asked) -> Vec<String> {
-        if matches!(asked.task, Task::Store(_) | Task::Classify(_)) {
+    /// Undoes an agent's rollback that died, before a request to its projects is executed; returns
+    /// messages about that, and about what is wrong with the agent.
+    pub fn recover(&self, request: &StoreRequest) -> Vec<String> {
+        if matches!(request.task, Task::Store(_) | Task::Classify(_)) {
             return Vec::new();
         }
-        // What keeps the store from being used, whoever needs it says.
-        let mut said = self.manager.recover().unwrap_or_default();
-        said.extend(self.unusable.iter().map(|failure| failure.message.clone()));
-        said
+        // A request that needs the store reports why the store cannot be used.
+        let mut messages = self.manager.recover().unwrap_or_default();
+        messages.extend(self.compensations_failure.iter().map(|failure| failure.message.clone()));
+        messages
     }
 
-    /// What is done once the answer was given, and what is to be said of that. Only taking a checkpoint
-    /// prunes, so that a deleted project can still be restored.
-    pub fn afterwards(&self, asked: &Asked) -> Option<String> {
+    /// Maintains the store after the answer was printed; returns a message about that. Only taking a
+    /// checkpoint prunes, so that a deleted project can still be restored.
+    pub fn afterwards(&self, request: &StoreRequest) -> Option<String> {
         let evicted = self.manager.keep_up();
-        if matches!(asked.task, Task::Take { .. }) {
+        if matches!(request.task, Task::Take { .. }) {
             self.manager.sweep();
         }
         (evicted > 0).then(|| pages::evicted_for_size(evicted))
     }
 
-    /// The named directory as it is, or the project that the current one belongs to.
+    /// The named directory itself, or the project that the current directory belongs to.
     fn project(&self, named: Option<&Path>) -> PathBuf {
-        let here = &self.environment.current_directory;
-        let found = || project_of_file(self.disk.as_ref(), &self.environment, here);
-        let typed = named.map(Path::to_owned).or_else(found).unwrap_or_else(|| here.clone());
-        project_directory(self.disk.as_ref(), &self.environment, &typed)
+        let current_directory = &self.environment.current_directory;
+        let detected = || project_of_file(self.disk.as_ref(), &self.environment, current_directory);
+        let directory = named
+            .map(Path::to_owned)
+            .or_else(detected)
+            .unwrap_or_else(|| current_directory.clone());
+        project_directory(self.disk.as_ref(), &self.environment, &directory)
     }
 
-    pub(crate) fn is_there(&self, project: &Path) -> bool {
+    pub(crate) fn exists(&self, project: &Path) -> bool {
         self.disk.stat(project).is_ok()
     }
 
     fn take(&self, project: &Path, reason: &str, label: Option<&str>) -> Result<Answer, Failure> {
         let occasion = Occasion { label, ..Occasion::new(Trigger::Manual, reason) };
         let taken = self.manager.checkpoint_for(project, &occasion)?;
-        self.done_in(project, &taken, || pages::taken(self.style, project, &taken))
+        self.answer_in_project(project, &taken, || pages::taken(self.style, project, &taken))
     }
 
     fn status(&self) -> Result<Answer, Failure> {
         let status = self.manager.status()?;
-        self.done(&status, || pages::status(self.style, &status, SystemClock.seconds()))
+        self.answer(&status, || pages::status(self.style, &status, SystemClock.seconds()))
     }
 
-    pub(crate) fn done_in(
+    pub(crate) fn answer_in_project(
         &self,
         project: &Path,
         answer: &impl Serialize,
         page: impl FnOnce() -> Vec<u8>,
     ) -> Result<Answer, Failure> {
-        self.done(&InProject { project: &project.to_string_lossy(), answer }, page)
+        self.answer(&InProject { project: &project.to_string_lossy(), answer }, page)
     }
 
-    pub(crate) fn done(
+    pub(crate) fn answer(
         &self,
         data: &impl Serialize,
         page: impl FnOnce() -> Vec<u8>,

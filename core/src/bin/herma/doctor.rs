@@ -1,6 +1,6 @@
-//! `herma doctor`: whether checkpoints can work here, as a page for people.
+//! `herma doctor`: whether checkpoints can work here, in JSON or as a page for people.
 //!
-//! What is looked at, and what it means, is in the library.
+//! The library makes the checks and judges them.
 
 use crate::commands::{Answer, Ending, Failure};
 use crate::pages::Page;
@@ -21,18 +21,23 @@ Examples:
 Exit codes: 0 nothing is in the way of checkpoints, also where there is something to notice;
 2 something is.";
 
-/// Where what was found begins in a line.
+/// The column in which findings begin.
 const INDENT: usize = 24;
 
-/// Looks at what this process was given, and says what was found.
-pub fn answer(json: bool, style: Style, given: &Surroundings<'_>) -> Result<Answer, Failure> {
-    let examined = examine(given);
+/// Examines the surroundings, and returns the findings.
+pub fn answer(
+    json: bool,
+    style: Style,
+    surroundings: &Surroundings<'_>,
+) -> Result<Answer, Failure> {
+    let examined = examine(surroundings);
     let bytes = if json { programs::json(&examined)? } else { page(style, &examined) };
     if examined.verdict < Verdict::Trouble {
         return Ok(Answer::done(bytes));
     }
-    let things = number(&examined, Verdict::Trouble);
-    let (things, are) = (count(things, "thing", "things"), if things == 1 { "is" } else { "are" });
+    let troubles = findings_with(&examined, Verdict::Trouble);
+    let things = count(troubles, "thing", "things");
+    let are = if troubles == 1 { "is" } else { "are" };
     let message = format!(
         "{things} {are} in the way of checkpoints; nothing was changed: do what is advised, and ask \
          again"
@@ -41,8 +46,9 @@ pub fn answer(json: bool, style: Style, given: &Surroundings<'_>) -> Result<Answ
     Ok(Answer { ending, ..Answer::done(bytes) })
 }
 
-fn number(examined: &Examined, verdict: Verdict) -> usize {
-    examined.findings.iter().filter(|one| one.verdict == verdict).count()
+/// How many findings have this verdict.
+fn findings_with(examined: &Examined, verdict: Verdict) -> usize {
+    examined.findings.iter().filter(|finding| finding.verdict == verdict).count()
 }
 
 fn page(style: Style, examined: &Examined) -> Vec<u8> {
@@ -59,7 +65,7 @@ fn page(style: Style, examined: &Examined) -> Vec<u8> {
             page.line(format_args!("{:INDENT$}-> {}", "", line(advice.as_bytes())));
         }
     }
-    let notices = number(examined, Verdict::Notice);
+    let notices = findings_with(examined, Verdict::Notice);
     if examined.verdict < Verdict::Trouble {
         let notices = match notices {
             0 => String::new(),
@@ -70,7 +76,7 @@ fn page(style: Style, examined: &Examined) -> Vec<u8> {
     page.0.into_bytes()
 }
 
-/// What a check is called.
+/// The name of a check on the page.
 fn name(check: Check) -> &'static str {
     match check {
         Check::Home => "home",
@@ -92,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_shows_no_harm_and_colours_only_the_verdict_on_a_terminal() {
+    fn page_escapes_control_characters_and_colours_only_the_verdict_on_a_terminal() {
         let finding = Finding {
             check: Check::Base,
             verdict: Verdict::Trouble,

@@ -1,4 +1,4 @@
-//! What `--help` says beside the arguments: examples, the environment, and how a command ends.
+//! What `--help` prints in addition to the arguments: examples, the environment and exit codes.
 
 pub const AFTER_HELP: &str = "\
 Examples:
@@ -64,7 +64,7 @@ herma rollback [--dir DIR]
        herma rollback N [--exact] [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]
        herma rollback N FILE [--dry-run] [--as-previewed TOKEN] [--dir DIR]";
 
-/// To clap all words are one argument, so it cannot describe them itself.
+/// For clap all words are a single argument, so it cannot describe them itself.
 pub const ROLLBACK_TEMPLATE: &str = "\
 {about}
 

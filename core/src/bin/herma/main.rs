@@ -1,8 +1,8 @@
-//! The `herma` command: the reference implementation as a person uses it.
+//! The `herma` command: the command line of the reference implementation.
 //!
-//! This is the one place that reads the process: its arguments, `HOME`, `HERMES_HOME`, the current
-//! directory, and what its output is. [`arguments`] parses, [`commands`] does what was asked,
-//! [`pages`] answers people and [`programs`] answers programs.
+//! Only this file reads the state of the process: its arguments, `HOME`, `HERMES_HOME`, the current
+//! directory, and whether its output is a terminal. [`arguments`] parses, [`commands`] executes,
+//! [`pages`] prints answers for people and [`programs`] prints JSON.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -22,7 +22,7 @@ mod shell;
 mod whole;
 mod whole_pages;
 
-use arguments::{Alone, Asked, Request, SessionArguments, Unasked};
+use arguments::{ParseError, Request, SessionArguments, StandaloneTask, StoreRequest};
 use commands::{Answer, Ending, Failure, Herma};
 use herma_core::configuration::Warning;
 use herma_core::disk::SystemDisk;
@@ -45,51 +45,52 @@ use text::Style;
 
 /// Done, also when there was nothing to do.
 const DONE: u8 = 0;
-/// The person was asked and said no.
+/// The user was asked and declined.
 const DECLINED: u8 = 1;
-/// Not done, not wholly done, or not understood.
+/// Not done, done only in part, or invalid arguments.
 const FAILED: u8 = 2;
 
-/// A signal ended a rollback before it was done, and the answer says what was.
+/// A signal ended a rollback early; the answer reports what was done.
 const INTERRUPTED: u8 = 130;
 
-/// Set by Ctrl-C and its like from now on, the second of which ends the process.
-fn signalled() -> Arc<AtomicBool> {
+/// A flag that SIGINT and SIGTERM set from now on; the second such signal ends the process.
+fn interrupt_flag() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        // Where it cannot be caught, it ends the process at once, and the store records the rollback.
-        let second = flag::register_conditional_shutdown(signal, INTERRUPTED.into(), flag.clone());
-        let _ = second.and_then(|_| flag::register(signal, flag.clone()));
+        // A signal that cannot be caught ends the process at once; the store records the rollback.
+        let registered =
+            flag::register_conditional_shutdown(signal, INTERRUPTED.into(), flag.clone());
+        let _ = registered.and_then(|_| flag::register(signal, flag.clone()));
     }
     flag
 }
 
 fn main() -> ExitCode {
-    let typed: Vec<OsString> = std::env::args_os().collect();
-    let exit = match Request::read(&typed) {
-        Ok(Request::Usual(asked)) => {
-            answer(&asked).unwrap_or_else(|failure| refuse(&failure, asked.json))
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let exit = match Request::read(&words) {
+        Ok(Request::Store(request)) => {
+            run_request(&request).unwrap_or_else(|failure| refuse(&failure, request.json))
         }
-        Ok(Request::Alone { json, task }) => {
-            answer_alone(json, &task).unwrap_or_else(|failure| refuse(&failure, json))
+        Ok(Request::Standalone { json, task }) => {
+            run_standalone(json, &task).unwrap_or_else(|failure| refuse(&failure, json))
         }
-        Ok(Request::Session(asked)) => {
-            play(&asked).unwrap_or_else(|failure| refuse(&failure, false))
+        Ok(Request::Session(arguments)) => {
+            run_session(&arguments).unwrap_or_else(|failure| refuse(&failure, false))
         }
-        Err(unasked) => {
-            // The arguments are not parsed, so that this is a guess.
-            let options = typed.iter().take_while(|word| *word != "--");
+        Err(error) => {
+            // The arguments could not be parsed, so this is a guess.
+            let options = words.iter().take_while(|word| *word != "--");
             let json = options.into_iter().any(|word| word == "--json");
-            match unasked {
-                Unasked::Usage(error) => refuse_usage(&error, json),
-                Unasked::Rollback { line, misread } => refuse_line(&line, &misread, json),
+            match error {
+                ParseError::Usage(error) => refuse_usage(&error, json),
+                ParseError::Rollback { line, misread } => refuse_line(&line, &misread, json),
             }
         }
     };
     ExitCode::from(exit)
 }
 
-/// Says what is wrong with the words after `rollback`, and points at it.
+/// Prints what is wrong with the words after `rollback`, with a caret below it.
 fn refuse_line(line: &[u8], misread: &Misread, json: bool) -> u8 {
     if json {
         refuse_in_json(&Failure { code: "usage", message: misread.message.clone() });
@@ -103,15 +104,16 @@ fn refuse_line(line: &[u8], misread: &Misread, json: bool) -> u8 {
     FAILED
 }
 
-/// Where the process is; `needs_here` where it matters which directory it is in.
-fn surrounding(needs_here: bool) -> Result<Environment, Failure> {
+/// The environment of the process. A missing current directory is an error only if
+/// `needs_current_directory` is set or `HERMES_HOME` is relative.
+fn read_environment(needs_current_directory: bool) -> Result<Environment, Failure> {
     let is_relative = |path: OsString| !path.is_empty() && Path::new(&path).is_relative();
-    let needs_it = needs_here || variable("HERMES_HOME").is_some_and(is_relative);
+    let is_required = needs_current_directory || variable("HERMES_HOME").is_some_and(is_relative);
     let current_directory = match std::env::current_dir() {
-        Err(error) if needs_it => return Err(Failure::no_current_directory(error)),
-        // No path starts from it.
+        Err(error) if is_required => return Err(Failure::no_current_directory(error)),
+        // No path is relative to it.
         Err(_) => PathBuf::from("/"),
-        Ok(found) => found,
+        Ok(directory) => directory,
     };
     Environment::from_variables(|name| variable(name).map(PathBuf::from), current_directory)
         .ok_or_else(Failure::no_home)
@@ -125,29 +127,29 @@ fn style() -> Style {
     Style::of_output(std::io::stdout().is_terminal(), variable)
 }
 
-/// Does what was asked, prints the answer, and returns the exit code.
-fn answer(asked: &Asked) -> Result<u8, Failure> {
-    let environment = surrounding(asked.is_about_here())?;
-    let (herma, warnings) = Herma::new(environment, asked.json, style())?;
-    let interrupt = if asked.restores() { signalled() } else { Arc::default() };
+/// Executes a request to the store, prints the answer, and returns the exit code.
+fn run_request(request: &StoreRequest) -> Result<u8, Failure> {
+    let environment = read_environment(request.depends_on_current_directory())?;
+    let (herma, warnings) = Herma::new(environment, request.json, style())?;
+    let interrupt = if request.restores() { interrupt_flag() } else { Arc::default() };
     let herma = herma.interrupted_by(&interrupt);
     warnings.iter().for_each(warn);
-    herma.recovered(asked).iter().for_each(|said| notice(said));
-    let exit = match herma.run(asked) {
-        Ok(answer) => say(&answer, asked.json)?,
-        Err(failure) => refuse(&failure, asked.json),
+    herma.recover(request).iter().for_each(|message| notice(message));
+    let exit = match herma.run(request) {
+        Ok(answer) => print_answer(&answer, request.json)?,
+        Err(failure) => refuse(&failure, request.json),
     };
     let is_interrupted = exit == FAILED && interrupt.load(Ordering::Relaxed);
     let exit = if is_interrupted { INTERRUPTED } else { exit };
-    herma.afterwards(asked).iter().for_each(|said| notice(said));
+    herma.afterwards(request).iter().for_each(|message| notice(message));
     Ok(exit)
 }
 
-/// Does what needs no store, prints the answer, and returns the exit code.
-fn answer_alone(json: bool, task: &Alone) -> Result<u8, Failure> {
+/// Executes a task that needs no store, prints the answer, and returns the exit code.
+fn run_standalone(json: bool, task: &StandaloneTask) -> Result<u8, Failure> {
     let answer = match task {
-        Alone::Doctor => {
-            let given = Surroundings {
+        StandaloneTask::Doctor => {
+            let surroundings = Surroundings {
                 disk: &SystemDisk,
                 clock: &SystemClock,
                 machine: &SystemMachine,
@@ -155,21 +157,21 @@ fn answer_alone(json: bool, task: &Alone) -> Result<u8, Failure> {
                 hermes_home: variable("HERMES_HOME").map(PathBuf::from),
                 current_directory: std::env::current_dir().ok(),
             };
-            doctor::answer(json, style(), &given)?
+            doctor::answer(json, style(), &surroundings)?
         }
-        Alone::Completions(shell) => manual::completions(*shell, json)?,
-        Alone::Page(page) => manual::page(page.as_deref(), json)?,
+        StandaloneTask::Completions(shell) => manual::completions(*shell, json)?,
+        StandaloneTask::Page(page) => manual::page(page.as_deref(), json)?,
     };
-    say(&answer, json)
+    print_answer(&answer, json)
 }
 
 /// Prints an answer, and returns the exit code.
-fn say(Answer { bytes, ending, .. }: &Answer, json: bool) -> Result<u8, Failure> {
+fn print_answer(Answer { bytes, ending, .. }: &Answer, json: bool) -> Result<u8, Failure> {
     match std::io::stdout().lock().write_all(bytes).and_then(|()| std::io::stdout().flush()) {
         Ok(()) => {}
-        // The reader has read enough.
+        // The reader closed the pipe.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-        Err(error) => return Err(Failure::unheard(&error)),
+        Err(error) => return Err(Failure::answer_not_written(&error)),
     }
     // rule: maintenance/commands
     match ending {
@@ -177,25 +179,28 @@ fn say(Answer { bytes, ending, .. }: &Answer, json: bool) -> Result<u8, Failure>
         Ending::Declined => Ok(DECLINED),
         Ending::Incomplete(failure) => {
             if !json {
-                complain(failure);
+                print_failure(failure);
             }
             Ok(FAILED)
         }
     }
 }
 
-/// Plays a session, and returns the exit code.
-fn play(asked: &SessionArguments) -> Result<u8, Failure> {
-    let environment = surrounding(true)?;
-    let here = &environment.current_directory;
-    let directory = asked.dir.as_ref().map_or_else(|| here.clone(), |dir| here.join(dir));
+/// Runs a session, and returns the exit code.
+fn run_session(arguments: &SessionArguments) -> Result<u8, Failure> {
+    let environment = read_environment(true)?;
+    let current_directory = &environment.current_directory;
+    let directory = arguments
+        .dir
+        .as_ref()
+        .map_or_else(|| current_directory.clone(), |dir| current_directory.join(dir));
     if !directory.is_dir() {
         return Err(Failure::no_such_directory(&directory));
     }
     let environment = Environment { current_directory: directory, ..environment };
-    let limit = Duration::from_secs(asked.time_limit);
+    let limit = Duration::from_secs(arguments.time_limit);
     let mut session = Session::new(&environment, style(), limit, std::io::stdout().lock());
-    let failures = match &asked.script {
+    let failures = match &arguments.script {
         Some(script) => {
             let file = std::fs::File::open(script);
             let file = file.map_err(|error| Failure::unreadable(script, &error))?;
@@ -203,41 +208,41 @@ fn play(asked: &SessionArguments) -> Result<u8, Failure> {
         }
         None => session.run(std::io::stdin().lock(), std::io::stdin().is_terminal()),
     };
-    match failures.map_err(|error| Failure::unheard(&error))? {
+    match failures.map_err(|error| Failure::answer_not_written(&error))? {
         0 => Ok(DONE),
         _ => Ok(FAILED),
     }
 }
 
-/// Says why there is no answer.
+/// Prints why there is no answer, and returns the exit code.
 fn refuse(failure: &Failure, json: bool) -> u8 {
     if json {
         refuse_in_json(failure);
     } else {
-        complain(failure);
+        print_failure(failure);
     }
     FAILED
 }
 
 /// Prints clap's message: a usage error, or the help that was asked for.
 fn refuse_usage(error: &clap::Error, json: bool) -> u8 {
-    let wanted = !error.use_stderr();
+    let is_help = !error.use_stderr();
     let rendered = error.render().to_string();
-    if json && !wanted {
+    if json && !is_help {
         let message = rendered.split("\n\nUsage:").next().unwrap_or_default();
         let message = message.trim_start_matches("error: ").trim_end().to_owned();
         refuse_in_json(&Failure { code: "usage", message });
         return FAILED;
     }
-    // It repeats what was typed, which may be a file name that a shell filled in.
-    let lines: Vec<String> = rendered.lines().map(|one| text::line(one.as_bytes())).collect();
+    // The message repeats arguments, which may be file names that a shell completed.
+    let lines: Vec<String> = rendered.lines().map(|line| text::line(line.as_bytes())).collect();
     let safe = lines.join("\n") + "\n";
-    if wanted {
+    if is_help {
         print(std::io::stdout(), &safe)
     } else {
         print(std::io::stderr(), &safe)
     }
-    if wanted { DONE } else { FAILED }
+    if is_help { DONE } else { FAILED }
 }
 
 fn refuse_in_json(failure: &Failure) {
@@ -252,17 +257,17 @@ fn warn(warning: &Warning) {
     print(std::io::stderr(), &format!("herma: warning: {message}\n"));
 }
 
-/// Says what was done before what was asked.
-fn notice(said: &str) {
-    print(std::io::stderr(), &format!("herma: notice: {}\n", text::line(said.as_bytes())));
+/// Prints something that was done besides the request.
+fn notice(message: &str) {
+    print(std::io::stderr(), &format!("herma: notice: {}\n", text::line(message.as_bytes())));
 }
 
-fn complain(failure: &Failure) {
+fn print_failure(failure: &Failure) {
     let message = text::line(failure.message.as_bytes());
     print(std::io::stderr(), &format!("herma: {message} [{}]\n", failure.code));
 }
 
-/// Writes a text, and ignores a failure, since nobody is left to be told.
+/// Writes a text and ignores a failure, which could not be reported anywhere.
 fn print(mut output: impl Write, text: &str) {
     let _ = output.write_all(text.as_bytes());
 }

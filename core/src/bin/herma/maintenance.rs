@@ -1,4 +1,4 @@
-//! Pruning the store, and clearing it after the person confirmed it.
+//! Pruning the store, and clearing it after the user confirmed it.
 //!
 //! Questions go to standard error, so that standard output is only the answer.
 
@@ -14,50 +14,50 @@ use std::time::{Duration, Instant};
 
 /// Seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
-/// Bytes of a megabyte, as the configuration means it.
+/// Bytes of a megabyte in the configuration.
 const MEGABYTE: u64 = 1024 * 1024;
-/// Progress is shown after this time.
+/// Progress is shown only after this time.
 const QUIET: Duration = Duration::from_secs(1);
-/// More bytes than any answer to a question takes.
+/// At most so many bytes of a reply are read, more than any reply needs.
 const REPLY_BYTES_MAX: u64 = 1_024;
 
 impl Herma {
-    /// Removes what is gone or old, as far as it can.
-    pub fn prune(&self, asked: &PruneArguments) -> Result<Answer, Failure> {
+    /// Removes what is gone or unused, as far as possible.
+    pub fn prune(&self, arguments: &PruneArguments) -> Result<Answer, Failure> {
         let configured = PruneOptions::from(self.manager.config());
-        // What is too large for the type is the largest there is.
-        let retention = asked.retention_days.map(|days| days.saturating_mul(DAY));
-        let size = asked.max_size_mb.map(|size| size.saturating_mul(MEGABYTE));
+        // A value that is too large for the type becomes the largest one.
+        let retention = arguments.retention_days.map(|days| days.saturating_mul(DAY));
+        let size = arguments.max_size_mb.map(|size| size.saturating_mul(MEGABYTE));
         let options = PruneOptions {
             retention_seconds: retention.unwrap_or(configured.retention_seconds),
             max_total_bytes: size.unwrap_or(configured.max_total_bytes),
-            delete_orphans: configured.delete_orphans && !asked.keep_orphans,
+            delete_orphans: configured.delete_orphans && !arguments.keep_orphans,
         };
         let mut progress = Progress::start(self.json);
         let pruned = self.manager.prune(&options, &mut |step| progress.show(&step));
         progress.wipe();
         let pruned = pruned?;
-        let answer = self.done(&pruned, || pages::pruned(&pruned))?;
+        let answer = self.answer(&pruned, || pages::pruned(&pruned))?;
         if pruned.errors == 0 {
             return Ok(answer);
         }
-        let things = text::count(pruned.errors, "thing", "things");
+        let items = text::count(pruned.errors, "thing", "things");
         let message = format!(
-            "{things} could not be done and stayed as it was; the rest was done: fix the cause \
+            "{items} could not be done and stayed as it was; the rest was done: fix the cause \
              and prune again"
         );
         Ok(Answer { ending: Ending::Incomplete(Failure { code: "incomplete", message }), ..answer })
     }
 
-    /// Reads everything that is stored.
+    /// Reads and verifies everything that is stored.
     pub fn verify(&self) -> Result<Answer, Failure> {
         let mut progress = Progress::start(self.json);
-        let verified = self.manager.verify(&mut |number, of| {
-            progress.show(&PruneStep::Project(number, of));
+        let verified = self.manager.verify(&mut |number, total| {
+            progress.show(&PruneStep::Project(number, total));
         });
         progress.wipe();
         let verified = verified?;
-        let answer = self.done(&verified, || pages::verified(&verified))?;
+        let answer = self.answer(&verified, || pages::verified(&verified))?;
         if verified.is_whole() {
             return Ok(answer);
         }
@@ -95,34 +95,34 @@ impl Herma {
     }
 
     fn cleared(&self, cleared: &impl Serialize, page: Vec<u8>) -> Result<Answer, Failure> {
-        self.done(&Clearing { declined: false, cleared }, || page)
+        self.answer(&Clearing { declined: false, cleared }, || page)
     }
 
-    fn declined(&self, nothing: &impl Serialize) -> Result<Answer, Failure> {
-        let data = Clearing { declined: true, cleared: nothing };
-        let answer = self.done(&data, || pages::DECLINED.to_vec())?;
+    fn declined(&self, empty: &impl Serialize) -> Result<Answer, Failure> {
+        let data = Clearing { declined: true, cleared: empty };
+        let answer = self.answer(&data, || pages::DECLINED.to_vec())?;
         Ok(Answer { ending: Ending::Declined, ..answer })
     }
 }
 
-/// Asks a question and reads one line. Anything but a yes is a no, also the end of the input.
+/// Asks a question and reads one line. Anything but a yes declines, also the end of the input.
 fn is_confirmed(question: &str) -> bool {
     let mut error = std::io::stderr();
     if error.write_all(question.as_bytes()).and_then(|()| error.flush()).is_err() {
-        // Whoever was not asked cannot have said yes.
+        // A user who was not asked cannot have confirmed.
         return false;
     }
     let mut reply = Vec::new();
     let read = std::io::stdin().lock().take(REPLY_BYTES_MAX).read_until(b'\n', &mut reply);
     if !reply.ends_with(b"\n") {
-        // The line of the question is not ended yet.
+        // The cursor is still on the line of the question.
         let _ = error.write_all(b"\n");
     }
     let reply = reply.trim_ascii().to_ascii_lowercase();
     read.is_ok() && matches!(reply.as_slice(), b"y" | b"yes")
 }
 
-/// Shows the progress of long work on a terminal, on one line that is written over.
+/// Shows the progress of long work on a terminal, on a single line that is overwritten.
 struct Progress<W> {
     output: W,
     started: Instant,
@@ -132,7 +132,7 @@ struct Progress<W> {
 }
 
 impl Progress<Stderr> {
-    /// With JSON nothing is shown: the answer has it all.
+    /// With JSON no progress is shown: the answer contains everything.
     fn start(json: bool) -> Self {
         let output = std::io::stderr();
         let terminal = output.is_terminal();
@@ -145,7 +145,7 @@ impl<W: Write> Progress<W> {
         if !self.is_wanted {
             return;
         }
-        // Nobody is left to be told where these cannot be written.
+        // A failure to write progress cannot be reported anywhere.
         if let PruneStep::Failed(..) = step {
             self.wipe();
             let _ = writeln!(self.output, "{}", pages::step(step));
@@ -173,11 +173,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_written_over_the_one_before_and_wiped_in_the_end() {
+    fn progress_overwrites_the_previous_step_and_wipes_the_last_one() {
         let mut output = Vec::new();
         let started = Instant::now().checked_sub(2 * QUIET).unwrap();
-        let (is_shown, is_wanted, terminal) = (false, true, true);
-        let mut progress = Progress { output: &mut output, started, is_shown, is_wanted, terminal };
+        let mut progress = Progress {
+            output: &mut output,
+            started,
+            is_shown: false,
+            is_wanted: true,
+            terminal: true,
+        };
         progress.show(&PruneStep::Project(1, 2));
         progress.show(&PruneStep::Reclaiming);
         progress.wipe();
@@ -187,18 +192,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_terminal_is_told_of_no_step() {
+    fn progress_shows_no_step_if_the_output_is_not_a_terminal() {
         let mut output = Vec::new();
         let started = Instant::now().checked_sub(2 * QUIET).unwrap();
-        let (is_shown, is_wanted, terminal) = (false, true, false);
-        let mut progress = Progress { output: &mut output, started, is_shown, is_wanted, terminal };
+        let mut progress = Progress {
+            output: &mut output,
+            started,
+            is_shown: false,
+            is_wanted: true,
+            terminal: false,
+        };
         progress.show(&PruneStep::Reclaiming);
         progress.wipe();
         assert_eq!(output, b"");
     }
 
     #[test]
-    fn nothing_is_said_in_the_first_second() {
+    fn is_long_is_false_during_the_first_second() {
         assert!(!is_long(QUIET));
         assert!(is_long(QUIET + Duration::from_nanos(1)));
     }

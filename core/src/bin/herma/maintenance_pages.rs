@@ -1,4 +1,4 @@
-//! What a person reads about making the store smaller: questions, progress and what was done.
+//! Texts for people about store maintenance: questions, progress and results.
 
 use crate::pages::{Page, directory};
 use crate::text::{count, line, size};
@@ -8,7 +8,7 @@ use std::path::Path;
 /// What a prune did.
 pub fn pruned(pruned: &Pruned) -> Vec<u8> {
     let mut page = Page::default();
-    let looked = count(pruned.scanned, "project", "projects");
+    let projects = count(pruned.scanned, "project", "projects");
     let rows = [
         (pruned.orphans, "project whose directory is gone", "projects whose directory is gone"),
         (pruned.stale, "project that nobody used", "projects that nobody used"),
@@ -17,11 +17,11 @@ pub fn pruned(pruned: &Pruned) -> Vec<u8> {
     ];
     let removed: Vec<_> = rows.into_iter().filter(|(number, ..)| *number > 0).collect();
     if removed.is_empty() {
-        page.line(format_args!("Nothing to remove in {looked}"));
+        page.line(format_args!("Nothing to remove in {projects}"));
     } else {
-        page.line(format_args!("Looked at {looked} and removed:"));
-        for (number, one, many) in removed {
-            page.line(format_args!("  {}", count(number, one, many)));
+        page.line(format_args!("Looked at {projects} and removed:"));
+        for (number, singular, plural) in removed {
+            page.line(format_args!("  {}", count(number, singular, plural)));
         }
     }
     page.line(format_args!("Freed {}", size(pruned.bytes_freed)));
@@ -34,26 +34,29 @@ pub fn pruned(pruned: &Pruned) -> Vec<u8> {
     page.0.into_bytes()
 }
 
-/// What a look at everything found.
+/// What a verification found.
 pub fn verified(verified: &Verified) -> Vec<u8> {
     let mut page = Page::default();
     let checkpoints = count(verified.checkpoints, "checkpoint", "checkpoints");
     let projects = count(verified.projects, "project", "projects");
     page.line(format_args!("Read {checkpoints} of {projects}"));
     for project in &verified.unreadable {
-        let (path, why) = (line(&project.path), line(project.why.as_bytes()));
+        let path = line(&project.path);
+        let why = line(project.why.as_bytes());
         page.line(format_args!("  {path}: its history is lost: {why}"));
     }
     for damaged in &verified.damaged {
-        let (project, id) = (line(damaged.project.as_bytes()), damaged.id.get(..7).unwrap_or(""));
+        let project = line(damaged.project.as_bytes());
+        let id = damaged.id.get(..7).unwrap_or("");
         page.line(format_args!("  {id} of {project} is damaged:"));
         for lost in &damaged.lost {
             let path = if lost.path.is_empty() { "all of it".into() } else { line(&lost.path) };
             page.line(format_args!("    {path}: {}", line(lost.why.as_bytes())));
         }
     }
-    for one in &verified.envelopes {
-        let (path, why) = (line(&one.path), line(one.why.as_bytes()));
+    for envelope in &verified.envelopes {
+        let path = line(&envelope.path);
+        let why = line(envelope.why.as_bytes());
         page.line(format_args!("  {path}: of checkpoint {why}; no file is lost by it"));
     }
     if verified.is_whole() {
@@ -62,20 +65,20 @@ pub fn verified(verified: &Verified) -> Vec<u8> {
     page.0.into_bytes()
 }
 
-/// Where a prune is.
+/// The current step of a prune.
 pub fn step(step: &PruneStep<'_>) -> String {
     match step {
-        PruneStep::Project(number, of) => format!("Looking at project {number} of {of}"),
+        PruneStep::Project(number, total) => format!("Looking at project {number} of {total}"),
         PruneStep::Legacy(name) => format!("Looking at {}", line(name.as_bytes())),
         PruneStep::Reclaiming => "Freeing space".to_owned(),
-        PruneStep::Failed(what, error) => {
+        PruneStep::Failed(item, error) => {
             let why = line(error.to_string().as_bytes());
-            format!("herma: {}: {why}", line(what.as_bytes()))
+            format!("herma: {}: {why}", line(item.as_bytes()))
         }
     }
 }
 
-/// Asks whether everything may go.
+/// The question whether to remove everything.
 pub fn clear_question(base: &Path, holdings: &Holdings) -> String {
     let mut parts = match holdings.projects {
         Some(projects) => format!("the checkpoints of {}", count(projects, "project", "projects")),
@@ -85,21 +88,22 @@ pub fn clear_question(base: &Path, holdings: &Holdings) -> String {
         parts += &format!(" and {}", archives(holdings.archives));
     }
     if holdings.repositories > 0 {
-        let (one, many) = ("v1 repository", "v1 repositories");
-        parts += &format!(" and {}", count(holdings.repositories, one, many));
+        let repositories = count(holdings.repositories, "v1 repository", "v1 repositories");
+        parts += &format!(" and {repositories}");
     }
     question(&parts, base, holdings.bytes)
 }
 
-/// Asks whether the archives may go.
+/// The question whether to remove the archives.
 pub fn clear_legacy_question(base: &Path, holdings: &Holdings) -> String {
     question(&archives(holdings.archives), base, holdings.archive_bytes)
 }
 
-fn question(what: &str, base: &Path, bytes: u64) -> String {
-    let (base, size) = (directory(base), size(bytes));
+fn question(parts: &str, base: &Path, bytes: u64) -> String {
+    let base = directory(base);
+    let size = size(bytes);
     format!(
-        "This removes {what} from {base} ({size}).\nNothing of it can be brought back. Go on? \
+        "This removes {parts} from {base} ({size}).\nNothing of it can be brought back. Go on? \
          [y/N] "
     )
 }
@@ -114,17 +118,18 @@ pub const NOTHING_TO_CLEAR: &[u8] = b"There is nothing to clear\n";
 /// There are no archives.
 pub const NO_ARCHIVES: &[u8] = b"There are no legacy archives to clear\n";
 
-/// The person said no.
+/// The user declined.
 pub const DECLINED: &[u8] = b"Nothing was changed\n";
 
-/// Everything is gone.
+/// Everything was removed.
 pub fn cleared(cleared: &Cleared) -> Vec<u8> {
     format!("Cleared; {} freed\n", size(cleared.bytes_freed)).into_bytes()
 }
 
-/// The archives are gone.
+/// The archives were removed.
 pub fn cleared_legacy(cleared: &ClearedLegacy) -> Vec<u8> {
-    let (archives, size) = (archives(cleared.archives), size(cleared.bytes_freed));
+    let archives = archives(cleared.archives);
+    let size = size(cleared.bytes_freed);
     format!("Removed {archives}; {size} freed\n").into_bytes()
 }
 
@@ -133,17 +138,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_names_what_there_is_and_nothing_else() {
-        let asked = |projects, archives, repositories| {
+    fn clear_question_names_only_what_exists() {
+        let question = |projects, archives, repositories| {
             let holdings = Holdings { projects, archives, repositories, ..Holdings::default() };
             clear_question(Path::new("/base"), &holdings)
         };
-        let all = asked(Some(2), 1, 1);
+        let full = question(Some(2), 1, 1);
         for part in ["the checkpoints of 2 projects", "archive", "1 v1 repository"] {
-            assert!(all.contains(part), "{part}: {all}");
+            assert!(full.contains(part), "{part}: {full}");
         }
-        let some = asked(None, 0, 0);
-        assert!(some.contains("the checkpoints of all projects"), "{some}");
-        assert!(!some.contains(" and "), "{some}");
+        let partial = question(None, 0, 0);
+        assert!(partial.contains("the checkpoints of all projects"), "{partial}");
+        assert!(!partial.contains(" and "), "{partial}");
     }
 }

@@ -1,5 +1,5 @@
-//! `herma completions` and `herma man`: what a shell and a manual know of the command, made from its
-//! own arguments, so that neither can be behind them.
+//! `herma completions` and `herma man`: shell completions and man pages, generated from the arguments
+//! of the command, so that they cannot be outdated.
 
 use crate::arguments;
 use crate::commands::{Answer, Failure};
@@ -34,21 +34,21 @@ Examples:
 
 Exit codes: 0 done; 2 there is no such page, or invalid arguments.";
 
-/// The answer of `herma completions` for programs.
+/// The answer of `herma completions` in JSON.
 #[derive(Serialize)]
 struct Completions<'a> {
     shell: &'a str,
     script: &'a str,
 }
 
-/// The answer of `herma man` for programs.
+/// The answer of `herma man` in JSON.
 #[derive(Serialize)]
 struct Page<'a> {
     page: &'a str,
     source: &'a str,
 }
 
-/// The completions for a shell, for a program or a person.
+/// The completions for a shell, in JSON or as a script.
 pub fn completions(shell: Shell, json: bool) -> Result<Answer, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut arguments::command(), "herma", &mut script);
@@ -60,24 +60,25 @@ pub fn completions(shell: Shell, json: bool) -> Result<Answer, Failure> {
     done(script)
 }
 
-/// The page of a subcommand, or that of the command itself, for a program or a person.
-pub fn page(wanted: Option<&str>, json: bool) -> Result<Answer, Failure> {
-    let whole = whole();
-    let pages = pages(&whole);
-    let title = wanted.map_or_else(|| "herma".to_owned(), |wanted| format!("herma-{wanted}"));
+/// The man page of a subcommand, or of the command itself, in JSON or as its source.
+pub fn page(subcommand: Option<&str>, json: bool) -> Result<Answer, Failure> {
+    let root = root_command();
+    let pages = pages(&root);
+    let title =
+        subcommand.map_or_else(|| "herma".to_owned(), |subcommand| format!("herma-{subcommand}"));
     let Some((_, command)) = pages.iter().find(|(name, _)| *name == title) else {
-        let known = pages.iter().filter_map(|(name, _)| name.strip_prefix("herma-"));
-        let known = known.collect::<Vec<_>>().join(", ");
-        let wanted = wanted.unwrap_or_default();
+        let names = pages.iter().filter_map(|(name, _)| name.strip_prefix("herma-"));
+        let names = names.collect::<Vec<_>>().join(", ");
+        let subcommand = subcommand.unwrap_or_default();
         let message = format!(
-            "there is no page \"{wanted}\"; nothing was changed: name none for that of herma, or \
-             one of {known}"
+            "there is no page \"{subcommand}\"; nothing was changed: name none for that of herma, or \
+             one of {names}"
         );
         return Err(Failure { code: "unknown_page", message });
     };
     let mut source = Vec::new();
-    // Only the writer could fail, and this one is memory.
-    write(command, &title, &mut source).map_err(|error| Failure::unheard(&error))?;
+    // Only the writer can fail, and writing to memory does not.
+    write(command, &title, &mut source).map_err(|error| Failure::answer_not_written(&error))?;
     if json {
         let source = String::from_utf8_lossy(&source);
         return done(programs::json(&Page { page: &title, source: &source })?);
@@ -89,14 +90,14 @@ fn done(bytes: Vec<u8>) -> Result<Answer, Failure> {
     Ok(Answer::done(bytes))
 }
 
-/// All commands but the one that prints the help of another, which has no page.
-fn whole() -> Command {
-    let mut whole = arguments::command().disable_help_subcommand(true);
-    whole.build();
-    whole
+/// The command with all subcommands except `help`, which has no page.
+fn root_command() -> Command {
+    let mut root = arguments::command().disable_help_subcommand(true);
+    root.build();
+    root
 }
 
-/// A command and all below it, each with the name of its page.
+/// A command and all its subcommands, each with the name of its page.
 fn pages(command: &Command) -> Vec<(String, &Command)> {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name()).replace(' ', "-");
     std::iter::once((name, command)).chain(command.get_subcommands().flat_map(pages)).collect()
@@ -111,7 +112,8 @@ fn write(command: &Command, title: &str, output: &mut Vec<u8>) -> io::Result<()>
     Ok(())
 }
 
-/// The words of a command that describes them itself, since clap does not know what they mean.
+/// The section "Arguments" of a command whose help template describes them, since clap does not know
+/// what they mean.
 fn arguments_described(command: &Command) -> String {
     if !command.get_positionals().any(|argument| argument.is_hide_set()) {
         return String::new();
@@ -121,8 +123,8 @@ fn arguments_described(command: &Command) -> String {
     described.map(|part| format!("{part}\n\n")).unwrap_or_default()
 }
 
-/// What follows the options in the help, as sections. It is in columns, which are kept line by line;
-/// left to itself, the crate would make one paragraph of all of it.
+/// The help text after the options, as sections. Its columns are kept line by line; clap_mangen would
+/// make a single paragraph of it.
 fn sections(notes: &str) -> String {
     let mut sections = String::new();
     for part in notes.split("\n\n").filter(|part| !part.is_empty()) {
@@ -141,11 +143,11 @@ fn sections(notes: &str) -> String {
     sections
 }
 
-/// A line that the language of man pages shows as it is.
+/// A line, escaped so that a man page shows it unchanged.
 fn escaped(line: &str) -> String {
     let shown = line.chars().map(|character| match character {
         '\\' => "\\(rs".to_owned(),
-        // Some of them would be shown as other characters, and could not be copied.
+        // Unescaped, some of these are shown as other characters, and commands could not be copied.
         '-' => "\\-".to_owned(),
         '\'' => "\\(aq".to_owned(),
         '`' => "\\(ga".to_owned(),
@@ -162,18 +164,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_stay_columns_and_no_line_is_a_request() {
+    fn sections_keeps_columns_and_escapes_lines_that_begin_with_a_dot() {
         let notes = "Some words.\n\nExamples:\n  herma 'a'   one\n.x\n\nExit codes: 0 done.";
-        let notes_section = ".SH \"NOTES\"\n.nf\nSome words.\n.fi\n";
+        let words = ".SH \"NOTES\"\n.nf\nSome words.\n.fi\n";
         let examples = ".SH \"EXAMPLES\"\n.nf\n  herma \\(aqa\\(aq   one\n\\&.x\n.fi\n";
         let codes = ".SH \"EXIT STATUS\"\n.nf\n0 done.\n.fi\n";
-        assert_eq!(sections(notes), [notes_section, examples, codes].concat());
+        assert_eq!(sections(notes), [words, examples, codes].concat());
     }
 
     #[test]
     fn every_subcommand_has_a_page() {
-        let whole = whole();
-        let pages = pages(&whole);
+        let root = root_command();
+        let pages = pages(&root);
         let names: Vec<_> = pages.iter().map(|(name, _)| name.as_str()).collect();
         for name in ["herma", "herma-rollback", "herma-checkpoints-prune", "herma-man"] {
             assert!(names.contains(&name), "{name}: {names:?}");

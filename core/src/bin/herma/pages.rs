@@ -1,7 +1,7 @@
-//! Answers for people, in the layout of the first document this kit follows.
+//! Answers for people, in the layout of the first document that this project follows.
 //!
-//! Every name, reason and message passes through [`crate::text`] on its way here. Only a patch
-//! that goes to a file or another program is left unchanged, so that git can apply it.
+//! Every name, reason and message is escaped by [`crate::text`]. Only a patch that is written to a file
+//! or to another program stays unchanged, so that git can apply it.
 
 use crate::text::{Style, Tone, ago, count, line, name, size};
 use herma_core::printed::{self, SHORT, short};
@@ -33,7 +33,7 @@ impl Page {
     }
 }
 
-/// A directory as it is shown.
+/// A directory, escaped for display.
 pub fn directory(path: &Path) -> String {
     name(path.as_os_str().as_bytes())
 }
@@ -92,7 +92,7 @@ fn short_ids<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> String {
     shown.join(", ") + &more
 }
 
-/// A path and what is remarked on it.
+/// A path and the remark on it.
 pub fn remarked(remark: &Remark) -> String {
     format!("{}  ({})", name(&remark.path), line(remark.why.as_bytes()))
 }
@@ -132,10 +132,11 @@ pub fn listed(
 /// What changed since a checkpoint: a summary as git gives it, then the patch.
 pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
     let mut page = Page::default();
-    let (id, project) = (short(style, &diff.id), directory(project));
+    let id = short(style, &diff.id);
+    let project = directory(project);
     if diff.entries.is_empty() {
         page.line(format_args!("Nothing changed in {project} since checkpoint {id}"));
-        left_out_of(diff, &mut page);
+        write_left_out(diff, &mut page);
         return page.0.into_bytes();
     }
     let names: Vec<String> = diff.entries.iter().map(|entry| name(&entry.path)).collect();
@@ -145,7 +146,7 @@ pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
         page.line(format_args!(" {name:<width$} | {}", amount(style, entry)));
     }
     page.line(summary(&diff.stats));
-    left_out_of(diff, &mut page);
+    write_left_out(diff, &mut page);
     page.blank();
     let mut bytes = page.0.into_bytes();
     if style.terminal {
@@ -156,7 +157,7 @@ pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
     bytes
 }
 
-fn left_out_of(diff: &Diff, page: &mut Page) {
+fn write_left_out(diff: &Diff, page: &mut Page) {
     if !diff.left_out.is_empty() {
         page.line("Not compared:");
     }
@@ -217,7 +218,7 @@ fn patch_on_terminal(style: Style, patch: &[u8]) -> String {
     page.0
 }
 
-/// What the store holds and costs.
+/// What the store holds, and its size.
 pub fn status(style: Style, status: &Status, now: i64) -> Vec<u8> {
     let mut page = Page::default();
     let legacy: u64 = status.legacy.iter().map(|(_, bytes)| bytes).sum();

@@ -1,7 +1,7 @@
 //! Answers for programs: one JSON object on one line.
 //!
-//! The report types of the core say what is in it; this adds the project, and escapes harmful
-//! characters, since a person may look at them too.
+//! The report types of the core define its content; this module adds the project, and escapes harmful
+//! characters, since people may read it, too.
 
 use crate::text::is_harmful;
 use herma_core::{Interrupted, Listed, Unlisted};
@@ -21,13 +21,13 @@ pub struct InProject<'a, T> {
 #[derive(Serialize)]
 pub struct Listing<'a> {
     pub checkpoints: &'a [Listed],
-    /// Pre-restore checkpoints that the list has no room for.
+    /// Pre-restore checkpoints that are beyond the limit of the list.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub unlisted: &'a [Unlisted],
-    /// The rollback that was interrupted, if one was.
+    /// The interrupted rollback, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<&'a Interrupted>,
-    /// Other projects that have checkpoints, where this one has none.
+    /// Other projects that have checkpoints, if this project has none.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub elsewhere: &'a [String],
 }
@@ -46,26 +46,26 @@ pub struct Refusal<'a> {
     pub error: Reason<'a>,
 }
 
-/// What a refusal says.
+/// The code and the message of a refusal.
 #[derive(Serialize)]
 pub struct Reason<'a> {
     pub code: &'a str,
     pub message: &'a str,
 }
 
-/// The JSON text of an answer, with the end of its line.
+/// The JSON text of an answer, with its line end.
 pub fn json(answer: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     let mut text = Vec::new();
-    let mut serializer = serde_json::Serializer::with_formatter(&mut text, Harmless);
+    let mut serializer = serde_json::Serializer::with_formatter(&mut text, HarmlessFormatter);
     answer.serialize(&mut serializer)?;
     text.push(b'\n');
     Ok(text)
 }
 
-/// Escapes more than JSON asks for; a parser reads the same strings.
-struct Harmless;
+/// Escapes more than JSON requires; a parser reads the same strings.
+struct HarmlessFormatter;
 
-impl Formatter for Harmless {
+impl Formatter for HarmlessFormatter {
     fn write_string_fragment<W>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()>
     where
         W: ?Sized + Write,

@@ -1,9 +1,9 @@
 //! `herma rollback`: its list, its previews and the restore itself.
 
-use crate::arguments::Asked;
+use crate::arguments::StoreRequest;
 use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::programs::Listing;
-use crate::rollback_pages::{self, Alone, Undo};
+use crate::rollback_pages::{self, RestoreAnswer, SingleFile, Undo};
 use crate::{pages, text};
 use herma_core::rollback_line::Task;
 use herma_core::state::LOCK_FILE;
@@ -12,21 +12,33 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What is to be restored.
-struct Wanted<'a> {
+/// What to restore.
+struct RestoreRequest<'a> {
     target: &'a [u8],
     extent: Extent<'a>,
     token: Option<Token>,
 }
 
+/// What existed before a restore.
+struct StateBefore<'a> {
+    project_existed: bool,
+    /// The file, if only a single file is restored.
+    file: Option<SingleFile<'a>>,
+}
+
 impl Herma {
-    /// Does what was asked of the project's checkpoints.
+    /// Executes a task of `herma rollback`.
     ///
     /// # Errors
-    /// Whatever kept it from being done.
-    pub fn roll_back(&self, asked: &Asked, task: &Task, project: &Path) -> Result<Answer, Failure> {
+    /// Why it was not done.
+    pub fn roll_back(
+        &self,
+        request: &StoreRequest,
+        task: &Task,
+        project: &Path,
+    ) -> Result<Answer, Failure> {
         match task {
-            Task::List => self.list(asked, project),
+            Task::List => self.list(request, project),
             Task::Diff { target } => self.diff(project, target),
             Task::Show { target } => self.show(project, target),
             Task::Restore { target, file, options, dry_run, token } => {
@@ -34,18 +46,18 @@ impl Herma {
                     Some(file) => Extent::One(file),
                     None => Extent::All(*options),
                 };
-                let wanted = Wanted { target, extent, token: *token };
+                let wanted = RestoreRequest { target, extent, token: *token };
                 match dry_run {
-                    true => self.preview(asked, project, &wanted),
-                    false => self.restore(asked, project, &wanted),
+                    true => self.preview(request, project, &wanted),
+                    false => self.restore(request, project, &wanted),
                 }
             }
         }
     }
 
-    fn list(&self, asked: &Asked, project: &Path) -> Result<Answer, Failure> {
+    fn list(&self, request: &StoreRequest, project: &Path) -> Result<Answer, Failure> {
         let checkpoints = self.manager.list(project)?;
-        let elsewhere = match asked.dir {
+        let elsewhere = match request.dir {
             None if checkpoints.is_empty() => self.projects(),
             _ => Vec::new(),
         };
@@ -57,7 +69,7 @@ impl Herma {
             interrupted: interrupted.as_ref(),
             elsewhere: &elsewhere,
         };
-        self.done_in(project, &listing, || {
+        self.answer_in_project(project, &listing, || {
             let mut page = pages::listed(self.style, project, &checkpoints, &unlisted);
             page.extend(rollback_pages::interrupted(self.style, interrupted.as_ref()));
             page.extend(rollback_pages::elsewhere(&elsewhere));
@@ -65,60 +77,61 @@ impl Herma {
         })
     }
 
-    /// The directories of all projects with checkpoints, as far as the store tells.
+    /// The directories of all projects with checkpoints, as far as the store records them.
     fn projects(&self) -> Vec<String> {
         let projects = self.manager.status().map(|status| status.projects).unwrap_or_default();
-        let some = projects.into_iter().filter(|one| one.checkpoints.is_some_and(|n| n > 0));
-        some.filter_map(|one| one.workdir).collect()
+        let with_checkpoints =
+            projects.into_iter().filter(|project| project.checkpoints.is_some_and(|n| n > 0));
+        with_checkpoints.filter_map(|project| project.workdir).collect()
     }
 
     fn diff(&self, project: &Path, target: &[u8]) -> Result<Answer, Failure> {
         let diff = self.manager.diff(project, target)?;
-        self.done_in(project, &diff, || pages::diff(self.style, project, &diff))
+        self.answer_in_project(project, &diff, || pages::diff(self.style, project, &diff))
     }
 
     fn preview(
         &self,
-        asked: &Asked,
+        request: &StoreRequest,
         project: &Path,
-        wanted: &Wanted<'_>,
+        wanted: &RestoreRequest<'_>,
     ) -> Result<Answer, Failure> {
-        let other = self.of_removed_agent(project, wanted.target, wanted.extent);
-        let manager = other.as_ref().unwrap_or(&self.manager);
+        let agent_manager = self.manager_of_removed_agent(project, wanted.target, wanted.extent);
+        let manager = agent_manager.as_ref().unwrap_or(&self.manager);
         let preview = manager.preview(project, wanted.target, wanted.extent);
         let preview = preview.map_err(|error| self.refused(project, error))?;
-        self.done_in(project, &preview, || {
-            let is_named = asked.dir.is_some();
+        self.answer_in_project(project, &preview, || {
+            let is_named = request.dir.is_some();
             rollback_pages::preview(self.style, project, is_named, wanted.extent, &preview)
         })
     }
 
     fn restore(
         &self,
-        asked: &Asked,
+        request: &StoreRequest,
         project: &Path,
-        wanted: &Wanted<'_>,
+        wanted: &RestoreRequest<'_>,
     ) -> Result<Answer, Failure> {
-        let was_there = self.is_there(project);
-        let Wanted { target, extent, token } = *wanted;
-        let alone = match extent {
+        let project_existed = self.exists(project);
+        let RestoreRequest { target, extent, token } = *wanted;
+        let file = match extent {
             Extent::All(_) => None,
-            Extent::One(file) => {
-                let was_there = self.is_there(&project.join(OsStr::from_bytes(file)));
-                Some(Alone { file, was_there })
+            Extent::One(path) => {
+                let existed_before = self.exists(&project.join(OsStr::from_bytes(path)));
+                Some(SingleFile { path, existed_before })
             }
         };
-        let other = self.of_removed_agent(project, target, extent);
-        let manager = other.as_ref().unwrap_or(&self.manager);
-        let made = other.as_ref().and_then(|_| self.make_agent_folder());
+        let agent_manager = self.manager_of_removed_agent(project, target, extent);
+        let manager = agent_manager.as_ref().unwrap_or(&self.manager);
+        let agent_folder = agent_manager.as_ref().and_then(|_| self.create_agent_folder());
         let restored = manager.restore_extent(project, target, extent, token);
-        if let (Err(_), Some(made)) = (&restored, made) {
-            // What is refused changes nothing; a folder in which something is stays.
-            let _ = self.disk.remove_file(&made.join(LOCK_FILE));
-            let _ = self.disk.remove_directory(&made);
+        if let (Err(_), Some(folder)) = (&restored, agent_folder) {
+            // A refused restore changes nothing; a folder that is not empty stays.
+            let _ = self.disk.remove_file(&folder.join(LOCK_FILE));
+            let _ = self.disk.remove_directory(&folder);
         }
         let restored = restored.map_err(|error| self.refused(project, error))?;
-        self.restored(asked, project, (was_there, alone), &restored)
+        self.restored(request, project, &StateBefore { project_existed, file }, &restored)
     }
 
     /// Adds a hint, since a file may have been named from a directory inside the project.
@@ -134,15 +147,17 @@ impl Herma {
 
     fn restored(
         &self,
-        asked: &Asked,
+        request: &StoreRequest,
         project: &Path,
-        (was_there, alone): (bool, Option<Alone<'_>>),
+        before: &StateBefore<'_>,
         restored: &Restored,
     ) -> Result<Answer, Failure> {
-        let answer = self.done_in(project, restored, || {
-            let undo = self.undo(project, was_there, restored);
-            let named = (project, asked.dir.is_some());
-            rollback_pages::restored(self.style, named, restored, &undo, alone)
+        let answer = self.answer_in_project(project, restored, || {
+            let undo = self.undo(project, before.project_existed, restored);
+            let is_named = request.dir.is_some();
+            let file = before.file;
+            let answer = RestoreAnswer { project, is_named, restored, undo: &undo, file };
+            rollback_pages::restored(self.style, &answer)
         })?;
         let ending = match incomplete(restored) {
             None => Ending::Done,
@@ -159,24 +174,25 @@ impl Herma {
     }
 
     /// Where the state before a restore can be found.
-    fn undo(&self, project: &Path, was_there: bool, restored: &Restored) -> Undo {
+    fn undo(&self, project: &Path, project_existed: bool, restored: &Restored) -> Undo {
         if let Some(why) = &restored.forced_past {
             return Undo::Impossible(why.clone());
         }
         if let Some(id) = &restored.safety {
             return Undo::Taken(id.clone());
         }
-        // None was taken because the newest already was that state.
-        let newest = self.manager.list(project).ok().and_then(|all| all.into_iter().next());
+        // No checkpoint was taken because the newest one already holds that state.
+        let newest =
+            self.manager.list(project).ok().and_then(|checkpoints| checkpoints.into_iter().next());
         match newest {
-            Some(newest) if was_there => Undo::Newest(newest.id),
+            Some(newest) if project_existed => Undo::Newest(newest.id),
             _ => Undo::WasGone,
         }
     }
 }
 
-/// What is not as recorded after a restore, and what to do about it; none where everything is. What
-/// no checkpoint could hold was not touched, so that leaving it out is only said.
+/// What differs from the checkpoint after a restore, and what to do about it; `None` where nothing
+/// does. Paths that no checkpoint could hold were not touched, and are only reported.
 fn incomplete(restored: &Restored) -> Option<String> {
     let again = "roll back to the same id again";
     let count = |number: usize| (number > 0).then(|| text::count(number, "path", "paths"));

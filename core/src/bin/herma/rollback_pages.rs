@@ -1,4 +1,4 @@
-//! What a rollback answers people: the restore, its preview, and what is wrong with the words.
+//! Texts for people about a rollback: the restore, its preview, and errors in its arguments.
 
 use crate::pages::{Page, directory, evicted, remarked};
 use crate::text::{Style, Tone, count, line, name, shell_word};
@@ -12,7 +12,7 @@ use std::path::Path;
 /// Where the state before a restore can be found.
 #[derive(Debug)]
 pub enum Undo {
-    /// In the checkpoint that was taken before.
+    /// In the checkpoint that was taken before the restore.
     Taken(String),
     /// In the newest checkpoint, which already was that state.
     Newest(String),
@@ -22,23 +22,38 @@ pub enum Undo {
     Impossible(String),
 }
 
-/// The one file that was restored.
+/// The single file that was restored.
 #[derive(Clone, Copy, Debug)]
-pub struct Alone<'a> {
+pub struct SingleFile<'a> {
     /// Its path relative to the project.
-    pub file: &'a [u8],
-    /// Whether anything stood there before.
-    pub was_there: bool,
+    pub path: &'a [u8],
+    /// Whether anything existed at the path before.
+    pub existed_before: bool,
 }
 
-/// What is wrong with the words that follow `before`, with a caret below the word to blame.
-pub fn misread(before: &str, typed: &[u8], Misread { message, at }: &Misread) -> String {
-    let typed_before = line(typed.get(..at.start).unwrap_or_default());
-    let blamed = line(typed.get(at.clone()).unwrap_or_default());
-    let indent = " ".repeat(before.chars().count() + typed_before.chars().count());
-    let carets = "^".repeat(blamed.chars().count().max(1));
+/// What the answer of a restore is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct RestoreAnswer<'a> {
+    /// The directory of the project.
+    pub project: &'a Path,
+    /// Whether the command named the project with `--dir`.
+    pub is_named: bool,
+    /// What the restore did.
+    pub restored: &'a Restored,
+    /// Where the state before the restore can be found.
+    pub undo: &'a Undo,
+    /// The file, if only a single file was restored.
+    pub file: Option<SingleFile<'a>>,
+}
+
+/// The error in the words that follow `before`, with carets below the wrong word.
+pub fn misread(before: &str, words: &[u8], Misread { message, at }: &Misread) -> String {
+    let words_before = line(words.get(..at.start).unwrap_or_default());
+    let wrong = line(words.get(at.clone()).unwrap_or_default());
+    let indent = " ".repeat(before.chars().count() + words_before.chars().count());
+    let carets = "^".repeat(wrong.chars().count().max(1));
     let message = line(message.as_bytes());
-    format!("{message} [usage]\n  {before}{}\n  {indent}{carets}\n", line(typed))
+    format!("{message} [usage]\n  {before}{}\n  {indent}{carets}\n", line(words))
 }
 
 /// A rollback that was interrupted.
@@ -73,13 +88,14 @@ pub fn preview(
     Preview { would, token }: &Preview,
 ) -> Vec<u8> {
     let mut page = Page::default();
-    let (id, shown) = (short(style, &would.id), directory(project));
-    if !is_change(would) {
-        page.line(format_args!("A restore of checkpoint {id} would change nothing in {shown}"));
+    let id = short(style, &would.id);
+    let directory = directory(project);
+    if !has_changes(would) {
+        page.line(format_args!("A restore of checkpoint {id} would change nothing in {directory}"));
     } else {
-        page.line(format_args!("A restore of checkpoint {id} would do this in {shown}:"));
+        page.line(format_args!("A restore of checkpoint {id} would do this in {directory}:"));
     }
-    let rows = rows(would, &WOULD);
+    let rows = rows(would, &PREVIEW_WORDS);
     if !rows.is_empty() {
         page.blank();
     }
@@ -96,71 +112,66 @@ pub fn preview(
             line(why.as_bytes())
         ));
     }
-    if is_change(would) {
+    if has_changes(would) {
         let id = would.id.get(..SHORT).unwrap_or(&would.id);
-        let how = match extent {
+        let options = match extent {
             Extent::One(file) => format!(" -- {}", shell_word(file)),
             Extent::All(RestoreOptions { exact, force }) => {
                 [(exact, " --exact"), (force, " --force")]
                     .iter()
-                    .filter_map(|(given, option)| given.then_some(*option))
+                    .filter_map(|(is_given, option)| is_given.then_some(*option))
                     .collect()
             }
         };
         let named = named(project, is_named);
         page.blank();
         page.line("Nothing was changed; to do this and nothing else:");
-        page.line(format_args!("  herma rollback {id} --as-previewed {token}{named}{how}"));
+        page.line(format_args!("  herma rollback {id} --as-previewed {token}{named}{options}"));
     }
     page.0.into_bytes()
 }
 
-/// Whether anything is, or would be, other than before: a file, or a part of the agent's state.
-fn is_change(restored: &Restored) -> bool {
-    let of_state = restored.agent.as_ref().is_some_and(|agent| !agent.changed.is_empty());
-    !restored.restored.is_empty() || !restored.removed.is_empty() || of_state
+/// Whether a file or a part of the agent's state was changed, or would be.
+fn has_changes(restored: &Restored) -> bool {
+    let changes_state = restored.agent.as_ref().is_some_and(|agent| !agent.changed.is_empty());
+    !restored.restored.is_empty() || !restored.removed.is_empty() || changes_state
 }
 
 /// What a restore did.
-pub fn restored(
-    style: Style,
-    (project, is_named): (&Path, bool),
-    restored: &Restored,
-    undo: &Undo,
-    alone: Option<Alone<'_>>,
-) -> Vec<u8> {
+pub fn restored(style: Style, answer: &RestoreAnswer<'_>) -> Vec<u8> {
+    let restored = answer.restored;
     let mut page = Page::default();
     if let Some(agent) = &restored.agent {
         page.0 += &whole_pages::rolled_back(style, restored, agent);
         page.blank();
     }
-    let changed = is_change(restored);
-    let (id, shown) = (short(style, &restored.id), directory(project));
+    let changed = has_changes(restored);
+    let id = short(style, &restored.id);
+    let directory = directory(answer.project);
     if !restored.failed.is_empty() {
-        page.line(format_args!("Restored only a part of checkpoint {id} in {shown}"));
+        page.line(format_args!("Restored only a part of checkpoint {id} in {directory}"));
     } else if changed {
-        page.line(format_args!("Restored checkpoint {id} in {shown}"));
+        page.line(format_args!("Restored checkpoint {id} in {directory}"));
     } else if !restored.kept.is_empty() || !restored.missing.is_empty() {
-        page.line(format_args!("Nothing was changed for checkpoint {id} in {shown}"));
+        page.line(format_args!("Nothing was changed for checkpoint {id} in {directory}"));
     } else {
-        page.line(format_args!("Nothing had to change for checkpoint {id} in {shown}"));
+        page.line(format_args!("Nothing had to change for checkpoint {id} in {directory}"));
     }
-    let rows = rows(restored, &DID);
+    let rows = rows(restored, &DONE_WORDS);
     if !rows.is_empty() {
         page.blank();
     }
     for (word, tone, text) in rows {
         page.line(format_args!("  {}  {text}", style.paint(tone, &format!("{word:<8}"))));
     }
-    let named = named(project, is_named);
-    let footer = footer(style, (changed, alone), restored, undo, &named);
+    let footer = footer(style, answer, changed);
     if !footer.0.is_empty() {
         page.blank();
     }
     (page.0 + &footer.0).into_bytes()
 }
 
-/// The option that names the project in a suggested command, for the same current directory.
+/// The option that names the project in a suggested command, empty if the command did not name it.
 fn named(project: &Path, is_named: bool) -> String {
     if !is_named {
         return String::new();
@@ -168,14 +179,10 @@ fn named(project: &Path, is_named: bool) -> String {
     format!(" --dir {}", shell_word(project.as_os_str().as_bytes()))
 }
 
-/// What to do next, and where the state before is.
-fn footer(
-    style: Style,
-    (changed, alone): (bool, Option<Alone<'_>>),
-    restored: &Restored,
-    undo: &Undo,
-    named: &str,
-) -> Page {
+/// What to do next, and where the state before the restore is.
+fn footer(style: Style, answer: &RestoreAnswer<'_>, changed: bool) -> Page {
+    let RestoreAnswer { project, is_named, restored, undo, file } = *answer;
+    let named = named(project, is_named);
     let mut page = Page::default();
     // If no checkpoint could be taken, even an exact restore removes nothing.
     if !restored.left.is_empty() && restored.forced_past.is_none() {
@@ -206,19 +213,19 @@ fn footer(
         && changed
     {
         let id = id.get(..SHORT).unwrap_or(id);
-        match alone {
-            Some(Alone { file, was_there: true }) => {
-                let file = shell_word(file);
-                page.line(format_args!("To undo: herma rollback {id}{named} -- {file}"));
+        match file {
+            Some(SingleFile { path, existed_before: true }) => {
+                let path = shell_word(path);
+                page.line(format_args!("To undo: herma rollback {id}{named} -- {path}"));
             }
-            Some(Alone { file, .. }) => {
-                page.line(format_args!("To undo: remove {}, which was not there", name(file)));
+            Some(SingleFile { path, .. }) => {
+                page.line(format_args!("To undo: remove {}, which was not there", name(path)));
             }
             // Exact, since the restore may have added files.
             None => page.line(format_args!("To undo: herma rollback {id} --exact{named}")),
         }
     }
-    if restored.interrupted && alone.is_none() {
+    if restored.interrupted && file.is_none() {
         let id = restored.id.get(..SHORT).unwrap_or(&restored.id);
         page.line(format_args!("To go on: herma rollback {id}{named}"));
     }
@@ -226,15 +233,17 @@ fn footer(
     page
 }
 
-/// What happened to a path, in the order of the rows.
-const DID: [&str; 7] = ["restored", "removed", "left", "kept", "missing", "failed", "unsaved"];
-/// What would happen to it.
-const WOULD: [&str; 7] = ["restore", "remove", "leave", "keep", "missing", "fail", "unsaved"];
+/// The words for what happened to a path, in the order of the rows.
+const DONE_WORDS: [&str; 7] =
+    ["restored", "removed", "left", "kept", "missing", "failed", "unsaved"];
+/// The words for what would happen to a path.
+const PREVIEW_WORDS: [&str; 7] =
+    ["restore", "remove", "leave", "keep", "missing", "fail", "unsaved"];
 
 /// One row for each path of the answer.
 fn rows(
     restored: &Restored,
-    [did, removed, left, kept, missing, failed, unsaved]: &[&'static str; 7],
+    [restored_word, removed, left, kept, missing, failed, unsaved]: &[&'static str; 7],
 ) -> Vec<(&'static str, Tone, String)> {
     let others = restored.others.as_deref().unwrap_or_default();
     let marked = |path: &Vec<u8>, text: String| match others.binary_search(path) {
@@ -245,10 +254,10 @@ fn rows(
         paths.iter().map(|path| (word, tone, marked(path, name(path)))).collect::<Vec<_>>()
     };
     let explained = |word, tone, remarks: &[Remark]| {
-        let row = |one: &Remark| (word, tone, marked(&one.path, remarked(one)));
+        let row = |remark: &Remark| (word, tone, marked(&remark.path, remarked(remark)));
         remarks.iter().map(row).collect::<Vec<_>>()
     };
-    // There may be thousands that an interrupted rollback did not get to.
+    // An interrupted rollback may not have reached thousands of paths.
     let is_failure = |remark: &&Remark| remark.why != INTERRUPTED;
     let failures: Vec<Remark> = restored.failed.iter().filter(is_failure).cloned().collect();
     let not_done = match restored.failed.len() - failures.len() {
@@ -256,7 +265,7 @@ fn rows(
         paths => vec![("not done", Tone::Bad, count(paths, "path", "paths"))],
     };
     [
-        plain(*did, Tone::Good, &restored.restored),
+        plain(*restored_word, Tone::Good, &restored.restored),
         plain(*removed, Tone::Bad, &restored.removed),
         plain(*left, Tone::Place, &restored.left),
         explained(*kept, Tone::Notable, &restored.kept),
@@ -273,12 +282,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_the_state_before_is_matters_only_where_something_changed() {
+    fn footer_names_the_newest_checkpoint_only_if_something_changed() {
         let style = Style::of_output(false, |_| None);
         let undo = Undo::Newest("0123456789".into());
-        let told = |changed| footer(style, (changed, None), &Restored::default(), &undo, "").0;
-        assert!(told(true).contains("is in the list as checkpoint 0123456"));
-        assert!(!told(false).contains("is in the list"));
+        let answer = RestoreAnswer {
+            project: Path::new("/p"),
+            is_named: false,
+            restored: &Restored::default(),
+            undo: &undo,
+            file: None,
+        };
+        let shown = |changed| footer(style, &answer, changed).0;
+        assert!(shown(true).contains("is in the list as checkpoint 0123456"));
+        assert!(!shown(false).contains("is in the list"));
     }
 
     fn text(bytes: Vec<u8>) -> String {
@@ -286,25 +302,28 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_undone_is_said_before_and_after() {
+    fn preview_and_restored_warn_that_a_forced_restore_cannot_be_undone() {
         let style = Style::of_output(false, |_| None);
-        let place = Path::new("/home/you/project");
-        let one = || vec![b"a.txt".to_vec()];
+        let project = Path::new("/home/you/project");
+        let paths = || vec![b"a.txt".to_vec()];
         let forced_past = Some("the disk is full".to_owned());
-        let done = Restored { restored: one(), left: one(), forced_past, ..Restored::default() };
+        let done =
+            Restored { restored: paths(), left: paths(), forced_past, ..Restored::default() };
         let undo = Undo::Impossible("the disk is full".into());
-        let said = text(restored(style, (place, false), &done, &undo, None));
-        assert!(said.contains("What was changed cannot be undone"), "{said}");
-        assert!(!said.contains("--exact"), "{said}");
+        let answer =
+            RestoreAnswer { project, is_named: false, restored: &done, undo: &undo, file: None };
+        let page = text(restored(style, &answer));
+        assert!(page.contains("What was changed cannot be undone"), "{page}");
+        assert!(!page.contains("--exact"), "{page}");
         let preview = Preview { would: done, token: "0123456789abcdef".parse().unwrap() };
         let extent = Extent::All(RestoreOptions { exact: false, force: true });
-        let said = text(super::preview(style, place, true, extent, &preview));
-        assert!(said.contains("could be taken: the disk is full"), "{said}");
-        assert!(said.contains("--as-previewed 0123456789abcdef"), "{said}");
+        let page = text(super::preview(style, project, true, extent, &preview));
+        assert!(page.contains("could be taken: the disk is full"), "{page}");
+        assert!(page.contains("--as-previewed 0123456789abcdef"), "{page}");
     }
 
     #[test]
-    fn an_interrupted_rollback_counts_what_it_did_not_do_and_says_how_to_go_on() {
+    fn restored_counts_paths_that_were_not_done_and_names_the_command_that_goes_on() {
         let style = Style::of_output(false, |_| None);
         let not_done = |path: &[u8]| Remark { path: path.to_vec(), why: INTERRUPTED.into() };
         let done = Restored {
@@ -316,38 +335,45 @@ mod tests {
             ..Restored::default()
         };
         let undo = Undo::Taken("0123456789".into());
-        let said = text(restored(style, (Path::new("/p"), false), &done, &undo, None));
-        assert!(said.contains("not done  2 paths"), "{said}");
-        assert!(said.contains("missing   big  (larger than 1 byte)"), "{said}");
-        assert!(said.contains("To go on: herma rollback 1123456\n"), "{said}");
+        let answer = RestoreAnswer {
+            project: Path::new("/p"),
+            is_named: false,
+            restored: &done,
+            undo: &undo,
+            file: None,
+        };
+        let page = text(restored(style, &answer));
+        assert!(page.contains("not done  2 paths"), "{page}");
+        assert!(page.contains("missing   big  (larger than 1 byte)"), "{page}");
+        assert!(page.contains("To go on: herma rollback 1123456\n"), "{page}");
         let before = Some("0123456789".to_owned());
-        let due = Interrupted { target: "1123456789".into(), before };
-        let said = text(interrupted(style, Some(&due)));
-        assert!(said.contains("1123456") && said.contains("0123456"), "{said}");
+        let journal = Interrupted { target: "1123456789".into(), before };
+        let page = text(interrupted(style, Some(&journal)));
+        assert!(page.contains("1123456") && page.contains("0123456"), "{page}");
         assert!(interrupted(style, None).is_empty());
     }
 
     #[test]
-    fn one_file_is_undone_as_one_file_and_what_is_kept_is_no_change() {
+    fn restored_of_a_single_file_names_its_own_undo_and_a_kept_file_is_no_change() {
         let style = Style::of_output(false, |_| None);
-        let named = (Path::new("/home/you/project"), false);
-        let restored = |done: &Restored, was_there| {
-            let alone = Alone { file: b"my file", was_there };
-            text(super::restored(
-                style,
-                named,
-                done,
-                &Undo::Taken("0123456789".into()),
-                Some(alone),
-            ))
+        let undo = Undo::Taken("0123456789".into());
+        let restored = |done: &Restored, existed_before| {
+            let answer = RestoreAnswer {
+                project: Path::new("/home/you/project"),
+                is_named: false,
+                restored: done,
+                undo: &undo,
+                file: Some(SingleFile { path: b"my file", existed_before }),
+            };
+            text(super::restored(style, &answer))
         };
         let done = Restored { restored: vec![b"my file".to_vec()], ..Restored::default() };
-        let said = restored(&done, true);
-        assert!(said.contains("To undo: herma rollback 0123456 -- 'my file'"), "{said}");
-        let said = restored(&done, false);
-        assert!(said.contains("To undo: remove my file, which was not there"), "{said}");
+        let page = restored(&done, true);
+        assert!(page.contains("To undo: herma rollback 0123456 -- 'my file'"), "{page}");
+        let page = restored(&done, false);
+        assert!(page.contains("To undo: remove my file, which was not there"), "{page}");
         let kept = vec![Remark { path: b"my file".to_vec(), why: "larger than 10 bytes".into() }];
-        let said = restored(&Restored { kept, ..Restored::default() }, true);
-        assert!(said.starts_with("Nothing was changed for checkpoint"), "{said}");
+        let page = restored(&Restored { kept, ..Restored::default() }, true);
+        assert!(page.starts_with("Nothing was changed for checkpoint"), "{page}");
     }
 }

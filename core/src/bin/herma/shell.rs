@@ -1,4 +1,4 @@
-//! Runs lines of shell, with all that they start, for a time that has an end.
+//! Runs shell commands, with all processes that they start, within a time limit.
 
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -7,32 +7,33 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Bytes of a command's output that are shown.
+/// At most so many bytes of a command's output are kept.
 const OUTPUT_BYTES_MAX: u64 = 64 * 1024;
-/// How often it is looked whether a command has ended.
-const LOOK: Duration = Duration::from_millis(10);
-/// How long output is waited for after a command has ended: what it left running may hold it open.
-const AFTERWARDS: Duration = Duration::from_millis(200);
+/// How often to check whether a command has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// How long to wait for output after a command has ended: processes that it left running may hold the
+/// pipe open.
+const DRAIN_TIME: Duration = Duration::from_millis(200);
 
-/// How a command ended, and what it said.
-pub struct Ended {
-    /// Its output and its errors, as they came.
+/// How a command ended, and its output.
+pub struct Finished {
+    /// Its standard output and standard error, in the order of arrival.
     pub output: Vec<u8>,
-    /// How it ended, for a person.
-    pub how: String,
-    /// Whether it ended well.
-    pub is_good: bool,
+    /// How it ended, for people.
+    pub status: String,
+    /// Whether it ended with exit code 0.
+    pub is_success: bool,
 }
 
-/// A line of shell, to be run.
-pub fn line(typed: &str) -> Command {
+/// The command that runs a line in a shell.
+pub fn line(text: &str) -> Command {
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", typed]);
+    command.args(["-c", text]);
     command
 }
 
-/// Runs a command, with all that it starts, for no longer than that.
-pub fn run(mut command: Command, limit: Duration) -> io::Result<Ended> {
+/// Runs a command, with all processes that it starts, for at most `limit`.
+pub fn run(mut command: Command, limit: Duration) -> io::Result<Finished> {
     let (reader, writer) = io::pipe()?;
     let mut child = command
         .stdin(Stdio::null())
@@ -40,9 +41,9 @@ pub fn run(mut command: Command, limit: Duration) -> io::Result<Ended> {
         .stderr(writer)
         .process_group(0)
         .spawn()?;
-    // It holds the other end of the pipe.
+    // The command holds the other end of the pipe.
     drop(command);
-    let (sender, output) = channel();
+    let (sender, pieces) = channel();
     thread::spawn(move || {
         let mut reader = reader;
         let mut piece = [0; 4096];
@@ -51,49 +52,50 @@ pub fn run(mut command: Command, limit: Duration) -> io::Result<Ended> {
             && sender.send(piece[..bytes].to_vec()).is_ok()
         {}
     });
-    let mut said = Vec::new();
-    let ended = wait(&mut child, limit, &output, &mut said)?;
-    if ended.is_none() {
+    let mut output = Vec::new();
+    let exit = wait(&mut child, limit, &pieces, &mut output)?;
+    if exit.is_none() {
         kill(&child);
         child.wait()?;
     }
-    let until = Instant::now() + AFTERWARDS;
-    while let Ok(piece) = output.recv_timeout(until.saturating_duration_since(Instant::now())) {
-        keep(&mut said, &piece);
+    let deadline = Instant::now() + DRAIN_TIME;
+    while let Ok(piece) = pieces.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        append(&mut output, &piece);
     }
-    let how = match ended {
+    let status = match exit {
         None => format!("stopped after {} s", limit.as_secs()),
-        Some(status) => told(status),
+        Some(status) => described(status),
     };
-    Ok(Ended { output: said, how, is_good: ended.is_some_and(|status| status.success()) })
+    Ok(Finished { output, status, is_success: exit.is_some_and(|status| status.success()) })
 }
 
-/// How it ended, or none where that takes too long. Its output is taken in meanwhile.
+/// Waits for the exit status, and collects the output meanwhile; `None` after `limit`.
 fn wait(
     child: &mut Child,
     limit: Duration,
-    output: &Receiver<Vec<u8>>,
-    said: &mut Vec<u8>,
+    pieces: &Receiver<Vec<u8>>,
+    output: &mut Vec<u8>,
 ) -> io::Result<Option<ExitStatus>> {
-    let until = Instant::now() + limit;
+    let deadline = Instant::now() + limit;
     loop {
-        while let Ok(piece) = output.try_recv() {
-            keep(said, &piece);
+        while let Ok(piece) = pieces.try_recv() {
+            append(output, &piece);
         }
         match child.try_wait()? {
             Some(status) => return Ok(Some(status)),
-            None if Instant::now() >= until => return Ok(None),
-            None => thread::sleep(LOOK),
+            None if Instant::now() >= deadline => return Ok(None),
+            None => thread::sleep(POLL_INTERVAL),
         }
     }
 }
 
-fn keep(said: &mut Vec<u8>, piece: &[u8]) {
-    let room = OUTPUT_BYTES_MAX.saturating_sub(said.len() as u64);
-    said.extend(piece.iter().take(usize::try_from(room).unwrap_or_default()));
+/// Appends as much of a piece as the limit of the output allows.
+fn append(output: &mut Vec<u8>, piece: &[u8]) {
+    let room = OUTPUT_BYTES_MAX.saturating_sub(output.len() as u64);
+    output.extend(piece.iter().take(usize::try_from(room).unwrap_or_default()));
 }
 
-/// Kills the command and what it started, which is a process group of its own.
+/// Kills the process group of the command, which contains the processes that it started.
 fn kill(child: &Child) {
     if let Ok(number) = i32::try_from(child.id())
         && let Some(group) = rustix::process::Pid::from_raw(number)
@@ -102,7 +104,7 @@ fn kill(child: &Child) {
     }
 }
 
-fn told(status: ExitStatus) -> String {
+fn described(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit {code}"),
         (None, Some(signal)) => format!("killed by signal {signal}"),
@@ -115,11 +117,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_end_is_stopped_with_all_that_it_started() {
-        let begun = Instant::now();
-        let ended = run(line("echo begun; sleep 60 & sleep 60"), Duration::from_secs(1));
-        let ended = ended.unwrap();
-        assert!(begun.elapsed() < Duration::from_secs(30) && !ended.is_good);
-        assert_eq!(ended.output, b"begun\n");
+    fn run_stops_a_command_after_its_time_limit_with_all_processes_that_it_started() {
+        let started = Instant::now();
+        let finished = run(line("echo begun; sleep 60 & sleep 60"), Duration::from_secs(1));
+        let finished = finished.unwrap();
+        assert!(started.elapsed() < Duration::from_secs(30) && !finished.is_success);
+        assert_eq!(finished.output, b"begun\n");
     }
 }

@@ -1,7 +1,7 @@
-//! What the command does about an agent's state beside its files: it finds it, shows what a checkpoint
-//! carries, pins, and settles what was done outside.
+//! The commands about an agent's state in addition to its files: they find the state, show what a
+//! checkpoint carries, pin checkpoints, and settle external actions.
 
-use crate::arguments::Actions;
+use crate::arguments::ActionsCommand;
 use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::{pages, shell, text, whole_pages};
 use herma_core::disk::{Disk, SystemDisk};
@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// More bytes than anyone registers.
+/// The size limit of the file of compensations, larger than any that users write.
 const BYTES_MAX: u64 = 1024 * 1024;
-/// A compensation that takes longer is stopped: until it ends no other can run.
+/// A compensation that takes longer is stopped, since no other can run until it ends.
 const LIMIT: Duration = Duration::from_secs(300);
-/// Which compensation there is for which kind of action.
+/// The file that registers a compensation for each kind of action.
 pub const COMPENSATIONS: &str = "compensations.json";
 
-/// A line of shell that undoes one kind of action.
+/// A shell command that undoes one kind of action.
 struct CommandCompensation(String);
 
 impl Compensation for CommandCompensation {
@@ -32,21 +32,21 @@ impl Compensation for CommandCompensation {
             .env("HERMA_KIND", &action.kind)
             .env("HERMA_ID", action.id.as_deref().unwrap_or_default())
             .env("HERMA_TO", action.to.as_deref().unwrap_or_default());
-        let ran = shell::run(command, LIMIT)
+        let finished = shell::run(command, LIMIT)
             .map_err(|error| format!("{:?} was not run: {error}", self.0))?;
-        match ran.is_good {
+        match finished.is_success {
             true => Ok(()),
             false => {
-                let said = String::from_utf8_lossy(&ran.output).trim().to_owned();
-                let said = if said.is_empty() { said } else { format!(": {said}") };
-                Err(format!("{:?}: {}{said}", self.0, ran.how))
+                let output = String::from_utf8_lossy(&finished.output).trim().to_owned();
+                let output = if output.is_empty() { output } else { format!(": {output}") };
+                Err(format!("{:?}: {}{output}", self.0, finished.status))
             }
         }
     }
 }
 
-/// The state of the agent that has its folder in that environment, if one has, and what is wrong with
-/// the compensations that are registered: without them nothing can be undone, and all else works.
+/// The state of the agent whose folder is in the environment, if there is one, and what is wrong with
+/// the registered compensations: without them no action can be undone, and everything else works.
 pub fn state(disk: &Arc<dyn Disk>, environment: &Environment) -> (Option<State>, Option<Failure>) {
     let folder = environment.agent_folder();
     if !folder.is_dir() {
@@ -55,32 +55,32 @@ pub fn state(disk: &Arc<dyn Disk>, environment: &Environment) -> (Option<State>,
     in_folder(disk, folder)
 }
 
-/// What changes the state of the agent in that environment, whatever its configuration says.
+/// A manager that changes the state of the environment's agent, whatever the configuration says.
 pub fn state_manager(environment: &Environment) -> Manager {
     let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
-    let (found, _) = state(&disk, environment);
+    let (state, _) = state(&disk, environment);
     let manager = Manager::new(disk, Arc::new(SystemClock), environment.clone(), Config::default());
-    manager.with_state(found.unwrap_or_default())
+    manager.with_state(state.unwrap_or_default())
 }
 
 fn in_folder(disk: &Arc<dyn Disk>, folder: PathBuf) -> (Option<State>, Option<Failure>) {
     let folder = std::fs::canonicalize(&folder).unwrap_or(folder);
-    let (registered, failure) = match registered(disk.as_ref(), &folder) {
-        Ok(registered) => (registered, None),
+    let (commands, failure) = match registered(disk.as_ref(), &folder) {
+        Ok(commands) => (commands, None),
         Err(failure) => (BTreeMap::new(), Some(failure)),
     };
     let compensation = |(kind, command): (String, String)| {
         let compensation: Arc<dyn Compensation> = Arc::new(CommandCompensation(command));
         (kind, compensation)
     };
-    let compensations: Compensations = registered.into_iter().map(compensation).collect();
+    let compensations: Compensations = commands.into_iter().map(compensation).collect();
     (Some(State::in_files(disk, Arc::new(SystemClock), &folder, compensations)), failure)
 }
 
-/// What is registered: for each kind of action a line of shell.
+/// The registered compensations: a shell command for each kind of action.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// The file cannot be read.
 pub fn registered(disk: &dyn Disk, folder: &Path) -> Result<BTreeMap<String, String>, Failure> {
     let path = folder.join(COMPENSATIONS);
     let unreadable = |why: String| Failure {
@@ -115,14 +115,14 @@ struct Settled<T> {
 }
 
 impl Herma {
-    /// Shows why a checkpoint was taken, and what it carries beside its files.
+    /// Shows why a checkpoint was taken, and what it carries in addition to its files.
     pub fn show(&self, project: &Path, target: &[u8]) -> Result<Answer, Failure> {
         let (id, envelope) = self.manager.envelope(project, target)?;
-        let listed = self.manager.list(project)?.into_iter().find(|one| one.id == id);
+        let listed = self.manager.list(project)?.into_iter().find(|checkpoint| checkpoint.id == id);
         let left_out: Vec<Remark> =
             self.manager.left_out(project, id.as_bytes())?.iter().map(LeftOut::remark).collect();
         let data = Shown { id: &id, envelope: &envelope, left_out: &left_out };
-        self.done_in(project, &data, || {
+        self.answer_in_project(project, &data, || {
             let page = whole_pages::envelope(&id, listed.as_ref(), envelope.as_ref());
             (page + &whole_pages::left_out(&left_out)).into_bytes()
         })
@@ -134,7 +134,7 @@ impl Herma {
             true => self.manager.pin(project, target)?,
             false => self.manager.unpin(project, target)?,
         };
-        self.done_in(project, &Pinned { id: &id, pinned }, || {
+        self.answer_in_project(project, &Pinned { id: &id, pinned }, || {
             let mut page = pages::Page::default();
             let id = herma_core::printed::short(self.style, &id);
             match pinned {
@@ -147,47 +147,50 @@ impl Herma {
         })
     }
 
-    /// Shows or settles what the agent did outside.
+    /// Shows or settles the external actions of the agent.
     // rule: agent/compensation
-    pub fn actions(&self, about: Actions) -> Result<Answer, Failure> {
+    pub fn actions(&self, command: ActionsCommand) -> Result<Answer, Failure> {
         let Some(external) = self.manager.state().external() else {
             let folder = self.environment.agent_folder();
             let message = format!("no agent has its state in {folder:?}; nothing was changed");
             return Err(Failure { code: "no_agent", message });
         };
-        self.settle(external, about, "herma actions")
+        self.settle(external, command, "herma actions")
     }
 
-    /// The same on behalf of somebody.
+    /// The same on behalf of `actor`, which the audit names.
     pub fn settle(
         &self,
         external: &External,
-        about: Actions,
-        who: &str,
+        command: ActionsCommand,
+        actor: &str,
     ) -> Result<Answer, Failure> {
-        match about {
-            Actions::List => {
-                let all = external.all()?;
-                self.done(&Settled { actions: &all }, || {
-                    whole_pages::actions(self.style, &all, external.is_compensating())
+        match command {
+            ActionsCommand::List => {
+                let actions = external.all()?;
+                self.answer(&Settled { actions: &actions }, || {
+                    whole_pages::actions(self.style, &actions, external.is_compensating())
                 })
             }
-            Actions::Audit => {
-                let all = external.audit()?;
-                self.done(&Settled { actions: &all }, || whole_pages::audit(&all))
+            ActionsCommand::Audit => {
+                let decisions = external.audit()?;
+                self.answer(&Settled { actions: &decisions }, || whole_pages::audit(&decisions))
             }
-            Actions::Accept => {
-                let all = external.accept(who)?;
-                self.done(&Settled { actions: &all }, || whole_pages::accepted(self.style, &all))
+            ActionsCommand::Accept => {
+                let accepted = external.accept(actor)?;
+                self.answer(&Settled { actions: &accepted }, || {
+                    whole_pages::accepted(self.style, &accepted)
+                })
             }
-            Actions::Compensate { again } => {
-                let all = external.compensate(who, again)?;
-                let failed = all.iter().filter(|one| one.failure.is_some()).count();
-                let data = Settled { actions: &all };
-                let waiting = external.all()?.iter().filter(|one| is_waiting(one)).count();
+            ActionsCommand::Compensate { again } => {
+                let compensated = external.compensate(actor, again)?;
+                let failed = compensated.iter().filter(|action| action.failure.is_some()).count();
+                let data = Settled { actions: &compensated };
+                let waiting = external.all()?.iter().filter(|action| is_waiting(action)).count();
                 let waiting = if failed == 0 { waiting } else { 0 };
-                let answer =
-                    self.done(&data, || whole_pages::compensated(self.style, &all, waiting))?;
+                let answer = self.answer(&data, || {
+                    whole_pages::compensated(self.style, &compensated, waiting)
+                })?;
                 let ending = match failed {
                     0 => Ending::Done,
                     failed => Ending::Incomplete(Failure {
@@ -206,28 +209,28 @@ impl Herma {
 }
 
 impl Herma {
-    /// The state of an agent whose folder was made since, and what is wrong with it.
+    /// The state of an agent whose folder was created meanwhile, and what is wrong with its compensations.
     pub fn find_state(&mut self) -> (Option<State>, Option<Failure>) {
-        let (found, failure) = state(&self.disk, &self.environment);
-        if let Some(state) = &found {
+        let (state, failure) = state(&self.disk, &self.environment);
+        if let Some(state) = &state {
             self.manager.set_state(state.clone());
         }
-        (found, failure)
+        (state, failure)
     }
 
-    /// Makes the folder of an agent whose state is to come back, if it is not there: should the rollback
-    /// die, who finds the folder undoes it.
-    pub fn make_agent_folder(&self) -> Option<PathBuf> {
+    /// Creates the folder of an agent whose state is to be restored, if it is missing: should the rollback
+    /// die, the next process that finds the folder undoes it.
+    pub fn create_agent_folder(&self) -> Option<PathBuf> {
         let folder = self.environment.agent_folder();
         self.disk.make_directory(&folder, 0o700).ok()?;
         let _ = self.disk.sync_directory(folder.parent().unwrap_or(&folder));
         Some(folder)
     }
 
-    /// What restores that much of a checkpoint where the agent's folder was removed, and the checkpoint
-    /// carries what was in it: files and state come back, or neither.
+    /// A manager that restores `extent` of a checkpoint where the agent's folder was removed and the
+    /// checkpoint carries its state: files and state are restored, or neither.
     // rule: agent/all-or-none
-    pub fn of_removed_agent(
+    pub fn manager_of_removed_agent(
         &self,
         project: &Path,
         target: &[u8],
@@ -236,24 +239,25 @@ impl Herma {
         if !self.manager.state().is_empty() || matches!(extent, Extent::One(_)) {
             return None;
         }
-        // What is wrong with the target the restore itself says.
+        // The restore itself reports what is wrong with the target.
         let (_, envelope) = self.manager.envelope(project, target).ok()?;
         envelope.filter(|envelope| !envelope.parts.is_empty())?;
         let (state, _) = in_folder(&self.disk, self.environment.agent_folder());
-        let (disk, environment) = (self.disk.clone(), self.environment.clone());
+        let disk = self.disk.clone();
+        let environment = self.environment.clone();
         let config = self.manager.config().clone();
         let manager = Manager::new(disk, Arc::new(SystemClock), environment, config);
         Some(manager.with_state(state?).interrupted_by(self.interrupt.clone()))
     }
 }
 
-/// Whether an action was left behind, and its compensation only runs again where that is asked for.
+/// Whether an action was left behind whose compensation runs again only on request.
 fn is_waiting(action: &Action) -> bool {
     let is_stuck = matches!(action.standing, Standing::Failed { .. } | Standing::Compensating);
     is_stuck && action.left_by.is_some()
 }
 
-/// When something was, for people.
+/// How long ago a time was, for people.
 pub fn since(seconds: i64) -> String {
     text::ago(seconds, SystemClock.seconds())
 }

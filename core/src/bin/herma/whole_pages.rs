@@ -1,5 +1,5 @@
-//! What people read about an agent's state beside its files, in the layout of the document that
-//! describes it: what came back, what was done outside, and what a checkpoint carries.
+//! Texts for people about an agent's state, in the layout of the document that describes it: what was
+//! restored, which external actions were done, and what a checkpoint carries.
 
 use crate::pages::Page;
 use crate::text::{Style, Tone, count, line, local_time};
@@ -9,7 +9,7 @@ use herma_core::state::{Action, Compensated, Decided, INTERRUPTED, Standing};
 use herma_core::{ActionNote, AgentRestored, Envelope, Listed, PartNote, Remark, Restored};
 use serde_json::Value;
 
-/// What a person calls a part after a rollback, and in an envelope.
+/// Each part, its name in the answer of a rollback, and its name in an envelope.
 const NAMES: [(&str, &str, &str); 4] = [
     ("kanban", "kanban state", "kanban_state"),
     ("goal", "goal state", "goal_state"),
@@ -17,26 +17,26 @@ const NAMES: [(&str, &str, &str); 4] = [
     ("history", "tool history tail", "tool_history_tail"),
 ];
 
-fn known(part: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
+fn names_of(part: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
     NAMES.iter().find(|(name, ..)| *name == part)
 }
 
-fn called(part: &str) -> &str {
-    known(part).map_or(part, |(_, called, _)| called)
+fn display_name(part: &str) -> &str {
+    names_of(part).map_or(part, |(_, name, _)| name)
 }
 
-/// A part and how much of it there is.
-fn told(part: &PartNote) -> String {
+/// A part, with its number of cards or calls if it records one.
+fn name_and_amount(part: &PartNote) -> String {
     let amount = part.about.iter().find_map(|(name, value)| match (&name[..], value.as_u64()) {
         ("cards", Some(number)) => Some(count(number as usize, "card", "cards")),
         ("last_n", Some(number)) => Some(count(number as usize, "call", "calls")),
         _ => None,
     });
     let amount = amount.map_or_else(String::new, |amount| format!(" ({amount})"));
-    format!("{}{amount}", called(&part.name))
+    format!("{}{amount}", display_name(&part.name))
 }
 
-/// What a rollback of a whole agent did; the paths follow on their own.
+/// What a rollback of files and agent state did, without the paths.
 // rule: agent/external-listed
 pub fn rolled_back(style: Style, restored: &Restored, agent: &AgentRestored) -> String {
     let mut page = Page::default();
@@ -59,23 +59,23 @@ pub fn rolled_back(style: Style, restored: &Restored, agent: &AgentRestored) -> 
         page.line(format_args!("{good} Removed {}", files(restored.removed.len())));
     }
     for part in &agent.parts {
-        page.line(format_args!("{good} Restored {}", told(part)));
+        page.line(format_args!("{good} Restored {}", name_and_amount(part)));
     }
     page.0 += &left_behind(style, agent);
     page.0
 }
 
-/// What a rollback would do beside files.
+/// What a rollback would do to the state of the agent.
 pub fn would_roll_back(style: Style, agent: &AgentRestored) -> String {
     let mut page = Page::default();
     for part in &agent.parts {
-        page.line(format_args!("  restore  {}", told(part)));
+        page.line(format_args!("  restore  {}", name_and_amount(part)));
     }
     page.0 += &left_behind(style, agent);
     page.0
 }
 
-/// What was done outside since, and what else a person should know.
+/// Notices, and the external actions since the checkpoint.
 fn left_behind(style: Style, agent: &AgentRestored) -> String {
     let mut page = Page::default();
     let notable = style.paint(Tone::Notable, "⚠");
@@ -86,26 +86,30 @@ fn left_behind(style: Style, agent: &AgentRestored) -> String {
         return page.0;
     }
     page.line(format_args!("{notable} External actions since checkpoint:"));
-    for one in &agent.external_actions {
-        page.line(format_args!(" - {} ({})", action(&one.note), line(one.state.as_bytes())));
+    for action in &agent.external_actions {
+        page.line(format_args!(
+            " - {} ({})",
+            description(&action.note),
+            line(action.state.as_bytes())
+        ));
     }
     page.line("Run /rollback-actions to compensate, or /accept-external to keep as-is.");
     page.line("(On the command line: herma actions compensate, herma actions accept.)");
     page.0
 }
 
-fn action(note: &ActionNote) -> String {
+fn description(note: &ActionNote) -> String {
     line(note.to_string().as_bytes())
 }
 
-/// Everything that was done outside.
-pub fn actions(style: Style, all: &[Action], is_running: bool) -> Vec<u8> {
+/// All external actions.
+pub fn actions(style: Style, actions: &[Action], is_running: bool) -> Vec<u8> {
     let mut page = Page::default();
-    if all.is_empty() {
+    if actions.is_empty() {
         page.line("Nothing was done outside");
     }
-    for one in all {
-        let (tone, state) = match &one.standing {
+    for action in actions {
+        let (tone, state) = match &action.standing {
             Standing::Begun => (Tone::Notable, "began, and may not have happened".to_owned()),
             Standing::Open => (Tone::Place, "done".to_owned()),
             Standing::Compensating if is_running => {
@@ -116,51 +120,53 @@ pub fn actions(style: Style, all: &[Action], is_running: bool) -> Vec<u8> {
             Standing::Failed { why } => (Tone::Bad, format!("its compensation failed: {why}")),
             Standing::Accepted => (Tone::Good, "stays".to_owned()),
         };
-        let left = match &one.left_by {
-            Some(id) if one.standing.is_undecided() => {
-                let place = one.left_in.as_deref();
-                let place = place.map_or_else(String::new, |place| format!(" in {place}"));
-                format!(", left behind by a rollback to {}{place}", id.get(..SHORT).unwrap_or(id))
+        let left = match &action.left_by {
+            Some(id) if action.standing.is_undecided() => {
+                let project = action.left_in.as_deref();
+                let project = project.map_or_else(String::new, |project| format!(" in {project}"));
+                format!(", left behind by a rollback to {}{project}", id.get(..SHORT).unwrap_or(id))
             }
             _ => String::new(),
         };
-        let (state, left) = (style.paint(tone, &line(state.as_bytes())), line(left.as_bytes()));
-        let number = one.note.number;
-        page.line(format_args!("  {number}. {} ({state}{left})", action(&one.note)));
+        let state = style.paint(tone, &line(state.as_bytes()));
+        let left = line(left.as_bytes());
+        let number = action.note.number;
+        page.line(format_args!("  {number}. {} ({state}{left})", description(&action.note)));
     }
     page.0.into_bytes()
 }
 
-/// Every decision.
-pub fn audit(all: &[Decided]) -> Vec<u8> {
+/// Every decision about an external action.
+pub fn audit(decisions: &[Decided]) -> Vec<u8> {
     let mut page = Page::default();
-    if all.is_empty() {
+    if decisions.is_empty() {
         page.line("Nothing was decided");
     }
-    for Decided { at, who, action, what } in all {
-        let (time, who) = (local_time(*at), line(who.as_bytes()));
-        page.line(format_args!("  {time}  {action}. {} ({who})", line(what.as_bytes())));
+    for Decided { at, who: actor, action, what: decision } in decisions {
+        let time = local_time(*at);
+        let actor = line(actor.as_bytes());
+        page.line(format_args!("  {time}  {action}. {} ({actor})", line(decision.as_bytes())));
     }
     page.0.into_bytes()
 }
 
-/// What stays from now on.
-pub fn accepted(style: Style, all: &[ActionNote]) -> Vec<u8> {
+/// The actions whose effects were accepted.
+pub fn accepted(style: Style, actions: &[ActionNote]) -> Vec<u8> {
     let mut page = Page::default();
-    if all.is_empty() {
+    if actions.is_empty() {
         page.line("There was nothing to decide about");
     }
     let good = style.paint(Tone::Good, "✓");
-    for one in all {
-        page.line(format_args!("{good} {} stays", action(one)));
+    for note in actions {
+        page.line(format_args!("{good} {} stays", description(note)));
     }
     page.0.into_bytes()
 }
 
-/// What compensations came to.
-pub fn compensated(style: Style, all: &[Compensated], waiting: usize) -> Vec<u8> {
+/// The results of compensations; `waiting` other ones run again only on request.
+pub fn compensated(style: Style, compensated: &[Compensated], waiting: usize) -> Vec<u8> {
     let mut page = Page::default();
-    if all.is_empty() {
+    if compensated.is_empty() {
         page.line("There was nothing to compensate");
     }
     if waiting > 0 {
@@ -170,23 +176,26 @@ pub fn compensated(style: Style, all: &[Compensated], waiting: usize) -> Vec<u8>
              where they had their effect"
         ));
     }
-    for Compensated { note, failure } in all {
+    for Compensated { note, failure } in compensated {
         match failure {
             None => {
                 let good = style.paint(Tone::Good, "✓");
-                page.line(format_args!("{good} Compensated {}", action(note)));
+                page.line(format_args!("{good} Compensated {}", description(note)));
             }
-            Some(why) => {
+            Some(reason) => {
                 let bad = style.paint(Tone::Bad, "✗");
-                let why = line(why.as_bytes());
-                page.line(format_args!("{bad} {} was not compensated: {why}", action(note)));
+                let reason = line(reason.as_bytes());
+                page.line(format_args!(
+                    "{bad} {} was not compensated: {reason}",
+                    description(note)
+                ));
             }
         }
     }
     page.0.into_bytes()
 }
 
-/// A text as a scalar of YAML, which JSON's are.
+/// A value as a YAML scalar, since every JSON scalar is one.
 fn scalar(value: &Value) -> String {
     line(value.to_string().as_bytes())
 }
@@ -202,9 +211,9 @@ pub fn envelope(id: &str, listed: Option<&Listed>, envelope: Option<&Envelope>) 
     page.line("checkpoint:");
     page.line(format_args!("  id: {id}"));
     let Some(envelope) = envelope else {
-        if let Some(one) = listed {
-            page.line(format_args!("  taken_at: {}", quoted(&utc(one.time))));
-            page.line(format_args!("  reason: {}", quoted(&one.reason)));
+        if let Some(checkpoint) = listed {
+            page.line(format_args!("  taken_at: {}", quoted(&utc(checkpoint.time))));
+            page.line(format_args!("  reason: {}", quoted(&checkpoint.reason)));
         }
         page.line("  # it carries nothing beside its files");
         return page.0;
@@ -215,7 +224,7 @@ pub fn envelope(id: &str, listed: Option<&Listed>, envelope: Option<&Envelope>) 
     if let Some(label) = &envelope.label {
         page.line(format_args!("  label: {}", quoted(label)));
     }
-    page.line(format_args!("  pinned: {}", listed.is_some_and(|one| one.pinned)));
+    page.line(format_args!("  pinned: {}", listed.is_some_and(|checkpoint| checkpoint.pinned)));
     if let Some(turn) = &envelope.turn {
         page.line(format_args!("  turn: {}", quoted(turn)));
     }
@@ -225,26 +234,26 @@ pub fn envelope(id: &str, listed: Option<&Listed>, envelope: Option<&Envelope>) 
     page.line(format_args!("      base: {base}"));
     page.line(format_args!("      tree: {}", envelope.tree));
     for part in &envelope.parts {
-        let name = known(&part.name).map_or(&part.name[..], |(.., name)| name);
+        let name = names_of(&part.name).map_or(&part.name[..], |(.., name)| name);
         page.line(format_args!("    {name}:"));
         for (name, value) in &part.about {
             page.line(format_args!("      {name}: {}", scalar(value)));
         }
     }
     page.line("  external_actions:");
-    let none = envelope.external_actions.is_empty();
-    page.line(format_args!("    since_last_checkpoint:{}", if none { " []" } else { "" }));
+    let is_empty = envelope.external_actions.is_empty();
+    page.line(format_args!("    since_last_checkpoint:{}", if is_empty { " []" } else { "" }));
     for ActionNote { kind, id, to, .. } in &envelope.external_actions {
-        let more = [("id", id), ("to", to)].into_iter();
-        let more = more.filter_map(|(name, value)| Some((name, value.as_ref()?)));
-        let more: String =
-            more.map(|(name, value)| format!(", {name}: {}", quoted(value))).collect();
-        page.line(format_args!("      - {{ kind: {}{more} }}", quoted(kind)));
+        let details = [("id", id), ("to", to)].into_iter();
+        let details = details.filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        let details: String =
+            details.map(|(name, value)| format!(", {name}: {}", quoted(value))).collect();
+        page.line(format_args!("      - {{ kind: {}{details} }}", quoted(kind)));
     }
     page.0
 }
 
-/// What a checkpoint left out, as a further entry of that YAML.
+/// The paths that a checkpoint left out, as another entry of this YAML.
 // rule: restore/left-out
 pub fn left_out(left_out: &[Remark]) -> String {
     let mut page = Page::default();
@@ -258,7 +267,7 @@ pub fn left_out(left_out: &[Remark]) -> String {
     page.0
 }
 
-/// A time as it is written in an envelope.
+/// A time in the format of envelopes.
 fn utc(seconds: i64) -> String {
     jiff::Timestamp::from_second(seconds)
         .map_or_else(|_| format!("@{seconds}"), |moment| moment.to_string())
@@ -269,11 +278,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_checkpoint_left_out_is_quoted_as_yaml() {
+    fn left_out_quotes_paths_and_reasons_as_yaml() {
         let why = "part of a \"database\"".to_owned();
-        let one = [Remark { path: b"caf\xe9".to_vec(), why }];
+        let remarks = [Remark { path: b"caf\xe9".to_vec(), why }];
         let entry = "  left_out:\n    - { path: \"caf\\\\xe9\", why: ";
-        assert!(left_out(&one).starts_with(entry), "{}", left_out(&one));
+        assert!(left_out(&remarks).starts_with(entry), "{}", left_out(&remarks));
         assert_eq!(left_out(&[]), "");
     }
 }

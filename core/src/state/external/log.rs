@@ -1,5 +1,5 @@
-//! What an agent did outside as it is noted: one file of JSON that a person can read, with a line for
-//! every decision. What becomes of what is in it is decided one folder up.
+//! The log of external actions: one JSON file that a person can read, with an entry for every decision.
+//! The parent module decides about the actions.
 
 use crate::disk::atomic_write::{replace_file, write_new_named};
 use crate::disk::{Disk, Sharing, folder};
@@ -9,19 +9,19 @@ use crate::store::lock;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// More bytes than the file takes.
+/// The largest log that is read, in bytes.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 const VERSION: u32 = 1;
 
-/// How an action stands.
+/// The state of an action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
 pub enum Standing {
-    /// It began, and nobody said that it ended.
+    /// It began, and no end is recorded.
     Begun,
     /// It was done.
     Open,
-    /// Its compensation began, and nobody said that it ended: it runs, or it may have had its effect.
+    /// Its compensation began, and no end is recorded: it runs, or it may have had its effect.
     Compensating,
     /// It was compensated.
     Compensated,
@@ -30,18 +30,18 @@ pub enum Standing {
         /// Why, for people.
         why: String,
     },
-    /// Somebody decided that it stays.
+    /// The user accepted it.
     Accepted,
 }
 
 impl Standing {
-    /// Whether somebody has to decide what becomes of it.
+    /// Whether a decision about it is pending.
     pub fn is_undecided(&self) -> bool {
         !matches!(self, Standing::Compensated | Standing::Accepted)
     }
 }
 
-/// Something that the agent did outside.
+/// An external action of the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
     /// What was done.
@@ -49,13 +49,13 @@ pub struct Action {
     pub note: ActionNote,
     /// When, in seconds since the epoch.
     pub at: i64,
-    /// How it stands.
+    /// Its state.
     #[serde(flatten)]
     pub standing: Standing,
-    /// The checkpoint that a rollback went back to, which left this behind; its full id.
+    /// The full id of the checkpoint whose restore left the action behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_by: Option<String>,
-    /// The directory of that checkpoint's project, as it is shown.
+    /// The directory of that checkpoint's project, as it is printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_in: Option<String>,
 }
@@ -65,19 +65,19 @@ pub struct Action {
 pub struct Decided {
     /// When, in seconds since the epoch.
     pub at: i64,
-    /// Who decided.
+    /// The user who decided.
     pub who: String,
     /// The number of the action.
     pub action: u64,
-    /// What was decided, or came of it.
+    /// The decision, or its result.
     pub what: String,
 }
 
-/// All that is in the file.
+/// The content of the file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Log {
     version: u32,
-    /// The largest number that was given, also to what did not happen in the end.
+    /// The largest number that was given, also to an action that did not happen in the end.
     #[serde(default)]
     last: u64,
     #[serde(default)]
@@ -86,38 +86,41 @@ pub(super) struct Log {
     pub(super) audit: Vec<Decided>,
 }
 
+/// An action that is about to begin.
+pub(super) struct NewAction<'a> {
+    pub kind: &'a str,
+    pub id: Option<&'a str>,
+    pub to: Option<&'a str>,
+}
+
 impl Log {
-    /// The largest number that was given; 0 where none was.
+    /// The largest number that was given; 0 if none was.
     pub(super) fn last(&self) -> u64 {
-        let numbers = self.actions.iter().map(|one| one.note.number);
+        let numbers = self.actions.iter().map(|action| action.note.number);
         numbers.max().unwrap_or(0).max(self.last)
     }
 
-    /// Adds something that begins, and returns its number: larger than any that was given, here or as
-    /// far as `known` says.
-    pub(super) fn begin(
-        &mut self,
-        (kind, id, to): (&str, Option<&str>, Option<&str>),
-        at: i64,
-        known: u64,
-    ) -> u64 {
-        let number = self.last().max(known).saturating_add(1);
-        let (id, to) = (id.map(str::to_owned), to.map(str::to_owned));
-        let note = ActionNote { number, kind: kind.to_owned(), id, to };
-        let (standing, left_by, left_in) = (Standing::Begun, None, None);
-        self.actions.push(Action { note, at, standing, left_by, left_in });
+    /// Adds an action that begins, and returns its number: larger than any in the log, and than
+    /// `last_known`.
+    pub(super) fn begin(&mut self, action: &NewAction<'_>, at: i64, last_known: u64) -> u64 {
+        let number = self.last().max(last_known).saturating_add(1);
+        let id = action.id.map(str::to_owned);
+        let to = action.to.map(str::to_owned);
+        let note = ActionNote { number, kind: action.kind.to_owned(), id, to };
+        let standing = Standing::Begun;
+        self.actions.push(Action { note, at, standing, left_by: None, left_in: None });
         self.last = number;
         number
     }
 
-    pub(super) fn stand(&mut self, number: u64, standing: Standing) {
-        if let Some(one) = self.actions.iter_mut().find(|one| one.note.number == number) {
-            one.standing = standing;
+    pub(super) fn set_standing(&mut self, number: u64, standing: Standing) {
+        if let Some(action) = self.actions.iter_mut().find(|action| action.note.number == number) {
+            action.standing = standing;
         }
     }
 
-    pub(super) fn decide(&mut self, at: i64, who: &str, action: u64, what: String) {
-        self.audit.push(Decided { at, who: who.to_owned(), action, what });
+    pub(super) fn decide(&mut self, at: i64, user: &str, action: u64, decision: String) {
+        self.audit.push(Decided { at, who: user.to_owned(), action, what: decision });
     }
 }
 
@@ -133,11 +136,11 @@ pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Log> {
     let log: Log = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
     match log.version {
         VERSION => Ok(log),
-        other => Err(unreadable(format!("it is of version {other}"))),
+        version => Err(unreadable(format!("it is of version {version}"))),
     }
 }
 
-/// Changes the file in one step, while no other process does.
+/// Changes the file in one step, while no other process changes it.
 pub(super) fn change<T>(
     disk: &dyn Disk,
     path: &Path,
@@ -146,15 +149,15 @@ pub(super) fn change<T>(
     let folder = path.parent().unwrap_or(path);
     let _lock = lock::take(disk, &folder.join("external.lock"), Sharing::Exclusive)?;
     let mut log = read(disk, path)?;
-    let done = work(&mut log);
+    let result = work(&mut log);
     let text = serde_json::to_vec_pretty(&log)
         .map_err(|error| Error::unusable(path, error.to_string()))?;
-    let fresh = write_new_named(disk, folder, ".herma-external", &text, 0o600)?;
-    replace_file(disk, &fresh, path)?;
-    Ok(done)
+    let draft = write_new_named(disk, folder, ".herma-external", &text, 0o600)?;
+    replace_file(disk, &draft, path)?;
+    Ok(result)
 }
 
-/// Whether what was done outside can be read, where it is noted below `folder`.
+/// Checks that the log below `folder` can be read.
 ///
 /// # Errors
 /// Why not, for people.
@@ -163,7 +166,7 @@ pub(crate) fn readable(disk: &dyn Disk, folder: &Path) -> std::result::Result<()
     read(disk, &path).map(drop).map_err(|error| format!("{}: {}", path.display(), error.cause()))
 }
 
-/// What was done, as a person reads it: `github.pr.opened #1234`.
+/// For people: `github.pr.opened #1234`.
 impl std::fmt::Display for ActionNote {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "{}", self.kind)?;

@@ -1,8 +1,8 @@
-//! What an agent did outside: opened a pull request, sent a message. No rollback undoes it; a rollback
-//! lists what it leaves behind, and a person decides: compensations run, or it stays.
+//! External actions of an agent: it opened a pull request, sent a message. No restore undoes them; a
+//! restore lists those that it leaves behind, and the user decides: run compensations, or accept them.
 //!
-//! Each step of a compensation is noted before it is made, so that none ever runs twice unasked. How it
-//! is noted is `log`'s business.
+//! Each step of a compensation is recorded before it is made, so that none ever runs twice unasked. The
+//! format of the records is up to `log`.
 
 mod log;
 
@@ -11,20 +11,20 @@ use crate::environment::Clock;
 use crate::error::Result;
 use crate::store::envelope::ActionNote;
 use crate::store::lock;
-use log::Log;
 pub(crate) use log::readable;
 pub use log::{Action, Decided, Standing};
+use log::{Log, NewAction};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// What is said of a compensation whose process died.
+/// The state of an action whose compensation was interrupted, since its process died.
 pub const INTERRUPTED: &str = "its compensation was interrupted, and may still take effect";
 
-/// Undoes one kind of action as far as that is possible.
+/// Undoes one kind of action, as far as that is possible.
 pub trait Compensation: Send + Sync {
-    /// Does it.
+    /// Runs the compensation of an action.
     ///
     /// # Errors
     /// Why it could not be done, for people.
@@ -34,52 +34,52 @@ pub trait Compensation: Send + Sync {
 /// The compensations that are registered, each by the kind of action.
 pub type Compensations = BTreeMap<String, Arc<dyn Compensation>>;
 
-/// An action as a rollback lists it.
+/// An action as a restore lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Listed {
     /// What was done.
     #[serde(flatten)]
     pub note: ActionNote,
-    /// How it stands, for people.
+    /// Its state, for people.
     pub state: String,
     /// Whether it can be compensated.
     pub can_be_compensated: bool,
 }
 
-/// What came of the compensation of an action.
+/// The result of the compensation of an action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Compensated {
-    /// What it was about.
+    /// The action.
     #[serde(flatten)]
     pub note: ActionNote,
-    /// Why it failed; none where it was done.
+    /// Why it failed; `None` if it succeeded.
     pub failure: Option<String>,
 }
 
-/// What an agent does outside, in a file.
+/// The external actions of an agent, in a file.
 pub struct External {
     disk: Arc<dyn Disk>,
     clock: Arc<dyn Clock>,
     path: PathBuf,
     compensations: Compensations,
-    known: OnceLock<Box<Known>>,
+    last_known: OnceLock<Box<LastKnown>>,
 }
 
-/// Tells the number of the last action that checkpoints know of.
-type Known = dyn Fn() -> Result<u64> + Send + Sync;
+/// Returns the number of the last action that checkpoints know of.
+type LastKnown = dyn Fn() -> Result<u64> + Send + Sync;
 
-/// Since when it is asked what was done.
+/// The beginning of the period whose actions are requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Since {
-    /// Since the action of that number.
+    /// After the action of that number.
     Action(u64),
     /// Since that second of the epoch.
     Time(i64),
 }
 
 impl Since {
-    /// Whether that was done then, or since.
-    fn is_before(self, action: &Action) -> bool {
+    /// Whether the action belongs to the period.
+    fn includes(self, action: &Action) -> bool {
         match self {
             Since::Action(number) => action.note.number > number,
             Since::Time(seconds) => action.at >= seconds,
@@ -88,49 +88,52 @@ impl Since {
 }
 
 impl External {
-    /// What is noted in the file `external.json` below `folder`, an absolute path.
+    /// The actions recorded in the file `external.json` below `folder`, an absolute path.
     pub fn new(
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
         folder: &Path,
         compensations: Compensations,
     ) -> Self {
-        let (path, known) = (log::path(folder), OnceLock::new());
-        External { disk, clock, path, compensations, known }
+        let path = log::path(folder);
+        External { disk, clock, path, compensations, last_known: OnceLock::new() }
     }
 
-    /// Something is about to be done outside; returns its number. Noted before it is done, it is
-    /// listed also where the agent dies in between.
+    /// Records that an action is about to be done, and returns its number. Recorded before it is done,
+    /// it is listed even if the agent dies in between.
     ///
     /// # Errors
-    /// A file that is damaged or busy, a disk that fails; then nothing is noted.
+    /// A file that is damaged or busy, a disk that fails; then nothing is recorded.
     pub fn begin(&self, kind: &str, id: Option<&str>, to: Option<&str>) -> Result<u64> {
-        let known = self.known();
-        self.change(|log, at| log.begin((kind, id, to), at, known))
+        let last_known = self.last_known();
+        self.change(|log, at| log.begin(&NewAction { kind, id, to }, at, last_known))
     }
 
-    /// Who can tell the number of the last action that checkpoints know of: a log that was lost begins
-    /// above it, or what is done then would be taken for what was done before them.
+    /// Sets the function that returns the number of the last action that checkpoints know of: after a
+    /// lost log, numbers begin above it, or new actions would be taken for actions before the checkpoints.
     // rule: agent/external-listed
-    pub(crate) fn ask_checkpoints(&self, known: impl Fn() -> Result<u64> + Send + Sync + 'static) {
-        // All that share this have the same checkpoints.
-        let _ = self.known.set(Box::new(known));
+    pub(crate) fn set_last_known(
+        &self,
+        last_known: impl Fn() -> Result<u64> + Send + Sync + 'static,
+    ) {
+        // All that share these actions have the same checkpoints.
+        let _ = self.last_known.set(Box::new(last_known));
     }
 
-    /// The number above which an action begins, beside what the log itself says.
-    fn known(&self) -> u64 {
-        let Some(known) = self.known.get() else { return 0 };
+    /// The number above which the next number must be, in addition to those in the log.
+    fn last_known(&self) -> u64 {
+        let Some(last_known) = self.last_known.get() else { return 0 };
         if !self.read().is_ok_and(|log| log.last() == 0) {
             return 0;
         }
-        known().unwrap_or_else(|error| {
+        last_known().unwrap_or_else(|error| {
             tracing::debug!("what checkpoints know of external actions is not known: {error}");
-            // No agent has done so much.
+            // No agent has done so many actions.
             self.clock.seconds().unsigned_abs()
         })
     }
 
-    /// The number of the last action, also of one that did not happen in the end; 0 where none is known.
+    /// The number of the last action, also of one that did not happen in the end; 0 if none is known.
     ///
     /// # Errors
     /// A file that is damaged, a disk that fails.
@@ -138,18 +141,18 @@ impl External {
         self.read().map(|log| log.last())
     }
 
-    /// It was done; or it was not, and nothing is to be listed.
+    /// Records that the action was done, or removes its record if it was not.
     ///
     /// # Errors
     /// As [`External::begin`].
     pub fn end(&self, number: u64, was_done: bool) -> Result<()> {
         self.change(|log, _| match was_done {
-            true => log.stand(number, Standing::Open),
-            false => log.actions.retain(|one| one.note.number != number),
+            true => log.set_standing(number, Standing::Open),
+            false => log.actions.retain(|action| action.note.number != number),
         })
     }
 
-    /// The same where it was done before it is told.
+    /// Records an action that was already done.
     ///
     /// # Errors
     /// As [`External::begin`].
@@ -158,7 +161,7 @@ impl External {
         self.end(number, true).map(|()| number)
     }
 
-    /// Everything that was done, oldest first.
+    /// Every action, oldest first.
     ///
     /// # Errors
     /// A file that is damaged, a disk that fails.
@@ -174,7 +177,7 @@ impl External {
         self.read().map(|log| log.audit)
     }
 
-    /// What was done after that action and nobody decided about, oldest first.
+    /// The undecided actions after the action of that number, oldest first.
     ///
     /// # Errors
     /// A file that is damaged, a disk that fails.
@@ -183,15 +186,16 @@ impl External {
         self.since(Since::Action(number))
     }
 
-    /// The same since then.
+    /// The undecided actions of a period, oldest first.
     ///
     /// # Errors
     /// As [`External::after`].
     // rule: agent/external-listed
     pub(crate) fn since(&self, since: Since) -> Result<Vec<Listed>> {
-        let all = self.all()?.into_iter();
-        let later = all.filter(|one| since.is_before(one) && one.standing.is_undecided());
-        Ok(later.map(|one| self.listed(&one)).collect())
+        let actions = self.all()?.into_iter();
+        let later =
+            actions.filter(|action| since.includes(action) && action.standing.is_undecided());
+        Ok(later.map(|action| self.listed(&action)).collect())
     }
 
     fn listed(&self, action: &Action) -> Listed {
@@ -209,8 +213,8 @@ impl External {
         Listed { note: action.note.clone(), state, can_be_compensated }
     }
 
-    /// A rollback to that checkpoint of a project leaves behind what was done after that action, and
-    /// nothing else that only another rollback of the same project left behind.
+    /// Records that a restore of that checkpoint of a project leaves behind the actions after the action of
+    /// that number, and no other actions that only another restore of the same project left behind.
     ///
     /// # Errors
     /// As [`External::begin`].
@@ -219,104 +223,110 @@ impl External {
         self.leave_since(Since::Action(number), checkpoint, project)
     }
 
-    /// The same of what was done since then.
+    /// As [`External::leave_behind`], for the actions of a period.
     ///
     /// # Errors
     /// As [`External::begin`].
     // rule: agent/external-listed
     pub(crate) fn leave_since(&self, since: Since, checkpoint: &str, project: &str) -> Result<()> {
         self.change(|log, _| {
-            for one in log.actions.iter_mut().filter(|one| one.standing.is_undecided()) {
-                if since.is_before(one) {
-                    one.left_by = Some(checkpoint.to_owned());
-                    one.left_in = Some(project.to_owned());
-                } else if one.left_in.as_deref() == Some(project) {
-                    (one.left_by, one.left_in) = (None, None);
+            for action in log.actions.iter_mut().filter(|action| action.standing.is_undecided()) {
+                if since.includes(action) {
+                    action.left_by = Some(checkpoint.to_owned());
+                    action.left_in = Some(project.to_owned());
+                } else if action.left_in.as_deref() == Some(project) {
+                    action.left_by = None;
+                    action.left_in = None;
                 }
             }
         })
     }
 
-    /// Runs the compensations of what rollbacks left behind, newest first and each at most once;
-    /// with `again` also those that failed, or of which nobody knows whether they ran to their end.
+    /// Runs the compensations of the actions that restores left behind, newest first and each at most
+    /// once; with `again` also those that failed, or of which the outcome is unknown.
     ///
     /// # Errors
-    /// As [`External::begin`]; what was done by then is noted. Busy where another process does it.
+    /// As [`External::begin`]; what was done by then is recorded. Busy if another process does it.
     // rule: agent/compensation
-    pub fn compensate(&self, who: &str, again: bool) -> Result<Vec<Compensated>> {
-        // Held until all are done, so that one that runs is told from one that was interrupted.
-        let _lock = lock::take_briefly(self.disk.as_ref(), &self.running(), Sharing::Exclusive)?;
+    pub fn compensate(&self, user: &str, again: bool) -> Result<Vec<Compensated>> {
+        // Held until all are done, to distinguish a running compensation from an interrupted one.
+        let _lock =
+            lock::take_briefly(self.disk.as_ref(), &self.compensation_lock(), Sharing::Exclusive)?;
         let mut done = Vec::new();
-        let mut newest_first: Vec<u64> = self.all()?.iter().map(|one| one.note.number).collect();
-        newest_first.sort_unstable_by(|one, other| other.cmp(one));
+        let mut newest_first: Vec<u64> =
+            self.all()?.iter().map(|action| action.note.number).collect();
+        newest_first.sort_unstable_by(|left, right| right.cmp(left));
         for number in newest_first {
-            let Some((note, compensation)) = self.take_up(number, who, again)? else { continue };
-            let ran = compensation.run(&note);
-            let failure = ran.err();
+            let Some((note, compensation)) = self.begin_compensation(number, user, again)? else {
+                continue;
+            };
+            let outcome = compensation.run(&note);
+            let failure = outcome.err();
             self.change(|log, at| {
-                let (standing, what) = match &failure {
+                let (standing, result) = match &failure {
                     None => (Standing::Compensated, "compensated".to_owned()),
                     Some(why) => (Standing::Failed { why: why.clone() }, format!("failed: {why}")),
                 };
-                log.stand(number, standing);
-                log.decide(at, who, number, what);
+                log.set_standing(number, standing);
+                log.decide(at, user, number, result);
             })?;
             done.push(Compensated { note, failure });
         }
         Ok(done)
     }
 
-    fn running(&self) -> PathBuf {
+    fn compensation_lock(&self) -> PathBuf {
         self.path.with_file_name("compensating.lock")
     }
 
-    /// Whether some process runs compensations at this moment.
+    /// Whether a process is running compensations.
     pub fn is_compensating(&self) -> bool {
-        let (disk, path) = (self.disk.as_ref(), self.running());
+        let disk = self.disk.as_ref();
+        let path = self.compensation_lock();
         disk.stat(&path).is_ok() && matches!(disk.try_lock(&path, Sharing::Shared), Ok(None))
     }
 
-    /// Notes that a compensation begins, if it is to be run: from here on it never runs again unasked.
-    fn take_up(
+    /// Records that a compensation begins, if it is to be run: from here on it never runs again unasked.
+    fn begin_compensation(
         &self,
         number: u64,
-        who: &str,
+        user: &str,
         again: bool,
     ) -> Result<Option<(ActionNote, Arc<dyn Compensation>)>> {
         self.change(|log, at| {
-            let action = log.actions.iter().find(|one| one.note.number == number)?;
-            let is_due = match action.standing {
+            let action = log.actions.iter().find(|action| action.note.number == number)?;
+            let is_to_run = match action.standing {
                 Standing::Open => true,
                 Standing::Failed { .. } | Standing::Compensating | Standing::Begun => again,
                 Standing::Compensated | Standing::Accepted => false,
             };
             let note = action.note.clone();
             let compensation = self.compensations.get(&note.kind)?.clone();
-            if !is_due || action.left_by.is_none() {
+            if !is_to_run || action.left_by.is_none() {
                 return None;
             }
-            log.stand(number, Standing::Compensating);
-            log.decide(at, who, number, "compensation begins".to_owned());
+            log.set_standing(number, Standing::Compensating);
+            log.decide(at, user, number, "compensation begins".to_owned());
             Some((note, compensation))
         })
     }
 
-    /// Notes that what rollbacks left behind stays as it is, and returns what that is.
+    /// Records that the actions that restores left behind are accepted, and returns them.
     ///
     /// # Errors
     /// As [`External::begin`].
     // rule: agent/compensation
-    pub fn accept(&self, who: &str) -> Result<Vec<ActionNote>> {
+    pub fn accept(&self, user: &str) -> Result<Vec<ActionNote>> {
         self.change(|log, at| {
             let mut accepted = Vec::new();
-            for one in &mut log.actions {
-                if one.standing.is_undecided() && one.left_by.is_some() {
-                    one.standing = Standing::Accepted;
-                    accepted.push(one.note.clone());
+            for action in &mut log.actions {
+                if action.standing.is_undecided() && action.left_by.is_some() {
+                    action.standing = Standing::Accepted;
+                    accepted.push(action.note.clone());
                 }
             }
             for note in &accepted {
-                log.decide(at, who, note.number, "accepted".to_owned());
+                log.decide(at, user, note.number, "accepted".to_owned());
             }
             accepted
         })

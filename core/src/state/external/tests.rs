@@ -1,16 +1,16 @@
-//! What was done outside: listed, compensated, and never counted twice.
+//! Tests of external actions: they are listed, compensated, and never counted twice.
 
 use super::*;
 use crate::disk::SystemDisk;
 use crate::environment::SystemClock;
 use std::sync::Mutex;
 
-struct Noted {
+struct Recorder {
     runs: Arc<Mutex<Vec<String>>>,
     fails: bool,
 }
 
-impl Compensation for Noted {
+impl Compensation for Recorder {
     fn run(&self, action: &ActionNote) -> std::result::Result<(), String> {
         self.runs.lock().unwrap().push(action.to_string());
         if self.fails { Err("the service is down".into()) } else { Ok(()) }
@@ -18,13 +18,13 @@ impl Compensation for Noted {
 }
 
 fn external(folder: &Path, runs: &Arc<Mutex<Vec<String>>>, fails: bool) -> External {
-    let noted: Arc<dyn Compensation> = Arc::new(Noted { runs: runs.clone(), fails });
-    let compensations = Compensations::from([("pr".to_owned(), noted)]);
+    let recorder: Arc<dyn Compensation> = Arc::new(Recorder { runs: runs.clone(), fails });
+    let compensations = Compensations::from([("pr".to_owned(), recorder)]);
     External::new(Arc::new(SystemDisk), Arc::new(SystemClock), folder, compensations)
 }
 
 #[test]
-fn what_is_left_behind_is_compensated_newest_first_and_once() {
+fn compensate_runs_for_actions_left_behind_newest_first_and_once() {
     let folder = tempfile::tempdir().unwrap();
     let runs = Arc::default();
     let external = external(folder.path(), &runs, false);
@@ -32,24 +32,26 @@ fn what_is_left_behind_is_compensated_newest_first_and_once() {
         external.record("pr", Some(id), None).unwrap();
     }
     external.record("mail", None, Some("ann")).unwrap();
-    let states: Vec<String> = external.after(1).unwrap().into_iter().map(|one| one.state).collect();
+    let states: Vec<String> =
+        external.after(1).unwrap().into_iter().map(|action| action.state).collect();
     assert_eq!(states, ["still open", "still open", "cannot retract"]);
     assert!(external.compensate("me", false).unwrap().is_empty(), "nothing was left behind");
     external.leave_behind(1, "abc", "p").unwrap();
     let done = external.compensate("me", false).unwrap();
-    assert!(done.iter().all(|one| one.failure.is_none()));
+    assert!(done.iter().all(|compensated| compensated.failure.is_none()));
     assert_eq!(*runs.lock().unwrap(), ["pr #3", "pr #2"]);
     assert!(external.compensate("me", true).unwrap().is_empty());
     let accepted = external.accept("me").unwrap();
     assert_eq!(accepted.iter().map(ToString::to_string).collect::<Vec<_>>(), ["mail to ann"]);
     assert_eq!(external.after(0).unwrap().len(), 1, "only the first is undecided");
-    let audit: Vec<String> = external.audit().unwrap().into_iter().map(|one| one.what).collect();
+    let audit: Vec<String> =
+        external.audit().unwrap().into_iter().map(|decided| decided.what).collect();
     let begins = "compensation begins";
     assert_eq!(audit, [begins, "compensated", begins, "compensated", "accepted"]);
 }
 
 #[test]
-fn what_failed_is_not_repeated_unasked_and_what_was_accepted_never() {
+fn compensate_repeats_failures_only_with_again_and_accepted_actions_never() {
     let folder = tempfile::tempdir().unwrap();
     let runs = Arc::default();
     let external = external(folder.path(), &runs, true);
@@ -65,21 +67,21 @@ fn what_failed_is_not_repeated_unasked_and_what_was_accepted_never() {
 }
 
 #[test]
-fn one_that_was_interrupted_is_said_to_be_and_not_run_again_unasked() {
+fn compensate_repeats_an_interrupted_compensation_only_with_again() {
     let folder = tempfile::tempdir().unwrap();
     let runs = Arc::default();
     let external = external(folder.path(), &runs, false);
     let number = external.record("pr", Some("1"), None).unwrap();
     external.leave_behind(0, "abc", "p").unwrap();
     // The process dies while the compensation runs.
-    external.take_up(number, "me", false).unwrap().unwrap();
+    external.begin_compensation(number, "me", false).unwrap().unwrap();
     assert_eq!(external.after(0).unwrap()[0].state, INTERRUPTED);
     assert!(external.compensate("me", false).unwrap().is_empty());
     assert_eq!(external.compensate("me", true).unwrap().len(), 1);
 }
 
 #[test]
-fn a_rollback_forward_again_leaves_nothing_behind() {
+fn leave_behind_releases_the_actions_before_a_later_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let runs = Arc::default();
     let external = external(folder.path(), &runs, false);
@@ -97,7 +99,7 @@ fn a_rollback_forward_again_leaves_nothing_behind() {
 
 // rule: agent/external-listed
 #[test]
-fn no_number_is_given_twice() {
+fn begin_gives_no_number_twice() {
     let folder = tempfile::tempdir().unwrap();
     let runs = Arc::default();
     let external = external(folder.path(), &runs, false);
@@ -106,7 +108,7 @@ fn no_number_is_given_twice() {
     external.end(begun, false).unwrap();
     assert_eq!(external.last().unwrap(), begun);
     assert_eq!(external.record("pr", Some("2"), None).unwrap(), begun + 1);
-    external.ask_checkpoints(|| Ok(7));
+    external.set_last_known(|| Ok(7));
     assert_eq!(external.record("pr", Some("3"), None).unwrap(), begun + 2);
     std::fs::remove_file(folder.path().join("external.json")).unwrap();
     assert_eq!(external.record("pr", Some("4"), None).unwrap(), 8, "the log was lost");
@@ -115,16 +117,16 @@ fn no_number_is_given_twice() {
 
 // rule: agent/external-listed
 #[test]
-fn where_nobody_knows_what_checkpoints_know_no_number_is_given_twice_either() {
+fn begin_gives_no_number_twice_where_checkpoints_cannot_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let runs = Arc::default();
     let external = external(folder.path(), &runs, false);
-    external.ask_checkpoints(|| Err(crate::error::Error::ScopeRoot));
+    external.set_last_known(|| Err(crate::error::Error::ScopeRoot));
     assert!(external.record("pr", Some("1"), None).unwrap() > 1_000_000_000);
 }
 
 #[test]
-fn a_damaged_log_is_said_to_be_so_and_not_written_over() {
+fn record_refuses_a_damaged_log_and_does_not_overwrite_it() {
     let folder = tempfile::tempdir().unwrap();
     let runs = Arc::default();
     let external = external(folder.path(), &runs, false);

@@ -1,20 +1,20 @@
-//! Whether an object is whole: by reading it, or since nothing touched the file in which it was.
+//! Determines whether an object is intact: by reading it, or because its file was not touched.
 
 use super::Objects;
 use crate::disk::Kind as FileKind;
 use crate::error::Result;
 use crate::store::loose;
-use crate::store::mark::{Mark, Seen};
+use crate::store::mark::{Mark, RecordedMark};
 use crate::store::object::Found;
 use crate::store::packed::Pack;
 use git2::Oid;
 use std::path::Path;
 
 impl Objects<'_> {
-    /// Whether the object is stored as its id says, or added already.
+    /// Whether the object is stored and intact, or was added.
     ///
     /// # Errors
-    /// A disk that fails, so that nobody can say.
+    /// A disk that fails, so that it is unknown whether the object is intact.
     // rule: capture/stored
     pub fn is_whole(&self, id: Oid) -> Result<bool> {
         if self.added.contains(&id) {
@@ -23,33 +23,34 @@ impl Objects<'_> {
         if !self.has(id)? {
             return Ok(false);
         }
-        let own = || {
-            let mark = self.own_mark(id);
-            Ok(loose::check(self.disk, &self.directory, id)?.then(|_| Found::Whole(mark)))
+        let check_loose = || {
+            let mark = self.loose_mark(id);
+            Ok(loose::check(self.disk, &self.directory, id)?.then(|_| Found::Intact(mark)))
         };
-        let packed =
-            |pack: &Pack| Ok(pack.check(self.disk, id)?.then(|_| Found::Whole(Some(pack.mark))));
-        let Found::Whole(mark) = self.find(id, own, packed)? else { return Ok(false) };
+        let check_packed =
+            |pack: &Pack| Ok(pack.check(self.disk, id)?.then(|_| Found::Intact(Some(pack.mark))));
+        let found = self.find(id, check_loose, check_packed)?;
+        let Found::Intact(mark) = found else { return Ok(false) };
         self.remember(id, mark);
         Ok(true)
     }
 
-    /// The same of an object that was seen whole: where nothing touched the file or pack in which that
-    /// was, it still is.
+    /// As [`Objects::is_whole`], but without reading an object that was intact in a file or pack that
+    /// was not touched since.
     // rule: capture/stored
-    pub fn is_still_whole(&self, id: Oid, seen: &Seen) -> Result<bool> {
-        let is_still = |mark: &Mark| mark.is_still(seen);
-        let own = self.own_mark(id).filter(is_still);
-        let mark = own.or_else(|| self.packs.mark(id, is_still));
+    pub fn is_still_whole(&self, id: Oid, recorded: &RecordedMark) -> Result<bool> {
+        let is_unchanged = |mark: &Mark| mark.is_unchanged_since(recorded);
+        let loose_mark = self.loose_mark(id).filter(is_unchanged);
+        let mark = loose_mark.or_else(|| self.packs.mark(id, is_unchanged));
         if mark.is_none() {
-            self.looked.set(true);
+            self.has_looked.set(true);
             return self.is_whole(id);
         }
         self.remember(id, mark);
         Ok(true)
     }
 
-    /// Where the object was whole, if it was looked at or stored.
+    /// The mark of the files in which the object is intact, if it was verified or stored here.
     pub fn mark(&self, id: Oid) -> Option<Mark> {
         self.marks.borrow().get(&id).copied()
     }
@@ -60,27 +61,27 @@ impl Objects<'_> {
         }
     }
 
-    /// The mark of the object's own file, if there is one.
-    fn own_mark(&self, id: Oid) -> Option<Mark> {
+    /// The mark of the object's loose file, if there is one.
+    fn loose_mark(&self, id: Oid) -> Option<Mark> {
         let stat = self.disk.stat(&loose::path_of(&self.directory, id)).ok()?;
         (stat.kind == FileKind::File).then(|| Mark::of(b"", &[stat]))
     }
 
-    /// Whether the object is whole in another place than that pack.
+    /// Whether the object is intact anywhere but in that pack.
     ///
     /// # Errors
-    /// A disk that fails, so that nobody can say.
+    /// A disk that fails, so that it is unknown whether the object is intact.
     // rule: maintenance/damage
     pub fn is_whole_beside(&self, id: Oid, pack: &Path) -> Result<bool> {
-        let own = || loose::check(self.disk, &self.directory, id);
-        let other = |one: &Pack| {
-            if one.path == pack { Ok(Found::Absent) } else { one.check(self.disk, id) }
+        let check_loose = || loose::check(self.disk, &self.directory, id);
+        let check_packed = |candidate: &Pack| {
+            if candidate.path == pack { Ok(Found::Absent) } else { candidate.check(self.disk, id) }
         };
-        Ok(matches!(self.find(id, own, other)?, Found::Whole(_)))
+        Ok(matches!(self.find(id, check_loose, check_packed)?, Found::Intact(_)))
     }
 
-    /// Whether an object had to be read to tell that it is still whole.
+    /// Whether [`Objects::is_still_whole`] had to read an object.
     pub fn has_looked(&self) -> bool {
-        self.looked.get()
+        self.has_looked.get()
     }
 }

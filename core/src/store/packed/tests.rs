@@ -1,4 +1,4 @@
-//! Objects in packs that git made or this crate did, whole and with every byte of them damaged.
+//! Reads objects from packs that git or this crate wrote, intact and with every byte damaged.
 
 use super::*;
 use crate::disk::SystemDisk;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Noise, so that a good part of what is stored are compressed bytes.
+/// Noise, so that a large part of a pack is compressed bytes.
 fn content(seed: u32, bytes: u32) -> Vec<u8> {
     (seed..seed + bytes).map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
 }
@@ -21,22 +21,22 @@ fn open(path: &Path) -> Option<Pack> {
 
 fn read(pack: &Pack, id: Oid) -> Found<(Kind, Option<Vec<u8>>)> {
     let found = pack.read(&SystemDisk, id, u64::MAX).unwrap();
-    // Whoever asks in another way is told the same, as far as it can be known.
+    // The other ways of reading agree with `read`, as far as they can.
     let checked = pack.check(&SystemDisk, id).unwrap();
-    assert_eq!(matches!(checked, Found::Whole(_)), matches!(found, Found::Whole(_)));
+    assert_eq!(matches!(checked, Found::Intact(_)), matches!(found, Found::Intact(_)));
     let header = pack.header(&SystemDisk, id).unwrap();
     let stream = pack.stream(&SystemDisk, id).unwrap();
-    if let Found::Whole((kind, Some(bytes))) = &found {
-        assert_eq!(header, Found::Whole((*kind, bytes.len() as u64)));
-        let Found::Whole(mut stream) = stream else { panic!("no stream") };
-        let mut all = Vec::new();
-        stream.read_to_end(&mut all).unwrap();
-        assert_eq!(all, *bytes);
+    if let Found::Intact((kind, Some(bytes))) = &found {
+        assert_eq!(header, Found::Intact((*kind, bytes.len() as u64)));
+        let Found::Intact(mut stream) = stream else { panic!("no stream") };
+        let mut streamed = Vec::new();
+        stream.read_to_end(&mut streamed).unwrap();
+        assert_eq!(streamed, *bytes);
     }
     found
 }
 
-/// Every file below `folder` that git packed, one of them made of the others.
+/// Similar files that git packed in a repository in `folder`, so that most are stored as deltas.
 fn packed_by_git(folder: &Path) -> (Pack, Vec<(Oid, Vec<u8>)>) {
     let git = |arguments: &[&str]| {
         let mut git = Command::new("git");
@@ -47,9 +47,10 @@ fn packed_by_git(folder: &Path) -> (Pack, Vec<(Oid, Vec<u8>)>) {
         String::from_utf8(output.stdout).unwrap()
     };
     git(&["init", "-q"]);
-    let (mut files, mut bytes) = (Vec::new(), content(0, 9000));
+    let mut files = Vec::new();
+    let mut bytes = content(0, 9000);
     for number in 0..6 {
-        // Each is most of the one before it, with something put in.
+        // Each file is most of the previous file, with an insertion.
         bytes.splice(1000 * number..1000 * number + 100, content(700 * number as u32, 300));
         fs::write(folder.join(format!("{number}.bin")), &bytes).unwrap();
         files.push(bytes.clone());
@@ -65,30 +66,30 @@ fn packed_by_git(folder: &Path) -> (Pack, Vec<(Oid, Vec<u8>)>) {
 }
 
 #[test]
-fn what_git_packed_is_read_also_where_it_is_made_of_another() {
+fn read_resolves_the_delta_chains_of_a_pack_that_git_wrote() {
     let folder = tempfile::tempdir().unwrap();
     let (pack, files) = packed_by_git(folder.path());
     let mut longest = 0;
     for (id, bytes) in &files {
-        assert_eq!(read(&pack, *id), Found::Whole((Kind::Blob, Some(bytes.clone()))));
-        let again = open(&pack.path).unwrap();
-        let Found::Whole(chain) = again.chain(&SystemDisk, *id).unwrap() else { panic!() };
-        longest = longest.max(chain.changes.len());
-        let less = pack.read(&SystemDisk, *id, bytes.len() as u64 - 1).unwrap();
-        assert_eq!(less, Found::Whole((Kind::Blob, None)));
+        assert_eq!(read(&pack, *id), Found::Intact((Kind::Blob, Some(bytes.clone()))));
+        let uncached = open(&pack.path).unwrap();
+        let Found::Intact(chain) = uncached.chain(&SystemDisk, *id).unwrap() else { panic!() };
+        longest = longest.max(chain.deltas.len());
+        let too_large = pack.read(&SystemDisk, *id, bytes.len() as u64 - 1).unwrap();
+        assert_eq!(too_large, Found::Intact((Kind::Blob, None)));
     }
     assert!(longest > 2, "git made chains of {longest}");
     assert_eq!(read(&pack, Oid::ZERO_SHA1), Found::Absent);
     let entries = pack.index.entries().unwrap();
-    assert!(entries.iter().all(|(id, _)| matches!(read(&pack, *id), Found::Whole(_))));
+    assert!(entries.iter().all(|(id, _)| matches!(read(&pack, *id), Found::Intact(_))));
 }
 
-/// The objects of that pack that stay, as a pack of their own that git finds nothing wrong with.
-fn repacked(from: &Pack, stays: &HashSet<Oid>) -> Pack {
-    let folder = from.path.parent().unwrap().join("other");
+/// Writes a pack with the objects `kept` of `source`, and verifies it with `git verify-pack`.
+fn repacked(source: &Pack, kept: &HashSet<Oid>) -> Pack {
+    let folder = source.path.parent().unwrap().join("other");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir(&folder).unwrap();
-    let mut repack = Repack::of(&SystemDisk, from, stays).unwrap().unwrap();
+    let mut repack = Repack::of(&SystemDisk, source, kept).unwrap().unwrap();
     let mut bytes = Vec::new();
     repack.read_to_end(&mut bytes).unwrap();
     let (name, index) = repack.index().unwrap();
@@ -98,37 +99,40 @@ fn repacked(from: &Pack, stays: &HashSet<Oid>) -> Pack {
     let mut git = Command::new("git");
     git.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     git.env("HOME", &folder).env("GIT_CONFIG_NOSYSTEM", "1").current_dir(&folder);
-    let said = git.args(["verify-pack".as_ref(), path.as_os_str()]).output().unwrap();
-    assert!(said.status.success(), "{stays:?}: {said:?}");
+    let output = git.args(["verify-pack".as_ref(), path.as_os_str()]).output().unwrap();
+    assert!(output.status.success(), "{kept:?}: {output:?}");
     open(&path).unwrap()
 }
 
 #[test]
-fn what_stays_of_a_pack_is_whole_and_as_small_as_before() {
+fn repack_keeps_the_chosen_objects_intact_and_as_small_as_before() {
     let folder = tempfile::tempdir().unwrap();
     let (pack, files) = packed_by_git(folder.path());
     let size = |pack: &Pack| fs::metadata(&pack.path).unwrap().len();
     for chosen in 0..1u32 << files.len() {
-        let stays: Vec<_> =
-            (0..files.len()).filter(|at| chosen >> at & 1 > 0).map(|at| &files[at]).collect();
-        let ids: HashSet<Oid> = stays.iter().map(|(id, _)| *id).collect();
-        let left = repacked(&pack, &ids);
-        assert_eq!(left.index.entries().unwrap().len(), ids.len());
-        for (id, bytes) in stays {
-            assert_eq!(read(&left, *id), Found::Whole((Kind::Blob, Some(bytes.clone()))));
+        let kept: Vec<_> = (0..files.len())
+            .filter(|index| chosen >> index & 1 > 0)
+            .map(|index| &files[index])
+            .collect();
+        let ids: HashSet<Oid> = kept.iter().map(|(id, _)| *id).collect();
+        let rest = repacked(&pack, &ids);
+        assert_eq!(rest.index.entries().unwrap().len(), ids.len());
+        for (id, bytes) in kept {
+            assert_eq!(read(&rest, *id), Found::Intact((Kind::Blob, Some(bytes.clone()))));
         }
     }
-    // With all of them every change stays one, each now said with the whole name of what it changes.
-    let all: HashSet<Oid> = pack.index.entries().unwrap().into_iter().map(|(id, _)| id).collect();
-    assert!(size(&repacked(&pack, &all)) <= size(&pack) + 20 * all.len() as u64);
-    // And what is written here is read here again, in the other form of a change.
-    let again = repacked(&pack, &all);
+    // With all objects every delta stays a delta, each now with the 20-byte id of its base.
+    let every_id = pack.index.entries().unwrap().into_iter().map(|(id, _)| id);
+    let every_id: HashSet<Oid> = every_id.collect();
+    assert!(size(&repacked(&pack, &every_id)) <= size(&pack) + 20 * every_id.len() as u64);
+    // A pack with such deltas can be repacked again.
+    let again = repacked(&pack, &every_id);
     let half: HashSet<Oid> = files.iter().take(3).map(|(id, _)| *id).collect();
     assert_eq!(repacked(&again, &half).index.entries().unwrap().len(), 3);
 }
 
 #[test]
-fn a_pack_that_changed_is_not_copied() {
+fn repack_refuses_a_pack_that_was_truncated_after_its_index_was_read() {
     let folder = tempfile::tempdir().unwrap();
     let (pack, files) = packed_by_git(folder.path());
     let ids: HashSet<Oid> = files.iter().map(|(id, _)| *id).collect();
@@ -139,7 +143,7 @@ fn a_pack_that_changed_is_not_copied() {
 }
 
 #[test]
-fn every_cut_and_every_flipped_byte_of_pack_and_index_is_damage_or_none() {
+fn read_reports_damage_or_the_right_bytes_for_every_truncated_or_flipped_pack_and_index() {
     let folder = tempfile::tempdir().unwrap();
     let objects: Vec<_> = (0..3)
         .map(|seed| content(seed, 120))
@@ -147,16 +151,17 @@ fn every_cut_and_every_flipped_byte_of_pack_and_index_is_damage_or_none() {
         .collect();
     let packed = pack::pack(&objects).unwrap();
     let path = folder.path().join("pack-1.pack");
-    let (mut damaged, mut whole) = (0, 0);
-    let mut look = |pack: &[u8], index: &[u8]| {
+    let mut damaged = 0;
+    let mut intact = 0;
+    let mut check = |pack: &[u8], index: &[u8]| {
         fs::write(&path, pack).unwrap();
         fs::write(path.with_extension("idx"), index).unwrap();
         let Some(pack) = open(&path) else { return damaged += 1 };
         for (id, kind, bytes) in &objects {
             match read(&pack, *id) {
-                Found::Whole(found) => {
+                Found::Intact(found) => {
                     assert_eq!(found, (*kind, Some(bytes.clone())));
-                    whole += 1;
+                    intact += 1;
                 }
                 Found::Absent | Found::Damaged(_) => damaged += 1,
             }
@@ -164,38 +169,41 @@ fn every_cut_and_every_flipped_byte_of_pack_and_index_is_damage_or_none() {
         let _ = pack.index.entries();
     };
     for length in 0..packed.pack.len() {
-        look(&packed.pack[..length], &packed.index);
+        check(&packed.pack[..length], &packed.index);
     }
     for bits in [0x01, 0x10, 0x80, 0xff] {
-        for (at, is_index) in (0..packed.pack.len())
-            .map(|at| (at, false))
-            .chain((0..packed.index.len()).map(|at| (at, true)))
+        for (position, is_index) in (0..packed.pack.len())
+            .map(|position| (position, false))
+            .chain((0..packed.index.len()).map(|position| (position, true)))
         {
-            let (mut pack, mut index) = (packed.pack.clone(), packed.index.clone());
+            let mut pack = packed.pack.clone();
+            let mut index = packed.index.clone();
             if is_index {
-                index[at] ^= bits
+                index[position] ^= bits
             } else {
-                pack[at] ^= bits
+                pack[position] ^= bits
             }
-            look(&pack, &index);
+            check(&pack, &index);
         }
     }
-    assert!(damaged > 1000 && whole > 1000, "{damaged} {whole}");
+    assert!(damaged > 1000 && intact > 1000, "{damaged} {intact}");
 }
 
 #[test]
-fn every_flipped_byte_of_what_git_packed_is_damage_or_none() {
+fn read_reports_damage_or_the_right_bytes_for_flipped_bytes_in_a_pack_that_git_wrote() {
     let folder = tempfile::tempdir().unwrap();
     let (pack, files) = packed_by_git(folder.path());
-    let whole = fs::read(&pack.path).unwrap();
+    let intact = fs::read(&pack.path).unwrap();
     fs::set_permissions(&pack.path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-    for at in (0..whole.len()).step_by(7) {
-        let mut flipped = whole.clone();
-        flipped[at] ^= 0x14;
+    for position in (0..intact.len()).step_by(7) {
+        let mut flipped = intact.clone();
+        flipped[position] ^= 0x14;
         fs::write(&pack.path, &flipped).unwrap();
         for (id, bytes) in &files {
             match pack.read(&SystemDisk, *id, u64::MAX).unwrap() {
-                Found::Whole(found) => assert_eq!(found.1.as_ref(), Some(bytes), "byte {at}"),
+                Found::Intact(found) => {
+                    assert_eq!(found.1.as_ref(), Some(bytes), "byte {position}")
+                }
                 Found::Absent | Found::Damaged(_) => {}
             }
         }

@@ -1,29 +1,29 @@
-//! What a person sees: colours, and what is said only where there is something to say.
+//! The texts for people: colours, and parts that are printed only if there is something to report.
 
 use super::*;
 use herma_core::{Interrupted, ProjectStatus};
 
 #[test]
-fn a_summary_leaves_out_what_is_nothing_unless_both_are() {
-    let told = |added, removed| summary(&Stats { files: 1, added, removed });
-    assert_eq!(told(2, 0), " 1 file changed, 2 insertions(+)");
-    assert_eq!(told(0, 1), " 1 file changed, 1 deletion(-)");
-    assert_eq!(told(1, 2), " 1 file changed, 1 insertion(+), 2 deletions(-)");
-    assert_eq!(told(0, 0), " 1 file changed, 0 insertions(+), 0 deletions(-)");
+fn summary_leaves_out_a_zero_unless_both_numbers_are_zero() {
+    let shown = |added, removed| summary(&Stats { files: 1, added, removed });
+    assert_eq!(shown(2, 0), " 1 file changed, 2 insertions(+)");
+    assert_eq!(shown(0, 1), " 1 file changed, 1 deletion(-)");
+    assert_eq!(shown(1, 2), " 1 file changed, 1 insertion(+), 2 deletions(-)");
+    assert_eq!(shown(0, 0), " 1 file changed, 0 insertions(+), 0 deletions(-)");
 }
 
 #[test]
-fn only_a_file_that_was_there_has_changed_its_mode() {
+fn amount_is_mode_only_for_a_modified_file_without_changed_lines() {
     let style = Style::of_output(false, |_| None);
-    let told = |change, lines| amount(style, &DiffEntry { path: b"a".to_vec(), change, lines });
-    assert_eq!(told(Change::Modified, Some((0, 0))), "mode");
-    assert_eq!(told(Change::Added, Some((0, 0))), "+0 -0 (new)");
-    assert_eq!(told(Change::Deleted, Some((0, 3))), "+0 -3 (deleted)");
-    assert_eq!(told(Change::Modified, None), "binary");
+    let shown = |change, lines| amount(style, &DiffEntry { path: b"a".to_vec(), change, lines });
+    assert_eq!(shown(Change::Modified, Some((0, 0))), "mode");
+    assert_eq!(shown(Change::Added, Some((0, 0))), "+0 -0 (new)");
+    assert_eq!(shown(Change::Deleted, Some((0, 3))), "+0 -3 (deleted)");
+    assert_eq!(shown(Change::Modified, None), "binary");
 }
 
 #[test]
-fn a_list_says_what_changed_where_something_did() {
+fn listed_shows_changed_files_only_where_some_changed() {
     let checkpoint = |number, files| Listed {
         number,
         id: "0123456789".into(),
@@ -43,25 +43,33 @@ fn a_list_says_what_changed_where_something_did() {
 }
 
 #[test]
-fn only_a_project_that_is_live_looks_good() {
+fn status_shows_only_a_live_project_in_green() {
     let style = Style::of_output(true, |name| (name == "TERM").then(|| "xterm".into()));
     let state = |state| {
-        let (hash, workdir) = (String::new(), None);
-        let (checkpoints, last_touch) = (None, None);
-        let interrupted = None;
-        let project = ProjectStatus { hash, workdir, checkpoints, last_touch, state, interrupted };
-        let projects = vec![project];
-        let (total_bytes, store_bytes, legacy, others) = (0, 0, Vec::new(), 0);
-        let base = "/".into();
-        let page = Status { base, total_bytes, store_bytes, legacy, others, projects };
-        String::from_utf8(status(style, &page, 0)).unwrap()
+        let project = ProjectStatus {
+            hash: String::new(),
+            workdir: None,
+            checkpoints: None,
+            last_touch: None,
+            state,
+            interrupted: None,
+        };
+        let report = Status {
+            base: "/".into(),
+            total_bytes: 0,
+            store_bytes: 0,
+            legacy: Vec::new(),
+            others: 0,
+            projects: vec![project],
+        };
+        String::from_utf8(status(style, &report, 0)).unwrap()
     };
     assert!(state(ProjectState::Live).contains("\x1b[32mlive\x1b[m"));
     assert!(state(ProjectState::Orphan).contains("\x1b[33morphan\x1b[m"));
 }
 
 #[test]
-fn a_patch_on_a_terminal_has_its_parts_in_their_colours() {
+fn patch_on_terminal_colours_headers_hunks_and_changed_lines() {
     let style = Style::of_output(true, |name| (name == "TERM").then(|| "xterm".into()));
     let patch = b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\tb\n+c\x1b\n d\n\
         diff --git a/y b/y\n--- a/y\n@@ -1 +0,0 @@\n--- e\n";
@@ -82,19 +90,26 @@ fn text(bytes: Vec<u8>) -> String {
 }
 
 #[test]
-fn a_list_names_the_first_of_what_it_has_no_room_for_and_counts_the_rest() {
+fn listed_names_the_first_unlisted_checkpoints_and_counts_the_others() {
     let unlisted = |number: usize| {
         let id = format!("{number}123456789");
         Unlisted { id, time: 0, reason: "pre-rollback".into() }
     };
     let listed = |number| {
-        let (id, reason) = ("0123456789".into(), "r".into());
-        let (stats, damage, label) = (None, None, None);
-        [Listed { number, id, time: 0, reason, stats, damage, label, pinned: false }]
+        [Listed {
+            number,
+            id: "0123456789".into(),
+            time: 0,
+            reason: "r".into(),
+            stats: None,
+            damage: None,
+            label: None,
+            pinned: false,
+        }]
     };
     let shown = |count| {
-        let all: Vec<Unlisted> = (1..=count).map(unlisted).collect();
-        text(super::listed(plain(), Path::new("/p"), &listed(1), &all))
+        let unlisted: Vec<Unlisted> = (1..=count).map(unlisted).collect();
+        text(super::listed(plain(), Path::new("/p"), &listed(1), &unlisted))
     };
     assert!(shown(1).contains("  Also kept, from before rollbacks: 1123456\n"), "{}", shown(1));
     let ids = "1123456, 2123456, 3123456, 4123456, 5123456 and 2 more\n";
@@ -103,7 +118,7 @@ fn a_list_names_the_first_of_what_it_has_no_room_for_and_counts_the_rest() {
 }
 
 #[test]
-fn a_checkpoint_names_what_limits_evicted_and_what_its_user_should_know() {
+fn taken_names_evicted_checkpoints_left_out_files_and_notices() {
     let evicted = |ids: &[&str], for_size| Evicted {
         ids: ids.iter().map(|&id| id.to_owned()).collect(),
         for_size,
@@ -123,10 +138,11 @@ fn a_checkpoint_names_what_limits_evicted_and_what_its_user_should_know() {
 }
 
 #[test]
-fn a_difference_names_what_was_left_out_also_where_nothing_else_changed() {
+fn diff_names_left_out_files_also_if_nothing_else_changed() {
     let shown = |entries| {
         let left_out = vec![Remark { path: b"big".to_vec(), why: "larger than 1 byte".into() }];
-        let (id, stats) = ("0123456789".into(), Stats { files: 1, added: 1, removed: 0 });
+        let id = "0123456789".into();
+        let stats = Stats { files: 1, added: 1, removed: 0 };
         text(diff(plain(), Path::new("/p"), &Diff { id, entries, stats, left_out, patch: vec![] }))
     };
     let changed = DiffEntry { path: b"a".to_vec(), change: Change::Added, lines: Some((1, 0)) };
@@ -138,7 +154,7 @@ fn a_difference_names_what_was_left_out_also_where_nothing_else_changed() {
 }
 
 #[test]
-fn a_status_warns_of_an_interrupted_rollback_and_counts_what_is_not_ours() {
+fn status_warns_of_an_interrupted_rollback_and_counts_third_party_entries() {
     let interrupted = Some(Interrupted { target: "1123456789".into(), before: None });
     let project = ProjectStatus {
         hash: "0123".into(),
@@ -157,12 +173,12 @@ fn a_status_warns_of_an_interrupted_rollback_and_counts_what_is_not_ours() {
         projects: vec![project],
     };
     let page = text(super::status(plain(), &status, 60));
-    for said in [
+    for expected in [
         "  not ours       1 entry\n",
         "Legacy archives (1):\n  legacy-1  2 B\n",
         "⚠ /p: a rollback to 1123456 was interrupted: `herma rollback 1123456` goes on\n",
         "unknown\n",
     ] {
-        assert!(page.contains(said), "{said}: {page}");
+        assert!(page.contains(expected), "{expected}: {page}");
     }
 }

@@ -1,9 +1,9 @@
-//! What the agent of a session has beside its files: a board of cards, a goal, memories and the last
-//! calls of its tools, each in a file of JSON that a person can read and edit; and what it does outside.
+//! The state of a session's agent in addition to its files: a board of cards, a goal, memories and its
+//! last tool calls, each in a JSON file that users can read and edit; and its external actions.
 
 use super::Session;
-use super::lines::Agent;
-use crate::arguments::Actions;
+use super::lines::AgentCommand;
+use crate::arguments::ActionsCommand;
 use crate::commands::{Answer, Ending, Failure};
 use crate::text;
 use crate::whole::{self, COMPENSATIONS};
@@ -15,29 +15,29 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::{self, Write};
 
-/// Changes the array of that name in an object; both are made where they are not.
+/// Changes the array `name` of an object; creates the object and the array if they are missing.
 fn change_list<T>(state: &mut Value, name: &str, work: impl FnOnce(&mut Vec<Value>) -> T) -> T {
     if !state.is_object() {
         *state = json!({});
     }
-    let mut all = match state[name].take() {
-        Value::Array(all) => all,
+    let mut items = match state[name].take() {
+        Value::Array(items) => items,
         _ => Vec::new(),
     };
-    let done = work(&mut all);
-    state[name] = Value::Array(all);
-    done
+    let result = work(&mut items);
+    state[name] = Value::Array(items);
+    result
 }
 
 impl<W: Write> Session<W> {
-    /// Finds the state of an agent that has one, and undoes a rollback of it that died.
+    /// Loads the state of the agent if it has one, and undoes its rollback that died.
     pub(super) fn find_agent(&mut self) -> io::Result<()> {
         let Ok(herma) = &mut self.herma else { return Ok(()) };
-        let (found, unusable) = herma.find_state();
-        if let Some(failure) = unusable {
+        let (state, failure) = herma.find_state();
+        if let Some(failure) = failure {
             self.notice(&failure.message)?;
         }
-        match found {
+        match state {
             None => Ok(()),
             Some(state) => {
                 if let Ok(manager) = self.checkpoints.manager_mut() {
@@ -47,7 +47,7 @@ impl<W: Write> Session<W> {
                 self.set_turn(turn);
                 let Ok(herma) = &mut self.herma else { return Ok(()) };
                 match herma.manager.recover() {
-                    Ok(said) => said.iter().try_for_each(|one| self.notice(one)),
+                    Ok(notices) => notices.iter().try_for_each(|notice| self.notice(notice)),
                     Err(error) => self.notice(&error.to_string()),
                 }
             }
@@ -58,8 +58,8 @@ impl<W: Write> Session<W> {
         self.herma.as_ref().is_ok_and(|herma| !herma.manager.state().is_empty())
     }
 
-    /// Makes the agent's folder, if it is not there.
-    fn with_state(&mut self) -> io::Result<()> {
+    /// Creates the agent's folder if it is missing, and loads its state.
+    fn ensure_state(&mut self) -> io::Result<()> {
         if self.has_state() {
             return Ok(());
         }
@@ -77,12 +77,12 @@ impl<W: Write> Session<W> {
 
     /// A turn begins.
     pub(super) fn say(&mut self, message: &str) -> io::Result<()> {
-        let ended = self.begun;
+        let ended = self.turns_begun;
         if ended > 0 {
-            self.happens(&Event::TurnEnded(ended))?;
+            self.report_event(&Event::TurnEnded(ended))?;
         }
-        self.begun += 1;
-        let id = Some(format!("turn-{}-{}", std::process::id(), self.begun));
+        self.turns_begun += 1;
+        let id = Some(format!("turn-{}-{}", std::process::id(), self.turns_begun));
         self.conversation.begin_as(id.clone(), message);
         self.checkpoints.new_turn();
         self.set_turn(id);
@@ -98,8 +98,8 @@ impl<W: Write> Session<W> {
         }
     }
 
-    /// Tells the policy what happens, and says what was taken for it.
-    pub(super) fn happens(&mut self, event: &Event<'_>) -> io::Result<()> {
+    /// Reports an event to the policy, and prints the checkpoint that was taken for it.
+    pub(super) fn report_event(&mut self, event: &Event<'_>) -> io::Result<()> {
         if !self.has_state() {
             return Ok(());
         }
@@ -107,15 +107,15 @@ impl<W: Write> Session<W> {
         let (decision, taken) = self.checkpoints.happens(&directory, event);
         let Some(trigger) = decision.trigger else { return Ok(()) };
         match taken {
-            Some(taken) => self.took(&taken, trigger.word()),
+            Some(taken) => self.print_taken(&taken, trigger.word()),
             None => Ok(()),
         }
     }
 
-    fn took(&mut self, taken: &Taken, why: &str) -> io::Result<()> {
+    fn print_taken(&mut self, taken: &Taken, cause: &str) -> io::Result<()> {
         if let Outcome::Created { id } = &taken.outcome {
             let id = id.get(..7).unwrap_or(id);
-            writeln!(self.output, "  took checkpoint {id} ({why})")?;
+            writeln!(self.output, "  took checkpoint {id} ({cause})")?;
         }
         for notice in &taken.notices {
             self.notice(notice)?;
@@ -123,62 +123,66 @@ impl<W: Write> Session<W> {
         Ok(())
     }
 
-    /// Does what is asked about the agent.
-    pub(super) fn agent(&mut self, asked: &Agent) -> io::Result<()> {
-        if let Agent::Compact = asked {
+    /// Executes a command about the agent.
+    pub(super) fn agent(&mut self, command: &AgentCommand) -> io::Result<()> {
+        if let AgentCommand::Compact = command {
             let turns = self.conversation.turns().len();
             self.conversation.compact("what was said before");
-            return self.told(&format!("{} became one", text::count(turns, "turn", "turns")));
+            return self.print(&format!("{} became one", text::count(turns, "turn", "turns")));
         }
-        if let Agent::Explain(command) = asked {
-            let decision = self.checkpoints.explain(&Event::Command(command));
+        if let AgentCommand::Explain(line) = command {
+            let decision = self.checkpoints.explain(&Event::Command(line));
             let would = if decision.trigger.is_some() { "would" } else { "would not" };
-            return self.told(&format!("{would} take a checkpoint: {}", decision.why));
+            return self.print(&format!("{would} take a checkpoint: {}", decision.why));
         }
-        let made = self.with_state();
-        let done = made.and_then(|()| self.try_agent(asked));
+        let ensured = self.ensure_state();
+        let done = ensured.and_then(|()| self.try_agent(command));
         done.or_else(|error| self.failed(&format!("it was not done: {error}")))
     }
 
-    fn try_agent(&mut self, asked: &Agent) -> io::Result<()> {
-        match asked {
-            Agent::Card { id, state, title } => self.card(id, state, title),
-            Agent::Goal(active) => {
+    fn try_agent(&mut self, command: &AgentCommand) -> io::Result<()> {
+        match command {
+            AgentCommand::Card { id, state, title } => self.card(id, state, title),
+            AgentCommand::Goal(active) => {
                 self.change(PartKind::Goal, |goal| {
                     *goal = json!({"active": active, "progress": 0.0});
                 })?;
-                self.told(&format!("the goal is: {active}"))
+                self.print(&format!("the goal is: {active}"))
             }
-            Agent::Progress(typed) => self.progress(typed),
-            Agent::Remember(memory) => self.remember(memory),
-            Agent::Outside { kind, id, to } => self.outside(kind, id.as_deref(), to.as_deref()),
-            Agent::Register { kind, command } => self.register(kind, command),
-            Agent::Label(label) => self.label(label),
-            Agent::Unpin(target) => {
+            AgentCommand::Progress(typed) => self.progress(typed),
+            AgentCommand::Remember(memory) => self.remember(memory),
+            AgentCommand::Outside { kind, id, to } => {
+                self.outside(kind, id.as_deref(), to.as_deref())
+            }
+            AgentCommand::Register { kind, command } => self.register(kind, command),
+            AgentCommand::Label(label) => self.label(label),
+            AgentCommand::Unpin(target) => {
                 let directory = self.directory.clone();
-                self.answered(|herma| herma.pin(&directory, target.as_bytes(), false))
+                self.print_answer(|herma| herma.pin(&directory, target.as_bytes(), false))
             }
-            Agent::Compensate { again } => self.settle(Actions::Compensate { again: *again }),
-            Agent::Accept => self.settle(Actions::Accept),
-            Agent::Actions => self.settle(Actions::List),
-            Agent::Audit => self.settle(Actions::Audit),
-            Agent::HandOff(name) => self.hand_off(name),
-            Agent::Back => self.back(),
-            // Done before a state is made for them.
-            Agent::Compact | Agent::Explain(_) => Ok(()),
+            AgentCommand::Compensate { again } => {
+                self.settle(ActionsCommand::Compensate { again: *again })
+            }
+            AgentCommand::Accept => self.settle(ActionsCommand::Accept),
+            AgentCommand::Actions => self.settle(ActionsCommand::List),
+            AgentCommand::Audit => self.settle(ActionsCommand::Audit),
+            AgentCommand::HandOff(name) => self.hand_off(name),
+            AgentCommand::Back => self.back(),
+            // Executed before, without creating a state.
+            AgentCommand::Compact | AgentCommand::Explain(_) => Ok(()),
         }
     }
 
-    fn told(&mut self, what: &str) -> io::Result<()> {
-        writeln!(self.output, "  {}", text::line(what.as_bytes()))
+    fn print(&mut self, message: &str) -> io::Result<()> {
+        writeln!(self.output, "  {}", text::line(message.as_bytes()))
     }
 
     fn card(&mut self, id: &str, state: &str, title: &str) -> io::Result<()> {
         let before = self.change(PartKind::Kanban, |board| {
             change_list(board, "cards", |cards| move_card(cards, id, state, title))
         })?;
-        self.told(&format!("card {id} is {state}"))?;
-        self.happens(&Event::Card { id, from: &before, to: state })
+        self.print(&format!("card {id} is {state}"))?;
+        self.report_event(&Event::Card { id, from: &before, to: state })
     }
 
     fn progress(&mut self, typed: &str) -> io::Result<()> {
@@ -191,8 +195,8 @@ impl<W: Write> Session<W> {
             *goal = json!({"active": active, "progress": to});
             (active, from)
         })?;
-        self.told(&format!("{goal}: {} of 100", (to * 100.0).round()))?;
-        self.happens(&Event::Progress { goal: &goal, from, to })
+        self.print(&format!("{goal}: {} of 100", (to * 100.0).round()))?;
+        self.report_event(&Event::Progress { goal: &goal, from, to })
     }
 
     fn remember(&mut self, memory: &str) -> io::Result<()> {
@@ -205,22 +209,22 @@ impl<W: Write> Session<W> {
             memories["head"] = json!(head);
             head
         })?;
-        self.told(&format!("remembered as {head}"))
+        self.print(&format!("remembered as {head}"))
     }
 
-    /// Adds a call of a tool to the tail of the history.
-    pub(super) fn remember_call(&mut self, what: &str) -> io::Result<()> {
+    /// Adds a tool call to the tail of the history.
+    pub(super) fn remember_call(&mut self, call: &str) -> io::Result<()> {
         if !self.has_state() {
             return Ok(());
         }
-        let noted = self.change(PartKind::History, |history| {
+        let recorded = self.change(PartKind::History, |history| {
             change_list(history, "calls", |calls| {
-                calls.push(json!(what));
+                calls.push(json!(call));
                 let excess = calls.len().saturating_sub(TAIL_MAX);
                 calls.drain(..excess);
             });
         });
-        noted.or_else(|error| self.notice(&format!("the call is not in the history: {error}")))
+        recorded.or_else(|error| self.notice(&format!("the call is not in the history: {error}")))
     }
 
     fn outside(&mut self, kind: &str, id: Option<&str>, to: Option<&str>) -> io::Result<()> {
@@ -251,9 +255,9 @@ impl<W: Write> Session<W> {
     fn register(&mut self, kind: &str, command: &str) -> io::Result<()> {
         let folder = self.environment.agent_folder();
         let add = || -> Result<(), Failure> {
-            let mut all = whole::registered(&SystemDisk, &folder)?;
-            all.insert(kind.to_owned(), command.to_owned());
-            let text = serde_json::to_string_pretty(&all)?;
+            let mut compensations = whole::registered(&SystemDisk, &folder)?;
+            compensations.insert(kind.to_owned(), command.to_owned());
+            let text = serde_json::to_string_pretty(&compensations)?;
             let written = fs::write(folder.join(COMPENSATIONS), text + "\n");
             written.map_err(|error| Failure { code: "io", message: error.to_string() })
         };
@@ -262,7 +266,7 @@ impl<W: Write> Session<W> {
             return self.failed(&failure.message);
         }
         self.find_agent()?;
-        self.told(&format!("{kind} is undone by: {command}"))
+        self.print(&format!("{kind} is undone by: {command}"))
     }
 
     fn label(&mut self, label: &str) -> io::Result<()> {
@@ -274,27 +278,27 @@ impl<W: Write> Session<W> {
             Err(failure) => return self.failed(&failure.message.clone()),
         };
         match taken {
-            Ok(taken) => self.took(&taken, label),
+            Ok(taken) => self.print_taken(&taken, label),
             Err(failure) => self.failed(&failure.message),
         }
     }
 
-    fn settle(&mut self, about: Actions) -> io::Result<()> {
-        self.answered(|herma| match herma.manager.state().external() {
-            Some(external) => herma.settle(external, about, "a person in a session"),
-            None => herma.actions(about),
+    fn settle(&mut self, command: ActionsCommand) -> io::Result<()> {
+        self.print_answer(|herma| match herma.manager.state().external() {
+            Some(external) => herma.settle(external, command, "a person in a session"),
+            None => herma.actions(command),
         })
     }
 
-    fn answered(
+    fn print_answer(
         &mut self,
-        ask: impl FnOnce(&crate::commands::Herma) -> Result<Answer, Failure>,
+        command: impl FnOnce(&crate::commands::Herma) -> Result<Answer, Failure>,
     ) -> io::Result<()> {
-        let answered = match &self.herma {
-            Ok(herma) => ask(herma),
+        let answer = match &self.herma {
+            Ok(herma) => command(herma),
             Err(failure) => return self.failed(&failure.message.clone()),
         };
-        match answered {
+        match answer {
             Err(failure) => self.failed(&failure.message),
             Ok(Answer { bytes, ending, .. }) => {
                 self.output.write_all(&bytes)?;
@@ -306,34 +310,34 @@ impl<W: Write> Session<W> {
         }
     }
 
-    /// A sub-agent goes on: it has turns of its own, in the same files and with the same state.
+    /// Hands over to a sub-agent: it has turns of its own, in the same files and with the same state.
     // rule: agent/composes
     fn hand_off(&mut self, name: &str) -> io::Result<()> {
         let state = match &self.herma {
             Ok(herma) => herma.manager.state().clone(),
             Err(failure) => return self.failed(&failure.message.clone()),
         };
-        let own = CheckpointManager::configured(self.environment.clone()).with_state(state);
-        let parent = std::mem::replace(&mut self.checkpoints, own);
+        let checkpoints = CheckpointManager::configured(self.environment.clone()).with_state(state);
+        let parent = std::mem::replace(&mut self.checkpoints, checkpoints);
         self.waiting.push((name.to_owned(), parent));
-        self.told(&format!("{name} goes on"))
+        self.print(&format!("{name} goes on"))
     }
 
     fn back(&mut self) -> io::Result<()> {
         match self.waiting.pop() {
             Some((name, parent)) => {
                 self.checkpoints = parent;
-                self.told(&format!("{name} is done"))
+                self.print(&format!("{name} is done"))
             }
             None => self.failed("nobody was handed anything"),
         }
     }
 }
 
-/// Puts a card into a state, and returns the one before.
+/// Moves a card to a state, and returns its state before; a card with a new id is added.
 fn move_card(cards: &mut Vec<Value>, id: &str, state: &str, title: &str) -> String {
-    let own = cards.iter_mut().find(|card| card["id"] == id);
-    let Some(card) = own else {
+    let existing = cards.iter_mut().find(|card| card["id"] == id);
+    let Some(card) = existing else {
         cards.push(json!({"id": id, "title": title, "state": state}));
         return String::new();
     };

@@ -1,9 +1,9 @@
-//! What is typed in a session, line by line: from its words to what is asked.
+//! The lines of a session, parsed into commands.
 
 use herma_core::rollback_line::{Line, Misread, Word};
 use std::io::{self, BufRead};
 
-/// How lines are typed.
+/// The text of the command `help`.
 pub const HELP: &str = "\
 say WORDS                  what a person asks of the agent: a turn begins
 write_file PATH TEXT       a file tool: writes the text and the end of its line
@@ -37,79 +37,79 @@ exit                       the end; nothing that was written is undone
 Blanks in a name are quoted: write_file 'my file.txt' \"some text\". Lines that begin with # are passed over.
 ";
 
-/// What is asked.
+/// A command of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// Nothing.
+pub enum SessionCommand {
+    /// Does nothing: an empty line or a comment.
     Nothing,
-    /// A turn begins.
+    /// Begins a turn with this message.
     Say(String),
-    /// A file tool is to write this.
+    /// Writes a file.
     WriteFile { path: Vec<u8>, content: Vec<u8> },
-    /// A file tool is to apply this.
+    /// Applies a patch.
     Patch(Vec<u8>),
-    /// A terminal is to run this.
+    /// Runs a command in a shell.
     Terminal {
-        /// The line of shell.
+        /// The shell command.
         command: String,
         /// How many seconds it is announced to take.
         seconds: Option<u64>,
     },
-    /// Something about the agent's state, or what it did outside.
-    Agent(Agent),
-    /// What follows `/rollback `, and what stands before it.
+    /// Concerns the agent's state or its external actions.
+    Agent(AgentCommand),
+    /// Runs `/rollback`: the words after it, and the text up to them.
     Rollback { before: String, rest: Vec<u8> },
-    /// The conversation is to be shown.
+    /// Shows the conversation.
     Log,
-    /// How lines are typed.
+    /// Shows the help.
     Help,
-    /// The end.
+    /// Ends the session.
     Exit,
 }
 
-/// What is asked about the agent beside its files.
+/// A command about the agent's state or its external actions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Agent {
-    /// A card is made, or moves.
+pub enum AgentCommand {
+    /// Adds or moves a card.
     Card { id: String, state: String, title: String },
-    /// There is a goal.
+    /// Sets the goal.
     Goal(String),
-    /// It is so far, as typed.
+    /// Sets the progress of the goal, as typed.
     Progress(String),
-    /// There is a memory.
+    /// Adds a memory.
     Remember(String),
-    /// Something was done outside.
+    /// Records an external action.
     Outside { kind: String, id: Option<String>, to: Option<String> },
-    /// What undoes such things.
+    /// Registers the shell command that undoes a kind of action.
     Register { kind: String, command: String },
-    /// A checkpoint is to have this name.
+    /// Takes a checkpoint with this label.
     Label(String),
-    /// One is no longer to be kept.
+    /// Unpins a checkpoint.
     Unpin(String),
-    /// Compensations are to run, or to run again.
+    /// Runs compensations, or runs them again.
     Compensate { again: bool },
-    /// The rest stays.
+    /// Accepts the actions that rollbacks left behind.
     Accept,
-    /// What was done outside is to be shown.
+    /// Shows the external actions.
     Actions,
-    /// Who decided what is to be shown.
+    /// Shows who decided what.
     Audit,
-    /// A sub-agent goes on.
+    /// Hands over to a sub-agent.
     HandOff(String),
-    /// It is the parent's turn again.
+    /// Returns to the parent of the sub-agent.
     Back,
-    /// The conversation is compacted.
+    /// Compacts the conversation.
     Compact,
-    /// Whether a command would be reason enough.
+    /// Explains whether a shell command would trigger a checkpoint.
     Explain(String),
 }
 
-/// A line and what it asks.
-pub struct Typed {
+/// A line and its command.
+pub struct ParsedLine {
     /// The line.
     pub text: Vec<u8>,
-    /// What it asks.
-    pub asked: Result<Asked, Misread>,
+    /// The command, or why there is none.
+    pub command: Result<SessionCommand, Misread>,
 }
 
 /// The lines of a session.
@@ -120,26 +120,26 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Lines from there.
+    /// The lines of a reader.
     pub fn new(reader: R) -> Self {
         Lines { reader, number: 0 }
     }
 
-    /// The next line, with those that belong to it; none at the end.
+    /// Parses the next line, with those that belong to it; `None` at the end.
     ///
     /// # Errors
-    /// What cannot be read.
-    pub fn next(&mut self) -> io::Result<Option<Typed>> {
+    /// The input cannot be read.
+    pub fn next(&mut self) -> io::Result<Option<ParsedLine>> {
         let Some(text) = self.line()? else { return Ok(None) };
-        let asked = match command(&text) {
-            Ok(Command::Whole(asked)) => Ok(asked),
-            Ok(Command::WriteFile { path, end }) => {
-                self.until(&end)?.map(|content| Asked::WriteFile { path, content })
+        let command = match parse(&text) {
+            Ok(FirstLine::Complete(command)) => Ok(command),
+            Ok(FirstLine::WriteFile { path, end }) => {
+                self.until(&end)?.map(|content| SessionCommand::WriteFile { path, content })
             }
-            Ok(Command::Patch { end }) => self.until(&end)?.map(Asked::Patch),
+            Ok(FirstLine::Patch { end }) => self.until(&end)?.map(SessionCommand::Patch),
             Err(misread) => Err(misread),
         };
-        Ok(Some(Typed { text, asked }))
+        Ok(Some(ParsedLine { text, command }))
     }
 
     fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
@@ -154,7 +154,7 @@ impl<R: BufRead> Lines<R> {
         Ok(Some(line))
     }
 
-    /// The lines up to one that is `end`.
+    /// The lines before the next line that equals `end`.
     fn until(&mut self, end: &[u8]) -> io::Result<Result<Vec<u8>, Misread>> {
         let mut content = Vec::new();
         while let Some(line) = self.line()? {
@@ -169,21 +169,21 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// A line, which may need those after it.
-enum Command {
-    Whole(Asked),
+/// The first line of a command, which may need the lines after it.
+enum FirstLine {
+    Complete(SessionCommand),
     WriteFile { path: Vec<u8>, end: Vec<u8> },
     Patch { end: Vec<u8> },
 }
 
-fn command(text: &[u8]) -> Result<Command, Misread> {
+fn parse(text: &[u8]) -> Result<FirstLine, Misread> {
     let trimmed = text.trim_ascii_start();
     let start = text.len() - trimmed.len();
     let first = trimmed.split(u8::is_ascii_whitespace).next().unwrap_or_default();
     let rest = trimmed.get(first.len()..).unwrap_or_default();
-    let whole = |asked| Ok(Command::Whole(asked));
-    let agent = |asked| Ok(Command::Whole(Asked::Agent(asked)));
-    let said = || match std::str::from_utf8(rest.trim_ascii()) {
+    let complete = |command| Ok(FirstLine::Complete(command));
+    let agent = |command| Ok(FirstLine::Complete(SessionCommand::Agent(command)));
+    let argument = || match std::str::from_utf8(rest.trim_ascii()) {
         Ok("") => {
             Err(Misread { message: "something has to follow".into(), at: text.len()..text.len() })
         }
@@ -191,69 +191,70 @@ fn command(text: &[u8]) -> Result<Command, Misread> {
         Err(_) => Err(Misread { message: "this is no UTF-8".into(), at: start..text.len() }),
     };
     match first {
-        b"" => whole(Asked::Nothing),
-        comment if comment.starts_with(b"#") => whole(Asked::Nothing),
-        b"say" => whole(Asked::Say(said()?)),
-        b"terminal" => whole(Asked::Terminal { command: said()?, seconds: None }),
+        b"" => complete(SessionCommand::Nothing),
+        comment if comment.starts_with(b"#") => complete(SessionCommand::Nothing),
+        b"say" => complete(SessionCommand::Say(argument()?)),
+        b"terminal" => complete(SessionCommand::Terminal { command: argument()?, seconds: None }),
         b"slow" => {
-            let (seconds, command) = two(said()?, text.len())?;
+            let (seconds, command) = split_first_word(argument()?, text.len())?;
             let at = text.len()..text.len();
-            let not = |_| Misread { message: "slow needs a number of seconds first".into(), at };
-            let seconds = seconds.parse().map_err(not)?;
-            whole(Asked::Terminal { command, seconds: Some(seconds) })
+            let not_a_number =
+                |_| Misread { message: "slow needs a number of seconds first".into(), at };
+            let seconds = seconds.parse().map_err(not_a_number)?;
+            complete(SessionCommand::Terminal { command, seconds: Some(seconds) })
         }
-        b"write_file" | b"patch" => tool(text, first == b"patch"),
+        b"write_file" | b"patch" => parse_file_tool(text, first == b"patch"),
         b"/rollback" => {
             let before = String::from_utf8_lossy(&text[..start + first.len()]).into_owned();
-            whole(Asked::Rollback { before, rest: rest.to_vec() })
+            complete(SessionCommand::Rollback { before, rest: rest.to_vec() })
         }
-        // As answers show it.
+        // The form in which answers suggest commands.
         b"herma" if rest.trim_ascii_start().starts_with(b"rollback") => {
             let word = rest.len() - rest.trim_ascii_start().len() + b"rollback".len();
             let (before, rest) = text.split_at(start + first.len() + word);
             let before = String::from_utf8_lossy(before).into_owned();
-            whole(Asked::Rollback { before, rest: rest.to_vec() })
+            complete(SessionCommand::Rollback { before, rest: rest.to_vec() })
         }
-        b"log" => whole(Asked::Log),
-        b"help" | b"/help" => whole(Asked::Help),
-        b"exit" | b"/exit" | b"quit" | b"/quit" => whole(Asked::Exit),
+        b"log" => complete(SessionCommand::Log),
+        b"help" | b"/help" => complete(SessionCommand::Help),
+        b"exit" | b"/exit" | b"quit" | b"/quit" => complete(SessionCommand::Exit),
         b"back" | b"compact" | b"actions" | b"audit" | b"/accept-external"
             if !rest.trim_ascii().is_empty() =>
         {
             let at = text.len() - rest.trim_ascii_start().len()..text.len();
             Err(Misread { message: "nothing may follow here".into(), at })
         }
-        b"goal" => agent(Agent::Goal(unquoted(said()?))),
-        b"progress" => agent(Agent::Progress(said()?)),
-        b"remember" => agent(Agent::Remember(unquoted(said()?))),
+        b"goal" => agent(AgentCommand::Goal(unquoted(argument()?))),
+        b"progress" => agent(AgentCommand::Progress(argument()?)),
+        b"remember" => agent(AgentCommand::Remember(unquoted(argument()?))),
         b"register" => {
-            let (kind, command) = two(said()?, text.len())?;
-            agent(Agent::Register { kind, command: unquoted(command) })
+            let (kind, command) = split_first_word(argument()?, text.len())?;
+            agent(AgentCommand::Register { kind, command: unquoted(command) })
         }
-        b"explain" => agent(Agent::Explain(said()?)),
-        b"hand_off" => agent(Agent::HandOff(said()?)),
-        b"back" => agent(Agent::Back),
-        b"compact" => agent(Agent::Compact),
-        b"actions" => agent(Agent::Actions),
-        b"audit" => agent(Agent::Audit),
-        b"/accept-external" => agent(Agent::Accept),
+        b"explain" => agent(AgentCommand::Explain(argument()?)),
+        b"hand_off" => agent(AgentCommand::HandOff(argument()?)),
+        b"back" => agent(AgentCommand::Back),
+        b"compact" => agent(AgentCommand::Compact),
+        b"actions" => agent(AgentCommand::Actions),
+        b"audit" => agent(AgentCommand::Audit),
+        b"/accept-external" => agent(AgentCommand::Accept),
         b"/rollback-actions" => match rest.trim_ascii() {
-            b"" => agent(Agent::Compensate { again: false }),
-            b"--again" => agent(Agent::Compensate { again: true }),
+            b"" => agent(AgentCommand::Compensate { again: false }),
+            b"--again" => agent(AgentCommand::Compensate { again: true }),
             _ => Err(Misread {
                 message: "only --again may follow here".into(),
                 at: text.len() - rest.trim_ascii_start().len()..text.len(),
             }),
         },
-        b"card" | b"outside" | b"/checkpoint" | b"/unpin" => words(text),
-        other => Err(Misread {
-            message: format!("a session knows no {}: see help", String::from_utf8_lossy(other)),
+        b"card" | b"outside" | b"/checkpoint" | b"/unpin" => parse_words(text),
+        unknown => Err(Misread {
+            message: format!("a session knows no {}: see help", String::from_utf8_lossy(unknown)),
             at: start..start + first.len(),
         }),
     }
 }
 
-/// A text that is quoted as a whole, without its quotes.
+/// The text, without its quotes if all of it is quoted.
 fn unquoted(text: String) -> String {
     match Line::split(text.as_bytes()).map(|line| line.words) {
         Ok(words) if words.len() == 1 => String::from_utf8_lossy(&words[0].bytes).into_owned(),
@@ -262,67 +263,69 @@ fn unquoted(text: String) -> String {
 }
 
 /// The first word of a text, and the rest.
-fn two(text: String, end: usize) -> Result<(String, String), Misread> {
+fn split_first_word(text: String, end: usize) -> Result<(String, String), Misread> {
     match text.split_once(char::is_whitespace) {
         Some((first, rest)) => Ok((first.to_owned(), rest.trim_start().to_owned())),
         None => Err(Misread { message: "something more has to follow".into(), at: end..end }),
     }
 }
 
-/// A line about the agent whose words may be quoted.
-fn words(text: &[u8]) -> Result<Command, Misread> {
+/// Parses a line about the agent whose words may be quoted.
+fn parse_words(text: &[u8]) -> Result<FirstLine, Misread> {
     let line = Line::split(text)?;
     let words: Vec<String> =
         line.words.iter().map(|word| String::from_utf8_lossy(&word.bytes).into_owned()).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let owned = |text: &str| text.to_owned();
-    let lacks = |message: &str| Misread { message: message.into(), at: text.len()..text.len() };
-    let asked = match words[..] {
+    let incomplete =
+        |message: &str| Misread { message: message.into(), at: text.len()..text.len() };
+    let command = match words[..] {
         ["card", id, state, ref title @ ..] => {
-            Agent::Card { id: owned(id), state: owned(state), title: title.join(" ") }
+            AgentCommand::Card { id: owned(id), state: owned(state), title: title.join(" ") }
         }
-        ["card", ..] => return Err(lacks("card needs an id and a state: card c1 doing")),
+        ["card", ..] => return Err(incomplete("card needs an id and a state: card c1 doing")),
         ["outside", "", ..] | ["outside", _, "to" | ""] => {
-            return Err(lacks("outside needs a kind, and an id or: to WHOM"));
+            return Err(incomplete("outside needs a kind, and an id or: to WHOM"));
         }
         ["outside", kind, "to", to] => {
-            Agent::Outside { kind: owned(kind), id: None, to: Some(owned(to)) }
+            AgentCommand::Outside { kind: owned(kind), id: None, to: Some(owned(to)) }
         }
         ["outside", kind, id] => {
-            Agent::Outside { kind: owned(kind), id: Some(owned(id)), to: None }
+            AgentCommand::Outside { kind: owned(kind), id: Some(owned(id)), to: None }
         }
-        ["outside", ..] => return Err(lacks("outside needs a kind, and an id or: to WHOM")),
-        ["/checkpoint", label] => Agent::Label(owned(label)),
-        ["/unpin", target] => Agent::Unpin(owned(target)),
-        _ => return Err(lacks("one word has to follow: quote what has blanks")),
+        ["outside", ..] => return Err(incomplete("outside needs a kind, and an id or: to WHOM")),
+        ["/checkpoint", label] => AgentCommand::Label(owned(label)),
+        ["/unpin", target] => AgentCommand::Unpin(owned(target)),
+        _ => return Err(incomplete("one word has to follow: quote what has blanks")),
     };
-    Ok(Command::Whole(Asked::Agent(asked)))
+    Ok(FirstLine::Complete(SessionCommand::Agent(command)))
 }
 
-fn tool(text: &[u8], is_patch: bool) -> Result<Command, Misread> {
+fn parse_file_tool(text: &[u8], is_patch: bool) -> Result<FirstLine, Misread> {
     let line = Line::split(text)?;
-    let lacks = |message: &str| Misread { message: message.into(), at: text.len()..text.len() };
+    let incomplete =
+        |message: &str| Misread { message: message.into(), at: text.len()..text.len() };
     let end = |word: &Word| {
         word.bytes.strip_prefix(b"<<").filter(|end| !end.is_empty()).map(<[u8]>::to_vec)
     };
     match (is_patch, line.words.as_slice()) {
         (true, [_, last]) if end(last).is_some() => {
-            Ok(Command::Patch { end: end(last).unwrap_or_default() })
+            Ok(FirstLine::Patch { end: end(last).unwrap_or_default() })
         }
         (false, [_, path, last]) => Ok(match end(last) {
-            Some(end) => Command::WriteFile { path: path.bytes.clone(), end },
+            Some(end) => FirstLine::WriteFile { path: path.bytes.clone(), end },
             None => {
                 let content = [&last.bytes[..], b"\n"].concat();
-                Command::Whole(Asked::WriteFile { path: path.bytes.clone(), content })
+                FirstLine::Complete(SessionCommand::WriteFile { path: path.bytes.clone(), content })
             }
         }),
-        (true, _) => Err(lacks("patch is followed by <<END and the lines of the patch")),
-        (false, [_] | [_, _]) => Err(lacks("write_file needs a path, and a text or <<END")),
-        (false, [_, _, _, more @ ..]) => Err(Misread {
+        (true, _) => Err(incomplete("patch is followed by <<END and the lines of the patch")),
+        (false, [_] | [_, _]) => Err(incomplete("write_file needs a path, and a text or <<END")),
+        (false, [_, _, _, surplus @ ..]) => Err(Misread {
             message: "write_file takes one path and one text: quote what has blanks".into(),
-            at: more.first().map_or(0..0, |word| word.range.clone()),
+            at: surplus.first().map_or(0..0, |word| word.range.clone()),
         }),
-        (false, []) => Err(lacks("write_file needs a path")),
+        (false, []) => Err(incomplete("write_file needs a path")),
     }
 }
 
@@ -330,80 +333,83 @@ fn tool(text: &[u8], is_patch: bool) -> Result<Command, Misread> {
 mod tests {
     use super::*;
 
-    fn all(text: &str) -> Vec<Result<Asked, String>> {
+    fn commands(text: &str) -> Vec<Result<SessionCommand, String>> {
         let mut lines = Lines::new(text.as_bytes());
-        let mut found = Vec::new();
-        while let Some(Typed { asked, .. }) = lines.next().unwrap() {
-            found.push(asked.map_err(|misread| misread.message));
+        let mut commands = Vec::new();
+        while let Some(ParsedLine { command, .. }) = lines.next().unwrap() {
+            commands.push(command.map_err(|misread| misread.message));
         }
-        found
+        commands
     }
 
     #[test]
-    fn every_form_of_the_help_is_read() {
+    fn next_parses_every_command_of_the_help_about_tools_and_rollbacks() {
         let text = "# a comment\n\nsay fix  it\nwrite_file a 'b c'\nwrite_file a <<END\none\ntwo\nEND\n\
             patch <<X\n--- a\nX\nterminal ls | wc\n /rollback diff 1\nherma rollback 1\nlog\nhelp\nexit";
-        let write =
-            |content: &str| Asked::WriteFile { path: b"a".to_vec(), content: content.into() };
+        let write = |content: &str| SessionCommand::WriteFile {
+            path: b"a".to_vec(),
+            content: content.into(),
+        };
         let before = " /rollback".to_owned();
         let expected = [
-            Asked::Nothing,
-            Asked::Nothing,
-            Asked::Say("fix  it".into()),
+            SessionCommand::Nothing,
+            SessionCommand::Nothing,
+            SessionCommand::Say("fix  it".into()),
             write("b c\n"),
             write("one\ntwo\n"),
-            Asked::Patch(b"--- a\n".to_vec()),
-            Asked::Terminal { command: "ls | wc".into(), seconds: None },
-            Asked::Rollback { before, rest: b" diff 1".to_vec() },
-            Asked::Rollback { before: "herma rollback".into(), rest: b" 1".to_vec() },
-            Asked::Log,
-            Asked::Help,
-            Asked::Exit,
+            SessionCommand::Patch(b"--- a\n".to_vec()),
+            SessionCommand::Terminal { command: "ls | wc".into(), seconds: None },
+            SessionCommand::Rollback { before, rest: b" diff 1".to_vec() },
+            SessionCommand::Rollback { before: "herma rollback".into(), rest: b" 1".to_vec() },
+            SessionCommand::Log,
+            SessionCommand::Help,
+            SessionCommand::Exit,
         ];
-        assert_eq!(all(text), expected.map(Ok));
+        assert_eq!(commands(text), expected.map(Ok));
     }
 
     #[test]
-    fn what_is_typed_about_the_agent_is_read() {
+    fn next_parses_every_command_about_the_agent() {
         let text = "card c1 doing 'Fix  it' now\ngoal 'Ship it'\nprogress .5\nremember a b\n\
             outside pr 12\noutside mail to '#eng team'\nregister pr gh pr close $HERMA_ID\n\
             /checkpoint 'before it'\n/unpin 3\n/rollback-actions\n/rollback-actions --again\n\
             /accept-external\nactions\naudit\nhand_off claude\nback\ncompact\nexplain rm a\n\
             slow 60 make all";
-        let outside = |id: Option<&str>, to: Option<&str>, kind: &str| Agent::Outside {
+        let outside = |id: Option<&str>, to: Option<&str>, kind: &str| AgentCommand::Outside {
             kind: kind.into(),
             id: id.map(Into::into),
             to: to.map(Into::into),
         };
         let title = "Fix  it now".to_owned();
         let mut expected: Vec<_> = [
-            Agent::Card { id: "c1".into(), state: "doing".into(), title },
-            Agent::Goal("Ship it".into()),
-            Agent::Progress(".5".into()),
-            Agent::Remember("a b".into()),
+            AgentCommand::Card { id: "c1".into(), state: "doing".into(), title },
+            AgentCommand::Goal("Ship it".into()),
+            AgentCommand::Progress(".5".into()),
+            AgentCommand::Remember("a b".into()),
             outside(Some("12"), None, "pr"),
             outside(None, Some("#eng team"), "mail"),
-            Agent::Register { kind: "pr".into(), command: "gh pr close $HERMA_ID".into() },
-            Agent::Label("before it".into()),
-            Agent::Unpin("3".into()),
-            Agent::Compensate { again: false },
-            Agent::Compensate { again: true },
-            Agent::Accept,
-            Agent::Actions,
-            Agent::Audit,
-            Agent::HandOff("claude".into()),
-            Agent::Back,
-            Agent::Compact,
-            Agent::Explain("rm a".into()),
+            AgentCommand::Register { kind: "pr".into(), command: "gh pr close $HERMA_ID".into() },
+            AgentCommand::Label("before it".into()),
+            AgentCommand::Unpin("3".into()),
+            AgentCommand::Compensate { again: false },
+            AgentCommand::Compensate { again: true },
+            AgentCommand::Accept,
+            AgentCommand::Actions,
+            AgentCommand::Audit,
+            AgentCommand::HandOff("claude".into()),
+            AgentCommand::Back,
+            AgentCommand::Compact,
+            AgentCommand::Explain("rm a".into()),
         ]
-        .map(|one| Ok(Asked::Agent(one)))
+        .map(|command| Ok(SessionCommand::Agent(command)))
         .into();
-        expected.push(Ok(Asked::Terminal { command: "make all".into(), seconds: Some(60) }));
-        assert_eq!(all(text), expected);
+        expected
+            .push(Ok(SessionCommand::Terminal { command: "make all".into(), seconds: Some(60) }));
+        assert_eq!(commands(text), expected);
     }
 
     #[test]
-    fn what_is_not_understood_is_said() {
+    fn next_reports_why_a_line_is_invalid() {
         for (text, why) in [
             ("frobnicate", "knows no frobnicate"),
             ("say", "has to follow"),
@@ -423,8 +429,11 @@ mod tests {
             ("register pr", "something more"),
             ("slow make it", "number of seconds"),
         ] {
-            let said = all(text);
-            assert!(matches!(&said[..], [Err(said)] if said.contains(why)), "{text}: {said:?}");
+            let commands = commands(text);
+            assert!(
+                matches!(&commands[..], [Err(message)] if message.contains(why)),
+                "{text}: {commands:?}"
+            );
         }
     }
 }

@@ -1,8 +1,8 @@
-//! `herma session`: a stand-in for an agent's session, to try checkpoints by hand and to drive them
-//! in tests. A person types what the agent would do; the tools really write files.
+//! `herma session`: a stand-in for an agent's session, to try checkpoints manually and to drive them
+//! in tests. The user types what the agent would do; the tools really write files.
 //!
-//! `lines` reads what is typed and `tools` does it; `agent` keeps what the agent has beside its files.
-//! When a checkpoint is taken the library decides.
+//! `lines` parses the input and `tools` changes files; `agent` keeps the agent's state in addition to
+//! its files. The library decides when a checkpoint is taken.
 
 mod agent;
 mod lines;
@@ -16,14 +16,14 @@ use crate::text::{self, Style, Tone};
 use herma_core::agent::{CheckpointManager, Conversation, Event, Protected, Tool};
 use herma_core::rollback_line::{self, Line, Misread};
 use herma_core::{Environment, Outcome};
-use lines::{Asked, Lines, Typed};
+use lines::{Lines, ParsedLine, SessionCommand};
 use std::ffi::OsStr;
 use std::io::{self, BufRead, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A session that goes on.
+/// A running session.
 pub struct Session<W> {
     /// The directory that tools start from.
     pub directory: PathBuf,
@@ -33,25 +33,26 @@ pub struct Session<W> {
     pub output: W,
     style: Style,
     checkpoints: CheckpointManager,
-    /// Those of the agents that handed over and wait, each with the name of who went on.
+    /// The checkpoint managers of agents that handed over and wait, each with the name of the sub-agent
+    /// that took over.
     waiting: Vec<(String, CheckpointManager)>,
     environment: Environment,
-    /// How many turns began, so that each has an id of its own.
-    begun: u64,
-    /// What answers `/rollback`, or why nothing does.
+    /// How many turns have begun, so that each has an id of its own.
+    turns_begun: u64,
+    /// What executes `/rollback`, or why nothing can.
     herma: Result<Herma, Failure>,
     conversation: Conversation,
-    /// How many lines did not come to what they asked.
+    /// How many lines failed.
     failures: usize,
 }
 
 impl<W: Write> Session<W> {
-    /// A session in the current directory of that environment.
+    /// A session in the current directory of an environment.
     pub fn new(environment: &Environment, style: Style, limit: Duration, output: W) -> Self {
         Session {
             waiting: Vec::new(),
             environment: environment.clone(),
-            begun: 0,
+            turns_begun: 0,
             directory: environment.current_directory.clone(),
             limit,
             output,
@@ -63,8 +64,8 @@ impl<W: Write> Session<W> {
         }
     }
 
-    /// Does what the lines ask until they end. A prompt is shown where a person types; otherwise
-    /// each line is repeated before its answer.
+    /// Executes the lines until they end, and returns how many failed. A prompt is shown where a user
+    /// types; otherwise each line is repeated before its answer.
     ///
     /// # Errors
     /// Input that cannot be read, output that cannot be written.
@@ -77,23 +78,23 @@ impl<W: Write> Session<W> {
                 write!(self.output, "> ")?;
                 self.output.flush()?;
             }
-            let Some(Typed { text, asked }) = lines.next()? else { break };
-            let is_silent = matches!(asked, Ok(Asked::Nothing));
+            let Some(ParsedLine { text, command }) = lines.next()? else { break };
+            let is_silent = matches!(command, Ok(SessionCommand::Nothing));
             if !is_typed && !is_silent {
                 writeln!(self.output, "> {}", text::line(&text))?;
             }
-            match asked {
-                Ok(Asked::Exit) => break,
-                Ok(asked) => self.answer(asked)?,
+            match command {
+                Ok(SessionCommand::Exit) => break,
+                Ok(command) => self.execute(command)?,
                 Err(misread) => self.misread("", &text, &misread)?,
             }
-            self.tell_trouble()?;
+            self.report_trouble()?;
         }
         Ok(self.failures)
     }
 
     fn greet(&mut self) -> io::Result<()> {
-        self.tell_trouble()?;
+        self.report_trouble()?;
         if !self.checkpoints.is_enabled() {
             self.notice(
                 "no checkpoints are taken before tools run: set \"enabled: true\" below \
@@ -103,8 +104,8 @@ impl<W: Write> Session<W> {
         Ok(())
     }
 
-    /// What went wrong with checkpoints, each kind once; the session goes on.
-    fn tell_trouble(&mut self) -> io::Result<()> {
+    /// Prints what went wrong with checkpoints, each kind once; the session goes on.
+    fn report_trouble(&mut self) -> io::Result<()> {
         for trouble in self.checkpoints.trouble() {
             self.notice(&trouble)?;
         }
@@ -122,23 +123,23 @@ impl<W: Write> Session<W> {
         writeln!(self.output, "{word} {}", text::line(text.as_bytes()))
     }
 
-    fn misread(&mut self, before: &str, line: &[u8], misread: &Misread) -> io::Result<()> {
+    fn misread(&mut self, before: &str, words: &[u8], misread: &Misread) -> io::Result<()> {
         self.failures += 1;
-        let text = rollback_pages::misread(before, line, misread);
+        let text = rollback_pages::misread(before, words, misread);
         write!(self.output, "{} {text}", self.style.paint(Tone::Bad, "failed:"))
     }
 
-    fn answer(&mut self, asked: Asked) -> io::Result<()> {
-        match asked {
-            Asked::Nothing | Asked::Exit => Ok(()),
-            Asked::Say(message) => self.say(&message),
-            Asked::Agent(asked) => self.agent(&asked),
-            Asked::WriteFile { path, content } => self.write_file(&path, &content),
-            Asked::Patch(body) => self.patch(&body),
-            Asked::Terminal { command, seconds } => self.terminal(&command, seconds),
-            Asked::Rollback { before, rest } => self.roll_back(&before, &rest),
-            Asked::Log => self.log(),
-            Asked::Help => write!(self.output, "{}", lines::HELP),
+    fn execute(&mut self, command: SessionCommand) -> io::Result<()> {
+        match command {
+            SessionCommand::Nothing | SessionCommand::Exit => Ok(()),
+            SessionCommand::Say(message) => self.say(&message),
+            SessionCommand::Agent(command) => self.agent(&command),
+            SessionCommand::WriteFile { path, content } => self.write_file(&path, &content),
+            SessionCommand::Patch(body) => self.patch(&body),
+            SessionCommand::Terminal { command, seconds } => self.terminal(&command, seconds),
+            SessionCommand::Rollback { before, rest } => self.roll_back(&before, &rest),
+            SessionCommand::Log => self.log(),
+            SessionCommand::Help => write!(self.output, "{}", lines::HELP),
         }
     }
 
@@ -166,38 +167,38 @@ impl<W: Write> Session<W> {
         let applied = tools::apply_patch(&directory, body);
         self.checkpoints.after(&tool);
         match applied {
-            Ok(done) => done.iter().try_for_each(|one| self.did(one)),
+            Ok(done) => done.iter().try_for_each(|step| self.did(step)),
             Err(why) => self.failed(&format!("the patch was not applied: {why}")),
         }
     }
 
     fn terminal(&mut self, command: &str, seconds: Option<u64>) -> io::Result<()> {
         let directory = self.directory.clone();
-        self.happens(&Event::Command(command))?;
+        self.report_event(&Event::Command(command))?;
         if let Some(seconds) = seconds {
-            self.happens(&Event::LongCall { what: command, seconds })?;
+            self.report_event(&Event::LongCall { what: command, seconds })?;
         }
         let tool = Tool::Terminal { command, directory: &directory };
         self.protect(&tool)?;
         let mut line = shell::line(command);
         line.current_dir(&directory);
-        let ran = shell::run(line, self.limit);
+        let finished = shell::run(line, self.limit);
         self.checkpoints.after(&tool);
-        match ran {
-            Ok(ended) => {
+        match finished {
+            Ok(finished) => {
                 for line in
-                    ended.output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+                    finished.output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
                 {
                     writeln!(self.output, "  | {}", text::line(line))?;
                 }
-                self.failures += usize::from(!ended.is_good);
-                self.did(&format!("ran {command:?}: {}", ended.how))
+                self.failures += usize::from(!finished.is_success);
+                self.did(&format!("ran {command:?}: {}", finished.status))
             }
             Err(error) => self.failed(&format!("{command:?} was not run: {error}")),
         }
     }
 
-    /// Takes the checkpoints that a tool needs, and says which.
+    /// Takes the checkpoints that a tool needs, and prints them.
     fn protect(&mut self, tool: &Tool<'_>) -> io::Result<()> {
         for Protected { project, taken } in self.checkpoints.before(tool) {
             let Some(taken) = taken else { continue };
@@ -213,22 +214,22 @@ impl<W: Write> Session<W> {
         Ok(())
     }
 
-    /// Says what a tool did, and notes it in the conversation.
-    fn did(&mut self, what: &str) -> io::Result<()> {
-        self.conversation.note(what);
-        self.remember_call(what)?;
-        writeln!(self.output, "  {}", text::line(what.as_bytes()))
+    /// Prints what a tool did, and records it in the conversation.
+    fn did(&mut self, step: &str) -> io::Result<()> {
+        self.conversation.note(step);
+        self.remember_call(step)?;
+        writeln!(self.output, "  {}", text::line(step.as_bytes()))
     }
 
     fn roll_back(&mut self, before: &str, rest: &[u8]) -> io::Result<()> {
-        // A whole agent goes back to the most recent where nothing else is said.
+        // Without a target, an agent with state goes back to the most recent checkpoint.
         let is_bare = rest.iter().all(u8::is_ascii_whitespace) && self.has_state();
         let rest = if is_bare { b" 1" } else { rest };
-        let read = Line::split(rest).and_then(|line| rollback_line::read(&line));
-        let asked = match read {
+        let parsed = Line::split(rest).and_then(|line| rollback_line::read(&line));
+        let parsed = match parsed {
             Err(misread) => return self.misread(before, rest, &misread),
-            Ok(asked) if asked.help => return writeln!(self.output, "{}", rollback_line::USAGE),
-            Ok(asked) => asked,
+            Ok(parsed) if parsed.help => return writeln!(self.output, "{}", rollback_line::USAGE),
+            Ok(parsed) => parsed,
         };
         let herma = match &self.herma {
             Ok(herma) => herma,
@@ -237,15 +238,15 @@ impl<W: Write> Session<W> {
                 return self.failed(&message);
             }
         };
-        let asked = arguments::Asked::from_line(asked, false);
-        let answered = herma.run(&asked);
-        let evicted = herma.afterwards(&asked);
+        let request = arguments::StoreRequest::from_line(parsed, false);
+        let answer = herma.run(&request);
+        let evicted = herma.afterwards(&request);
         evicted.map_or(Ok(()), |evicted| writeln!(self.output, "{evicted}"))?;
         if !self.has_state() && self.environment.agent_folder().is_dir() {
-            // It came back with the files.
+            // The rollback restored the agent's folder with the files.
             self.find_agent()?;
         }
-        match answered {
+        match answer {
             Err(failure) => self.failed(&failure.message),
             Ok(Answer { bytes, ending, undoes_turn, turn }) => {
                 self.output.write_all(&bytes)?;
@@ -256,7 +257,7 @@ impl<W: Write> Session<W> {
                     return Ok(());
                 }
                 self.checkpoints.rolled_back();
-                let (which, undone) = match turn {
+                let (article, undone) = match turn {
                     Some((id, stays)) => ("A", self.conversation.undo_to(&id, stays)),
                     None => ("The last", self.conversation.undo_last().into_iter().collect()),
                 };
@@ -264,7 +265,7 @@ impl<W: Write> Session<W> {
                     let message = text::line(turn.message.as_bytes());
                     writeln!(
                         self.output,
-                        "{which} turn of the conversation was undone: {message}"
+                        "{article} turn of the conversation was undone: {message}"
                     )?;
                 }
                 Ok(())

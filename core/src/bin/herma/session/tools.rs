@@ -1,4 +1,4 @@
-//! The tools of a session: they write files and run commands, as those of an agent do.
+//! The file tools of a session, which write files as those of an agent do.
 
 use herma_core::triggers::patch::{self, FilePatch, Hunk};
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ pub fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
     fs::write(path, content)
 }
 
-/// Applies a patch to the files below a directory: all of it or nothing, but for errors of the disk.
+/// Applies a patch to the files below a directory, completely or, except for disk errors, not at all.
 /// Returns what was done.
 pub fn apply_patch(directory: &Path, body: &[u8]) -> Result<Vec<String>, String> {
     let files = patch::read(body);
@@ -23,9 +23,9 @@ pub fn apply_patch(directory: &Path, body: &[u8]) -> Result<Vec<String>, String>
         return Err("it names no file".to_owned());
     }
     let mut done = Vec::new();
-    let mut writes = Vec::new();
+    let mut changes = Vec::new();
     for file in &files {
-        writes.push(applied(directory, file)?);
+        changes.push(change(directory, file)?);
         done.push(match (&file.from, &file.to) {
             (Some(from), Some(to)) if from == to => format!("changed {}", shown(to)),
             (Some(from), Some(to)) => format!("moved {} to {}", shown(from), shown(to)),
@@ -34,46 +34,49 @@ pub fn apply_patch(directory: &Path, body: &[u8]) -> Result<Vec<String>, String>
             (None, None) => continue,
         });
     }
-    for Write { to, gone } in writes {
-        if let Some((path, content)) = to {
+    for Change { written, removed } in changes {
+        if let Some((path, content)) = written {
             write_file(&path, &content).map_err(|error| format!("{}: {error}", path.display()))?;
         }
-        if let Some(path) = gone {
+        if let Some(path) = removed {
             fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         }
     }
     Ok(done)
 }
 
-struct Write {
-    to: Option<(PathBuf, Vec<u8>)>,
-    gone: Option<PathBuf>,
+/// The effect of a patch on a single file.
+struct Change {
+    /// The path and the content to write.
+    written: Option<(PathBuf, Vec<u8>)>,
+    /// The path to remove.
+    removed: Option<PathBuf>,
 }
 
-/// What a patch makes of one file.
-fn applied(directory: &Path, file: &FilePatch) -> Result<Write, String> {
+fn change(directory: &Path, file: &FilePatch) -> Result<Change, String> {
     let full = |path: &Vec<u8>| directory.join(OsStr::from_bytes(path));
     let before = match &file.from {
         Some(from) => fs::read(full(from)).map_err(|error| format!("{}: {error}", shown(from)))?,
         None => Vec::new(),
     };
-    let named = file.from.as_ref().or(file.to.as_ref()).map(|path| shown(path)).unwrap_or_default();
+    let name = file.from.as_ref().or(file.to.as_ref()).map(|path| shown(path)).unwrap_or_default();
     let content =
-        replaced(&before, &file.hunks).ok_or_else(|| format!("it does not fit {named}"))?;
-    let gone = file.from.as_ref().filter(|from| file.to.as_ref() != Some(*from)).map(full);
-    Ok(Write { to: file.to.as_ref().map(|to| (full(to), content)), gone })
+        replaced(&before, &file.hunks).ok_or_else(|| format!("it does not fit {name}"))?;
+    let removed = file.from.as_ref().filter(|from| file.to.as_ref() != Some(*from)).map(full);
+    let written = file.to.as_ref().map(|to| (full(to), content));
+    Ok(Change { written, removed })
 }
 
-/// The content after each hunk took the place of its old lines, which are looked for one after
-/// the other; none where they are not there.
+/// The content with the old lines of each hunk replaced, which are searched for in order; `None` if
+/// they are not found.
 fn replaced(before: &[u8], hunks: &[Hunk]) -> Option<Vec<u8>> {
     let lines: Vec<&[u8]> = before.split_inclusive(|byte| *byte == b'\n').collect();
     let mut content = Vec::new();
     let mut at = 0;
     for hunk in hunks {
         let fits = |start: &usize| {
-            let there = lines.get(*start..*start + hunk.old.len());
-            there.is_some_and(|there| there.iter().zip(&hunk.old).all(|(there, old)| there == old))
+            let found = lines.get(*start..*start + hunk.old.len());
+            found.is_some_and(|found| found.iter().zip(&hunk.old).all(|(line, old)| line == old))
         };
         let start = match hunk.old.is_empty() {
             true => lines.len(),
