@@ -17,36 +17,38 @@ use herma_model::{Answer, ByteString, Edit, Request, Settings};
 /// Runs the canary on a subject and returns how it failed; `None` if it did not.
 ///
 /// # Errors
-/// A run that could not be made.
+/// A run could not be made.
 pub fn canary(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<Option<Divergence>, RunError> {
     let open = |sandbox: &Sandbox, settings: &Settings, seconds| -> Box<dyn Subject> {
-        Box::new(SeesOneMore(new_subject(sandbox, settings, seconds)))
+        Box::new(ListsExtraCheckpoint(new_subject(sandbox, settings, seconds)))
     };
     Ok(run(&history(), &open, scratch)?.divergences.into_iter().next())
 }
 
 fn history() -> History {
     let dir = || ByteString::from("work/alpha");
-    let (path, content) = ("work/alpha/a".into(), "1".into());
+    let path = "work/alpha/a".into();
+    let content = "1".into();
     let operations = vec![
         Operation::Edit(Edit::Write { path, content, executable: false }),
         Operation::Ask(Request::Checkpoint { dir: dir(), reason: "canary".into() }),
         Operation::Ask(Request::List { dir: dir() }),
     ];
-    // What a hostile home does to the subject is for the rules to say.
+    // The rules judge what a hostile home does to the subject; the canary runs in a plain one.
     History { operations, plain_home: true, ..History::default() }
 }
 
-struct SeesOneMore(Box<dyn Subject>);
+struct ListsExtraCheckpoint(Box<dyn Subject>);
 
-impl Subject for SeesOneMore {
+impl Subject for ListsExtraCheckpoint {
     fn ask(&mut self, request: &Request) -> Answer {
         match self.0.ask(request) {
             Answer::Listed(mut listed) => {
-                let (number, id) = (listed.len() + 1, "0123456789".repeat(4));
+                let number = listed.len() + 1;
+                let id = "0123456789".repeat(4);
                 listed.push(Listed { number, id, time: 0, reason: "canary".into(), stats: None });
                 Answer::Listed(listed)
             }

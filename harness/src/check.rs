@@ -1,5 +1,5 @@
-//! Checks one history against one subject, for tests of other crates: it holds, or the error says
-//! which rule is broken and shows the shortest history that breaks it.
+//! Checks one history against one subject, for tests of other crates. The error names the broken rule
+//! and shows the shortest history that breaks it.
 
 use crate::history::History;
 use crate::report;
@@ -11,13 +11,13 @@ use crate::trial::trial;
 use herma_model::rules::RuleRef;
 use std::fmt;
 
-/// Why a check did not hold.
+/// Why a check failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// The subject breaks a rule.
     #[error(transparent)]
     Broken(Box<BrokenRule>),
-    /// The run itself could not be made, which says nothing about the rules.
+    /// The run itself could not be made; there is no verdict on the rules.
     #[error(transparent)]
     NotRun(#[from] RunError),
 }
@@ -36,7 +36,7 @@ pub struct BrokenRule {
     pub found: String,
     /// The shortest history found that shows it.
     pub history: History,
-    /// All of this and more, as text for a person.
+    /// All fields and more, as text for people.
     text: String,
 }
 
@@ -50,9 +50,15 @@ impl BrokenRule {
     fn new(shrunk: Shrunk) -> Self {
         let Shrunk { history, divergence, .. } = shrunk;
         let text = report::counterexample(&history, &divergence);
-        let (rule, mismatch) = (divergence.rule, divergence.mismatch);
-        let (symptom, expected, found) = (mismatch.symptom, mismatch.expected, mismatch.found);
-        BrokenRule { rule, symptom, expected, found, history, text }
+        let mismatch = divergence.mismatch;
+        BrokenRule {
+            rule: divergence.rule,
+            symptom: mismatch.symptom,
+            expected: mismatch.expected,
+            found: mismatch.found,
+            history,
+            text,
+        }
     }
 }
 
@@ -68,7 +74,7 @@ impl BrokenRule {
 /// use herma_harness::sandbox::Scratch;
 /// use herma_harness::{CheckError, check, null};
 ///
-/// // Two operations more than are needed to see that nothing is kept.
+/// // Two operations more than are needed to show that nothing is kept.
 /// let text = "operations:
 /// - new_turn
 /// - write: {path: work/alpha/a, content: one}

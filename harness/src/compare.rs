@@ -1,9 +1,9 @@
-//! Two implementations, or two versions of one, on the same histories: what they answer and what
-//! they leave on the disk, side by side.
+//! Two implementations, or two versions of the same implementation, on the same histories: their
+//! answers and the files they leave on the disk, side by side.
 //!
-//! Neither is judged. Only requests that both are capable of are made, so that every difference is
-//! one of behaviour. Ids are compared by the order in which they first appear, and messages for
-//! people not at all.
+//! Neither is judged. Only requests that both are capable of are made, so that every difference is a
+//! difference in behaviour. Ids are compared by the order in which they first appear; messages for
+//! people are not compared.
 
 use crate::generate::{self, Options};
 use crate::history::History;
@@ -29,20 +29,20 @@ pub struct Difference {
     pub rule: RuleRef,
     /// The operation, from 0.
     pub step: usize,
-    /// What was asked.
+    /// The request.
     pub request: String,
     /// What differs, without paths, ids or numbers.
     pub symptom: String,
-    /// What the first did.
+    /// What the first implementation did.
     pub one: String,
-    /// What the other did.
+    /// What the second implementation did.
     pub other: String,
 }
 
 impl Difference {
     /// Whether both are the same difference, possibly in different histories.
-    fn is_same(&self, other: &Difference) -> bool {
-        self.rule == other.rule && self.symptom == other.symptom
+    fn is_same(&self, difference: &Difference) -> bool {
+        self.rule == difference.rule && self.symptom == difference.symptom
     }
 }
 
@@ -53,17 +53,17 @@ pub struct Differing {
     pub difference: Difference,
     /// How many histories show it first.
     pub histories: u64,
-    /// The lowest number of these.
+    /// The lowest number of these histories.
     pub number: u64,
     /// The shortest history found.
     pub history: History,
 }
 
-/// Two implementations and what to ask them.
+/// Two implementations to compare, and how.
 pub struct Comparison<'a> {
-    /// The first.
+    /// The first implementation.
     pub one: &'a NewSubject<'a>,
-    /// The other.
+    /// The second implementation.
     pub other: &'a NewSubject<'a>,
     /// The capabilities that both have.
     pub capabilities: Capabilities,
@@ -71,20 +71,20 @@ pub struct Comparison<'a> {
     pub scratch: &'a Scratch,
 }
 
-/// What one did on one request, without what depends on its sandbox or on its free choices.
-struct Done {
-    asked: Box<RequestRecord>,
+/// What an implementation did on one request, without its sandbox's path and without free choices.
+struct Reaction {
+    record: Box<RequestRecord>,
     request: String,
     answer: String,
-    /// The paths that differ from the start; `None` for what is gone.
+    /// The paths that differ from the start; `None` for a removed path.
     files: BTreeMap<ByteString, Option<Node>>,
 }
 
 impl Comparison<'_> {
-    /// Compares both on drawn histories, `jobs` at a time; `progress` is called after each.
+    /// Compares both on generated histories, `jobs` at a time; `progress` is called after each.
     ///
     /// # Errors
-    /// A run that could not be made.
+    /// A run could not be made.
     pub fn run(
         &self,
         options: &Options,
@@ -93,7 +93,7 @@ impl Comparison<'_> {
         jobs: usize,
         progress: &(dyn Fn() + Sync),
     ) -> Result<Vec<Differing>, RunError> {
-        // SQLite writes random numbers into its journals, so that no two runs leave the same bytes.
+        // SQLite writes random numbers into its journals: no two runs leave the same bytes.
         let options = Options { databases: false, ..options.clone() };
         let differing = |number| -> Result<_, RunError> {
             let history = generate::draw(&options, seed, number);
@@ -131,47 +131,55 @@ impl Comparison<'_> {
     /// The first difference that a history shows.
     ///
     /// # Errors
-    /// A run that could not be made.
+    /// A run could not be made.
     pub fn difference(&self, history: &History) -> Result<Option<Difference>, RunError> {
-        let (one, other) = (self.done(self.one, history)?, self.done(self.other, history)?);
-        for (one, other) in one.iter().zip(&other) {
-            if one.request != other.request {
-                // What they are asked depends on what they answered before.
+        let left_reactions = self.reactions(self.one, history)?;
+        let right_reactions = self.reactions(self.other, history)?;
+        for (left, right) in left_reactions.iter().zip(&right_reactions) {
+            if left.request != right.request {
+                // The requests depend on earlier answers.
                 return Ok(None);
             }
-            let (same_answer, same_files) = (one.answer == other.answer, one.files == other.files);
+            let same_answer = left.answer == right.answer;
+            let same_files = left.files == right.files;
             if same_answer && same_files {
                 continue;
             }
-            let words = (word(&one.asked.answer), word(&other.asked.answer));
+            let words = (word(&left.record.answer), word(&right.record.answer));
             let symptom = match words {
                 _ if same_answer => "other files".to_owned(),
-                (one, other) if one == other => format!("{one}, with another content"),
-                (one, other) => format!("{one}, and {other}"),
+                (left, right) if left == right => format!("{left}, with another content"),
+                (left, right) => format!("{left}, and {right}"),
             };
-            let shown = |done: &Done, than: &Done| match same_answer {
-                true => files_but(&done.files, &than.files),
-                false => done.answer.clone(),
+            let shown = |reaction: &Reaction, reference: &Reaction| match same_answer {
+                true => differing_files(&reaction.files, &reference.files),
+                false => reaction.answer.clone(),
             };
             return Ok(Some(Difference {
-                rule: one.asked.request.main_rule(),
-                step: one.asked.step,
-                request: one.request.clone(),
+                rule: left.record.request.main_rule(),
+                step: left.record.step,
+                request: left.request.clone(),
                 symptom,
-                one: shown(one, other),
-                other: shown(other, one),
+                one: shown(left, right),
+                other: shown(right, left),
             }));
         }
         Ok(None)
     }
 
-    fn done(&self, subject: &NewSubject<'_>, history: &History) -> Result<Vec<Done>, RunError> {
-        let (mut all, mut ids) = (Vec::new(), Vec::new());
-        let (mut place, mut start) = (String::new(), Files::default());
+    fn reactions(
+        &self,
+        subject: &NewSubject<'_>,
+        history: &History,
+    ) -> Result<Vec<Reaction>, RunError> {
+        let mut reactions = Vec::new();
+        let mut ids = Vec::new();
+        let mut sandbox_path = String::new();
+        let mut start = Files::default();
         let mut left_out: BTreeSet<ByteString> = BTreeSet::new();
         let mut watch = |event| match event {
             Event::Began { root, files } => {
-                place = String::from_utf8_lossy(&root).into_owned();
+                sandbox_path = String::from_utf8_lossy(&root).into_owned();
                 start = files;
             }
             Event::Edited(_)
@@ -179,22 +187,22 @@ impl Comparison<'_> {
             | Event::DatabaseWritten(..)
             | Event::Injects(_)
             | Event::Measures => {}
-            Event::Requested(asked) => {
-                let request = comparable(&asked.request, &place, &mut ids);
-                let mut answer = asked.answer.clone();
+            Event::Requested(record) => {
+                let request = comparable(&record.request, &sandbox_path, &mut ids);
+                let mut answer = record.answer.clone();
                 match &mut answer {
                     Answer::Taken { skipped, .. } => {
-                        left_out.extend(skipped.iter().map(|one| one.path.clone()));
+                        left_out.extend(skipped.iter().map(|remark| remark.path.clone()));
                     }
-                    // Whether it is as it was then, only the clock of the file system tells.
+                    // Whether a file changed since is only known from the clock of the file system.
                     Answer::Restored(restored) => {
-                        restored.kept.retain(|one| !left_out.contains(&one.path));
+                        restored.kept.retain(|remark| !left_out.contains(&remark.path));
                     }
                     _ => {}
                 }
-                let answer = comparable(&answer, &place, &mut ids);
-                let files = changes(&start, &asked.after, &place);
-                all.push(Done { asked, request, answer, files });
+                let answer = comparable(&answer, &sandbox_path, &mut ids);
+                let files = changes(&start, &record.after, &sandbox_path);
+                reactions.push(Reaction { record, request, answer, files });
             }
         };
         run_watched(
@@ -205,22 +213,22 @@ impl Comparison<'_> {
             &self.capabilities,
             Some(&mut watch),
         )?;
-        Ok(all)
+        Ok(reactions)
     }
 }
 
-/// Executions for one shortest history; each is a run of both.
+/// Executions for each shortest history; an execution is a run of both.
 const SHRINK_BUDGET: usize = 200;
 
 /// A request or answer without the sandbox's path and without what each implementation chooses
 /// freely.
-fn comparable(said: &impl Serialize, place: &str, ids: &mut Vec<String>) -> String {
-    let mut value = serde_json::to_value(said).unwrap_or_default();
+fn comparable(message: &impl Serialize, sandbox_path: &str, ids: &mut Vec<String>) -> String {
+    let mut value = serde_json::to_value(message).unwrap_or_default();
     without_choices(&mut value, ids);
-    let mut text = value.to_string().replace(place, "");
+    let mut text = value.to_string().replace(sandbox_path, "");
     for (number, id) in ids.iter().enumerate() {
         text = text.replace(id.as_str(), &format!("checkpoint {number}"));
-        // A reason may name another checkpoint, as people do.
+        // A reason may name another checkpoint by a short id.
         if let Some(short) = id.get(..7) {
             text = text.replace(short, &format!("checkpoint {number}"));
         }
@@ -234,7 +242,7 @@ fn without_choices(value: &mut Value, ids: &mut Vec<String>) {
             fields.retain(|name, _| {
                 !["message", "why", "time", "bytes_freed"].contains(&name.as_str())
             });
-            // What was done outside has an id of its own, which says nothing of checkpoints.
+            // The id of an external action is not the id of a checkpoint.
             let is_action = fields.contains_key("kind");
             for (name, field) in fields {
                 match field {
@@ -245,41 +253,41 @@ fn without_choices(value: &mut Value, ids: &mut Vec<String>) {
                     }
                     // A target may be the beginning of an id.
                     Value::String(typed) if name == "target" => {
-                        let begins = |id: &String| typed.len() >= 4 && id.starts_with(&**typed);
-                        if let Some(number) = ids.iter().rposition(begins) {
+                        let is_prefix = |id: &String| typed.len() >= 4 && id.starts_with(&**typed);
+                        if let Some(number) = ids.iter().rposition(is_prefix) {
                             *typed = format!("{} digits of checkpoint {number}", typed.len());
                         }
                     }
-                    // The agent's own, asked or answered, in which an id is that of a card.
+                    // In the agent's state, of a request or an answer, an id is the id of a card.
                     Value::Object(_) if name == "value" || name == "state" => {}
                     // A status names its projects in any order.
-                    Value::Array(all) if name == "projects" => {
-                        all.sort_by_key(Value::to_string);
+                    Value::Array(projects) if name == "projects" => {
+                        projects.sort_by_key(Value::to_string);
                     }
-                    other => without_choices(other, ids),
+                    field => without_choices(field, ids),
                 }
             }
         }
-        Value::Array(all) => all.iter_mut().for_each(|one| without_choices(one, ids)),
+        Value::Array(items) => items.iter_mut().for_each(|item| without_choices(item, ids)),
         _ => {}
     }
 }
 
-/// Every path that differs from the start, with the sandbox's own path left out of link targets.
-fn changes(start: &Files, after: &Files, place: &str) -> BTreeMap<ByteString, Option<Node>> {
+/// Every path that differs from the start, without the sandbox's own path in link targets.
+fn changes(start: &Files, after: &Files, sandbox_path: &str) -> BTreeMap<ByteString, Option<Node>> {
     let paths = start.iter().chain(after.iter()).map(|(path, _)| path);
     let changed = paths.filter(|path| start.get(path) != after.get(path));
-    let node = |node| without_place(node, place.as_bytes());
+    let node = |node| without_place(node, sandbox_path.as_bytes());
     changed.map(|path| (path.clone(), after.get(path).map(node))).collect()
 }
 
-/// The first few paths of `files` that are missing or different in `others`.
-fn files_but(
+/// The first few paths that differ between `files` and `reference`, as `files` has them.
+fn differing_files(
     files: &BTreeMap<ByteString, Option<Node>>,
-    others: &BTreeMap<ByteString, Option<Node>>,
+    reference: &BTreeMap<ByteString, Option<Node>>,
 ) -> String {
-    let paths: BTreeSet<&ByteString> = files.keys().chain(others.keys()).collect();
-    let differing = paths.into_iter().filter(|path| files.get(*path) != others.get(*path));
+    let paths: BTreeSet<&ByteString> = files.keys().chain(reference.keys()).collect();
+    let differing = paths.into_iter().filter(|path| files.get(*path) != reference.get(*path));
     let line = |path: &ByteString| {
         let node = files.get(path).and_then(Option::as_ref);
         format!("{path}: {}", herma_model::verdict::shown(node))

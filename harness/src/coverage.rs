@@ -1,7 +1,7 @@
-//! Which behaviours a run covered: in which class of state each operation was asked, and its
+//! Which behaviours a run covered: the class of state in which each operation was requested, and its
 //! outcome.
 //!
-//! A rule that held says nothing about situations that never occurred. The classes are coarse on
+//! A rule that held is not verified for situations that never occurred. The classes are coarse on
 //! purpose: few enough to recur often, and each a distinct situation.
 
 use herma_model::request::Effect;
@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 /// One behaviour: a class of state, an operation and an outcome.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Behaviour {
-    /// The class of the state in which it was asked.
+    /// The class of the state before the request.
     pub state: String,
-    /// What was asked.
+    /// The requested operation.
     pub operation: String,
     /// Its outcome.
     pub outcome: String,
@@ -31,19 +31,20 @@ impl Coverage {
         if request.kind().effect == Effect::Tells {
             return;
         }
-        let (operation, outcome) = (operation(request), outcome(answer));
+        let operation = operation(request);
+        let outcome = outcome(answer);
         *self.0.entry(Behaviour { state, operation, outcome }).or_default() += 1;
     }
 
     /// Adds the counts of another run.
-    pub fn join(&mut self, other: Coverage) {
-        for (behaviour, times) in other.0 {
+    pub fn join(&mut self, coverage: Coverage) {
+        for (behaviour, times) in coverage.0 {
             *self.0.entry(behaviour).or_default() += times;
         }
     }
 }
 
-/// The class of the state that a request is asked in.
+/// The class of the state in which a request is made.
 pub fn state(world: &World, request: &Request) -> String {
     if let Request::ProjectOf { .. } | Request::Classify { .. } | Request::Configured = request {
         return "anywhere".into();
@@ -53,21 +54,21 @@ pub fn state(world: &World, request: &Request) -> String {
     if !world.may_be_project(&project) {
         return "at home or the base".into();
     }
-    let stands = match world.files.get(&project) {
+    let existence = match world.files.get(&project) {
         Some(Node::Directory) => "there",
         Some(_) => "not a directory",
         None => "gone",
     };
-    let taken = world.history(&project).len();
-    let history = match taken {
+    let count = world.history(&project).len();
+    let checkpoints = match count {
         0 => "no checkpoint",
         1 => "one checkpoint",
-        _ if taken > world.settings.max_snapshots => "some dropped",
-        _ if taken == world.settings.max_snapshots => "as many as may stay",
+        _ if count > world.settings.max_snapshots => "some dropped",
+        _ if count == world.settings.max_snapshots => "as many as may stay",
         _ => "several checkpoints",
     };
-    let damaged = if world.damaged().contains(&project) { ", damaged" } else { "" };
-    format!("{stands}, {history}{damaged}")
+    let damage = if world.damaged().contains(&project) { ", damaged" } else { "" };
+    format!("{existence}, {checkpoints}{damage}")
 }
 
 fn state_of_store(world: &World) -> String {
@@ -76,16 +77,16 @@ fn state_of_store(world: &World) -> String {
         1 => "one project",
         _ => "several projects",
     };
-    let gone = |path| !matches!(world.files.get(path), Some(Node::Directory));
+    let is_gone = |path| !matches!(world.files.get(path), Some(Node::Directory));
     let mut state = projects.to_owned();
-    for (holds, what) in [
-        (world.histories().any(|(path, _)| gone(path)), ", one gone"),
+    for (holds, label) in [
+        (world.histories().any(|(path, _)| is_gone(path)), ", one gone"),
         (!world.repositories().is_empty(), ", v1 repositories"),
         (!world.archives().is_empty(), ", archives"),
         (!world.damaged().is_empty(), ", damage"),
     ] {
         if holds {
-            state.push_str(what);
+            state.push_str(label);
         }
     }
     state
@@ -103,10 +104,10 @@ fn operation(request: &Request) -> String {
 fn outcome(answer: &Answer) -> String {
     let parts: Vec<(bool, &str)> = match answer {
         Answer::Taken { skipped, .. } => vec![(!skipped.is_empty(), "some left out")],
-        Answer::Protected(all) => vec![
-            (all.is_empty(), "nothing"),
-            (all.len() > 1, "several"),
-            (all.iter().any(|one| one.taken.is_none()), "some failed"),
+        Answer::Protected(projects) => vec![
+            (projects.is_empty(), "nothing"),
+            (projects.len() > 1, "several"),
+            (projects.iter().any(|project| project.taken.is_none()), "some failed"),
         ],
         Answer::Listed(listed) => vec![(listed.is_empty(), "nothing")],
         Answer::Diffed { entries, .. } => vec![(entries.is_empty(), "nothing")],

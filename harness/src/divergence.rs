@@ -1,5 +1,5 @@
-//! A difference between what happened and what the model allows: which rule is blamed, what may
-//! follow from it, and the fingerprint that identifies it in other histories.
+//! A difference between what happened and what the model allows: the blamed rule, violations that may
+//! follow from it, and the fingerprint that identifies the difference in other histories.
 
 use crate::history::{At, What};
 use herma_model::blame::Failure;
@@ -21,7 +21,7 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// That of a rule that is broken in this way.
+    /// The fingerprint of a rule that is broken in this way.
     pub fn of(rule: RuleRef, mismatch: &Mismatch) -> Fingerprint {
         let Mismatch { kind: verdict, symptom, .. } = mismatch;
         Fingerprint { rule: rule.id.to_owned(), verdict: *verdict, symptom: symptom.clone() }
@@ -39,27 +39,27 @@ impl fmt::Display for Fingerprint {
 pub struct Divergence {
     /// The rule that is blamed.
     pub rule: RuleRef,
-    /// Who disagrees with the model.
+    /// The observation that disagrees with the model.
     pub judge: Judge,
     /// The operation, from 0; the number of operations if only the end of the history shows it.
     pub step: usize,
     /// What is wrong.
     pub mismatch: Mismatch,
-    /// Other rules that the same operation broke, which may follow from this one.
+    /// Other rules that the same operation broke, which may follow from the blamed rule.
     pub symptoms: Vec<Violation>,
     /// The failure at which world and subject first disagreed in that run, if it came before: this
-    /// one may only follow from it, and is no accusation until a history shows it alone.
+    /// divergence may only follow from it, and is not reported until a history shows it alone.
     pub follows: Option<Fingerprint>,
-    /// The call at which something was made to happen, where the history stands for a run for each.
+    /// The call of the injection, where the history stands for one run for each call.
     pub call: Option<At>,
-    /// What was made to happen last before it.
+    /// The last injection before the divergence.
     pub after: Option<(What, Injected)>,
-    /// What the call did to what sort of file at which something was made to happen last.
+    /// The call of the last injection: what it did, and the kind of file.
     pub met: Option<String>,
 }
 
 impl Divergence {
-    /// The failure that the operation at `step` showed.
+    /// The divergence for a failure of the operation at `step`.
     pub fn new(step: usize, failure: Failure, follows: Option<Fingerprint>) -> Self {
         let Violation { rule, judge, mismatch } = failure.cause;
         let symptoms = failure.symptoms;
@@ -76,24 +76,25 @@ impl Divergence {
         }
     }
 
-    /// Whether the same operation breaks the same rule in the same way, be it beside another one.
-    pub fn shows_too(&self, other: &Divergence) -> bool {
-        let same = |rule: RuleRef, mismatch: &Mismatch| {
-            *rule == *other.rule && mismatch.symptom == other.mismatch.symptom
+    /// Whether the operation of this divergence also breaks the rule of `divergence` in the same way,
+    /// as the blamed rule or as a symptom.
+    pub fn also_shows(&self, divergence: &Divergence) -> bool {
+        let is_same = |rule: RuleRef, mismatch: &Mismatch| {
+            *rule == *divergence.rule && mismatch.symptom == divergence.mismatch.symptom
         };
-        let beside = |one: &Violation| same(one.rule, &one.mismatch);
-        let shows = same(self.rule, &self.mismatch) || self.symptoms.iter().any(beside);
-        self.step == other.step && shows
+        let is_same_symptom = |violation: &Violation| is_same(violation.rule, &violation.mismatch);
+        let shows = is_same(self.rule, &self.mismatch) || self.symptoms.iter().any(is_same_symptom);
+        self.step == divergence.step && shows
     }
 
-    /// What identifies this failure.
+    /// The fingerprint of this failure.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(self.rule, &self.mismatch)
     }
 
-    /// Blames another rule that the same operation broke, which this one follows from then.
-    pub fn blame_symptom(&mut self, at: usize) {
-        let Violation { rule, judge, mismatch } = &mut self.symptoms[at];
+    /// Blames the symptom at `index`; the rule that was blamed becomes a symptom.
+    pub fn blame_symptom(&mut self, index: usize) {
+        let Violation { rule, judge, mismatch } = &mut self.symptoms[index];
         mem::swap(&mut self.rule, rule);
         mem::swap(&mut self.judge, judge);
         mem::swap(&mut self.mismatch, mismatch);

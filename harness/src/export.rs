@@ -1,6 +1,6 @@
-//! A history as a shell script: it makes the same files, drives the same adapter with the same
-//! requests, prints what is answered, and needs nothing of this suite. It exits with 1 where the subject
-//! answers and leaves what it did here, so that the failure is shown again.
+//! A history as a shell script: it makes the same files, sends the same requests to the same adapter,
+//! prints the replies, and needs nothing of this suite. It exits with 1 if the subject replies and leaves
+//! files as in the recorded run, so that the failure is reproduced.
 //!
 //! The history is run once to make everything concrete. Where a request contains an id that the
 //! subject chose, the script uses the id that it received itself.
@@ -79,14 +79,14 @@ files() {
 }
 "#;
 
-/// No command of a shell makes a socket. Its whole path must be short, so it is moved.
+/// No shell command makes a socket. The path of a socket must be short, so it is made and then moved.
 const SOCKET: &str = r#"make_socket() {
     (cd "$ROOT" && python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(".s")') &&
         mv -T -- "$ROOT/.s" "$1" || { echo 'no socket was made: that takes python3' >&2; exit 2; }
 }
 "#;
 
-/// What comes after the operation that fails: whether it was answered, and left, as recorded.
+/// Comes after the failing operation: compares its reply and the files with those recorded.
 const COMPARE: &str = r#"SHOWN=no
 if [ "$(plain "$REPLY")" = "$RECORDED" ] && [ "$(files "$ROOT")" = "$(files "$ROOT/recorded")" ]; then
     SHOWN=yes
@@ -103,16 +103,16 @@ no) echo 'the failure does not show: something was answered or left otherwise'; 
 esac
 "#;
 
-/// Runs `history` on the adapter and returns the script that does the same.
+/// Runs `history` on the adapter and returns a script that does the same.
 ///
 /// # Errors
 /// The run could not be made.
 pub fn script(
     history: &History,
-    start: &AdapterCommand,
+    adapter: &AdapterCommand,
     scratch: &Scratch,
 ) -> Result<String, RunError> {
-    let opened: Mutex<Option<(Vec<u8>, Vec<String>)>> = Mutex::default();
+    let opening: Mutex<Option<(Vec<u8>, Vec<String>)>> = Mutex::default();
     let open = |sandbox: &Sandbox, settings: &Settings, seconds| {
         let root = sandbox.root().as_os_str().as_bytes().to_vec();
         let variables = environment(sandbox)
@@ -123,8 +123,8 @@ pub fn script(
                 shell(&pair, &root)
             })
             .collect();
-        *opened.lock().expect("no thread panics here") = Some((root, variables));
-        start.opener()(sandbox, settings, seconds)
+        *opening.lock().expect("no thread panics here") = Some((root, variables));
+        adapter.opener()(sandbox, settings, seconds)
     };
     let events = RefCell::new(Vec::new());
     let mut watch = |event| events.borrow_mut().push(event);
@@ -136,9 +136,10 @@ pub fn script(
         &Capabilities::default(),
         Some(&mut watch),
     )?;
-    let (root, variables) = opened.into_inner().expect("no thread panics here").unwrap_or_default();
+    let (root, variables) =
+        opening.into_inner().expect("no thread panics here").unwrap_or_default();
     let command: Vec<String> =
-        start.command.iter().map(|word| shell(word.as_bytes(), &root)).collect();
+        adapter.command.iter().map(|word| shell(word.as_bytes(), &root)).collect();
     let conditions: String =
         history.conditions().iter().map(|line| format!("# With {line}\n")).collect();
     let mut script =
@@ -146,40 +147,40 @@ pub fn script(
     script.text.push_str(&format!(
         "FOLDER={}\nCOMMAND=({})\nENVIRONMENT=(\"PATH=$PATH\" {})\n\
          # How long a reply may take.\nSECONDS_MAX={}\n\n",
-        script.quoted(start.directory.as_os_str().as_bytes()),
+        script.quoted(adapter.directory.as_os_str().as_bytes()),
         command.join(" "),
         variables.join(" "),
-        start.limits.reply.as_secs().max(1)
+        adapter.limits.reply.as_secs().max(1)
     ));
     let settings = run.capabilities.restrict_settings(&history.settings);
-    let mut opened = false;
+    let mut is_opened = false;
     let events = events.into_inner();
     let failing = run.divergences.first().and_then(|first| {
-        let is_it =
-            |event: &Event| matches!(event, Event::Requested(asked) if asked.step == first.step);
-        events.iter().rposition(is_it)
+        let is_failing =
+            |event: &Event| matches!(event, Event::Requested(record) if record.step == first.step);
+        events.iter().rposition(is_failing)
     });
     for (number, event) in events.into_iter().enumerate() {
         match event {
-            Event::Began { files, .. } => script.make_all(&files),
+            Event::Began { files, .. } => script.make_files(&files),
             Event::Edited(changes) => changes.iter().for_each(|change| script.change(change)),
             Event::DatabaseWritten(database, _) => {
-                let place = script.place(&database.path);
-                script.line(&format!("mkdir -p -- \"$(dirname -- {place})\""));
-                script.line(&database::command(&place, &database));
+                let path = script.quoted_path(&database.path);
+                script.line(&format!("mkdir -p -- \"$(dirname -- {path})\""));
+                script.line(&database::command(&path, &database));
             }
             Event::Injects(injection) => {
-                let Injection { call, what, .. } = injection;
-                let what = what.word();
+                let Injection { call, what: injected, .. } = injection;
+                let event = injected.word();
                 script.line(&format!(
-                    "echo 'a script cannot make this happen at call {call} of the next request: {what}'; \
+                "echo 'a script cannot make this happen at call {call} of the next request: {event}'; \
                      exit 2"
                 ));
             }
             Event::Measures => {
                 script.line("# The suite measures what the next request takes.");
-                script.open(&settings, &run.capabilities, opened);
-                opened = true;
+                script.open(&settings, &run.capabilities, is_opened);
+                is_opened = true;
             }
             Event::StoreEdited(edit, file) => match script.store_edit(&edit, file.as_deref()) {
                 Some(line) => {
@@ -188,34 +189,34 @@ pub fn script(
                     }
                     script.line(&line);
                 }
-                // A shell script has no way to make a repository as v1 made it.
+                // A shell script cannot make a repository as v1 made it.
                 None => {
                     let text = plain(&edit);
                     script.line(&format!("# do this manually before going on: {text}"));
                 }
             },
-            Event::Requested(asked) => {
-                if !opened || asked.request == Request::Reopen {
-                    script.open(&settings, &run.capabilities, opened);
-                    opened = true;
+            Event::Requested(record) => {
+                if !is_opened || record.request == Request::Reopen {
+                    script.open(&settings, &run.capabilities, is_opened);
+                    is_opened = true;
                 }
-                script.ask(&asked.request, &asked.answer);
+                script.ask(&record.request, &record.answer);
                 if failing == Some(number) {
-                    // Whoever died or hung replied nothing.
-                    let ended = matches!(asked.answer, Answer::Crashed(_));
-                    let reply = if ended { "" } else { &asked.reply };
-                    script.compare(reply, &asked.after);
+                    // A process that died or hung did not reply.
+                    let has_crashed = matches!(record.answer, Answer::Crashed(_));
+                    let reply = if has_crashed { "" } else { &record.reply };
+                    script.compare(reply, &record.after);
                 }
             }
         }
     }
     script.text.push_str(END);
-    for one in &run.divergences {
-        let told = format!(
+    for divergence in &run.divergences {
+        let description = format!(
             "{}\nexpected: {}\nfound: {}",
-            one.rule.id, one.mismatch.expected, one.mismatch.found
+            divergence.rule.id, divergence.mismatch.expected, divergence.mismatch.found
         );
-        let comment = told.lines().map(|line| format!("# {line}\n")).collect::<String>();
+        let comment = description.lines().map(|line| format!("# {line}\n")).collect::<String>();
         script.text.push_str(&comment);
     }
     Ok(script.text)
@@ -234,7 +235,7 @@ impl Script {
         shell(bytes, &self.root)
     }
 
-    fn place(&self, path: &ByteString) -> String {
+    fn quoted_path(&self, path: &ByteString) -> String {
         format!("\"$ROOT\"/{}", self.quoted(path))
     }
 
@@ -243,7 +244,7 @@ impl Script {
         self.text.push('\n');
     }
 
-    fn make_all(&mut self, files: &Files) {
+    fn make_files(&mut self, files: &Files) {
         self.line("mkdir -p \"$ROOT\"/home/.hermes/checkpoints");
         for (path, node) in files.iter() {
             self.make(path, node);
@@ -251,89 +252,92 @@ impl Script {
     }
 
     fn make(&mut self, path: &ByteString, node: &Node) {
-        let place = self.place(path);
+        let quoted = self.quoted_path(path);
         match node {
-            Node::Directory => self.line(&format!("mkdir -p -- {place}")),
-            Node::Special(SpecialKind::Fifo) => self.line(&format!("mkfifo -- {place}")),
+            Node::Directory => self.line(&format!("mkdir -p -- {quoted}")),
+            Node::Special(SpecialKind::Fifo) => self.line(&format!("mkfifo -- {quoted}")),
             Node::Special(SpecialKind::Socket) => {
                 if !self.text.contains(SOCKET) {
                     self.text.push_str(SOCKET);
                 }
-                self.line(&format!("make_socket {place}"));
+                self.line(&format!("make_socket {quoted}"));
             }
             Node::Link { target } => {
                 let target = self.quoted(target);
-                self.line(&format!("ln -s -- {target} {place}"));
+                self.line(&format!("ln -s -- {target} {quoted}"));
             }
             Node::File { content, executable, readable } => {
-                self.write(&place, content);
+                self.write(&quoted, content);
                 if *executable || !*readable {
                     let mode = if *executable { 0o755 } else { 0o644 };
                     let mode = if *readable { mode } else { mode & 0o333 };
-                    self.line(&format!("chmod {mode:o} -- {place}"));
+                    self.line(&format!("chmod {mode:o} -- {quoted}"));
                 }
             }
         }
     }
 
-    fn write(&mut self, place: &str, content: &[u8]) {
-        // A word of a shell cannot hold a zero byte, so the format holds those.
+    fn write(&mut self, path: &str, content: &[u8]) {
+        // A shell word cannot hold zero bytes, so the format string holds them.
         let parts: Vec<&[u8]> = content.split(|byte| *byte == 0).collect();
         let format = vec!["%s"; parts.len()].join("\\0");
         let words: Vec<String> = parts.into_iter().map(|part| self.quoted(part)).collect();
-        self.line(&format!("printf '{format}' {} > {place}", words.join(" ")));
+        self.line(&format!("printf '{format}' {} > {path}", words.join(" ")));
     }
 
     fn change(&mut self, change: &Change) {
         match change {
             Change::Remove(path) => {
-                let place = self.place(path);
-                self.line(&format!("rm -rf -- {place}"));
+                let quoted = self.quoted_path(path);
+                self.line(&format!("rm -rf -- {quoted}"));
             }
             Change::Make(path, node) => self.make(path, node),
             Change::Rewrite(path, content) => {
-                let place = self.place(path);
-                self.line(&format!("touch -r {place} \"$ROOT\"/.before"));
-                self.write(&place, content);
-                self.line(&format!("touch -m -r \"$ROOT\"/.before -- {place}"));
+                let quoted = self.quoted_path(path);
+                self.line(&format!("touch -r {quoted} \"$ROOT\"/.before"));
+                self.write(&quoted, content);
+                self.line(&format!("touch -m -r \"$ROOT\"/.before -- {quoted}"));
                 self.line("rm -- \"$ROOT\"/.before");
             }
             Change::SetReadable(path, readable) => {
-                let (place, sign) = (self.place(path), if *readable { '+' } else { '-' });
-                self.line(&format!("chmod u{sign}r -- {place}"));
+                let quoted = self.quoted_path(path);
+                let sign = if *readable { '+' } else { '-' };
+                self.line(&format!("chmod u{sign}r -- {quoted}"));
             }
             Change::SetPermissions(path, bits) => {
-                let place = self.place(path);
-                self.line(&format!("chmod {bits:03o} -- {place}"));
+                let quoted = self.quoted_path(path);
+                self.line(&format!("chmod {bits:03o} -- {quoted}"));
             }
             Change::HardLink(path, to) => {
-                let (path, to) = (self.place(path), self.place(to));
+                let path = self.quoted_path(path);
+                let to = self.quoted_path(to);
                 self.line(&format!("ln -- {to} {path}"));
             }
             Change::Rename(from, to) => {
-                let (from, to) = (self.place(from), self.place(to));
+                let from = self.quoted_path(from);
+                let to = self.quoted_path(to);
                 self.line(&format!("mv -T -- {from} {to}"));
             }
         }
     }
 
-    fn open(&mut self, settings: &Settings, capabilities: &Capabilities, again: bool) {
-        if again {
-            self.say(&Message::Control(Control::Close));
+    fn open(&mut self, settings: &Settings, capabilities: &Capabilities, is_reopened: bool) {
+        if is_reopened {
+            self.send(&Message::Control(Control::Close));
             self.line("stop");
         }
         self.line("start");
-        let inside = |path: &[u8]| ByteString([&self.root[..], b"/", path].concat());
+        let in_sandbox = |path: &[u8]| ByteString([&self.root[..], b"/", path].concat());
         let open = Open {
-            store: inside(b"home/.hermes/checkpoints"),
-            home: inside(b"home"),
-            current_directory: inside(b"work"),
+            store: in_sandbox(b"home/.hermes/checkpoints"),
+            home: in_sandbox(b"home"),
+            current_directory: in_sandbox(b"work"),
             settings: settings.clone(),
         };
-        self.say(&Message::Control(Control::hello()));
-        self.say(&Message::Control(Control::Open(open)));
+        self.send(&Message::Control(Control::hello()));
+        self.send(&Message::Control(Control::Open(open)));
         if capabilities.has("test.clock") {
-            self.say(&Message::Request(Request::SetClock { seconds: FIRST_SECOND }));
+            self.send(&Message::Request(Request::SetClock { seconds: FIRST_SECOND }));
         }
     }
 
@@ -341,7 +345,7 @@ impl Script {
         if *request == Request::Reopen {
             return;
         }
-        self.say(&Message::Request(request.clone()));
+        self.send(&Message::Request(request.clone()));
         let (field, id) = match answer {
             Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. } => ("id", id),
             Answer::Restored(restored) => match &restored.safety {
@@ -355,7 +359,7 @@ impl Script {
         self.line(&format!("ID{number}=$(field {field})\nIDS+=(\"$ID{number}\")"));
     }
 
-    /// Compares what the operation that fails came to with what it came to here.
+    /// Compares the reply and the files of the failing operation with those of the recorded run.
     fn compare(&mut self, reply: &str, after: &Files) {
         self.line("mkdir -p \"$ROOT\"/recorded/work");
         for (path, node) in after.iter().filter(|(path, _)| path.starts_with(b"work/")) {
@@ -363,109 +367,115 @@ impl Script {
                 self.make(&ByteString([b"recorded/", &path[..]].concat()), node);
             }
         }
-        let plain = without_chance(reply, &String::from_utf8_lossy(&self.root), &self.ids);
-        self.line(&format!("RECORDED={}", shell(plain.as_bytes(), b"")));
+        let plain_reply =
+            without_variable_parts(reply, &String::from_utf8_lossy(&self.root), &self.ids);
+        self.line(&format!("RECORDED={}", shell(plain_reply.as_bytes(), b"")));
         self.text.push_str(COMPARE);
     }
 
-    fn say(&mut self, message: &Message) {
+    fn send(&mut self, message: &Message) {
         self.requests += 1;
         let envelope = Envelope { id: self.requests, message };
         let mut value = serde_json::to_value(&envelope).unwrap_or_default();
         let target = value.get("target").and_then(|target| target.as_str()).map(str::to_owned);
-        // A target that is an id, or begins one, is replaced by the script's own id.
-        let known = target.as_ref().and_then(|target| {
-            let begins = |id: &&String| target.len() >= 4 && id.starts_with(target.as_str());
-            let at = self.ids.iter().rposition(|id| begins(&id))?;
-            Some((at + 1, target.len()))
+        // A target that is an id, or a prefix of an id, is replaced by the script's own id.
+        let target_id = target.as_ref().and_then(|target| {
+            let has_prefix = |id: &&String| target.len() >= 4 && id.starts_with(target.as_str());
+            let index = self.ids.iter().rposition(|id| has_prefix(&id))?;
+            Some((index + 1, target.len()))
         });
-        if known.is_some() {
+        if target_id.is_some() {
             value["target"] = "HERMA_TARGET".into();
         }
         let mut encoded = Vec::new();
-        self.take_encoded(&mut value, &mut encoded);
+        self.replace_encoded(&mut value, &mut encoded);
         let mut word = self.quoted(value.to_string().as_bytes());
         for (number, path) in encoded.iter().enumerate() {
-            let again = format!("'\"$(printf %s {} | base64 -w 0)\"$'", self.quoted(path));
-            word = word.replace(&format!("HERMA_ENCODED_{number}_"), &again);
+            let encoding = format!("'\"$(printf %s {} | base64 -w 0)\"$'", self.quoted(path));
+            word = word.replace(&format!("HERMA_ENCODED_{number}_"), &encoding);
         }
-        if let Some((number, digits)) = known {
-            let cut = format!("'\"${{ID{number}:0:{digits}}}\"$'");
-            word = word.replace("HERMA_TARGET", &cut);
+        if let Some((number, digits)) = target_id {
+            let prefix = format!("'\"${{ID{number}:0:{digits}}}\"$'");
+            word = word.replace("HERMA_TARGET", &prefix);
         }
         self.line(&format!("ask {word}"));
     }
 
-    /// Paths below the sandbox that are encoded, since they are no text: the script encodes its own.
-    fn take_encoded(&self, value: &mut Value, found: &mut Vec<ByteString>) {
+    /// Replaces the paths below the sandbox that are encoded, since they are not text, and collects them
+    /// in `found`: the script encodes its own paths.
+    fn replace_encoded(&self, value: &mut Value, found: &mut Vec<ByteString>) {
         match value {
             Value::Object(fields) => {
                 let path = serde_json::from_value::<ByteString>(Value::Object(fields.clone()));
                 if let Some(path) = path.ok().filter(|path| path.starts_with(&self.root)) {
-                    let own = format!("HERMA_ENCODED_{}_", found.len());
-                    fields.insert("b64".into(), own.into());
+                    let placeholder = format!("HERMA_ENCODED_{}_", found.len());
+                    fields.insert("b64".into(), placeholder.into());
                     found.push(path);
                     return;
                 }
-                fields.values_mut().for_each(|one| self.take_encoded(one, found));
+                fields.values_mut().for_each(|field| self.replace_encoded(field, found));
             }
-            Value::Array(all) => all.iter_mut().for_each(|one| self.take_encoded(one, found)),
+            Value::Array(items) => {
+                items.iter_mut().for_each(|item| self.replace_encoded(item, found));
+            }
             _ => {}
         }
     }
 }
 
-/// A reply without what is another one each time, as `plain` of the script does it.
-fn without_chance(reply: &str, root: &str, ids: &[String]) -> String {
+/// A reply without the parts that differ in each run, as `plain` of the script returns it.
+fn without_variable_parts(reply: &str, root: &str, ids: &[String]) -> String {
     let mut line = reply.trim_end().replace(root, "ROOT");
     for id in ids.iter().filter(|id| id.len() >= 4) {
         line = line.replace(id.as_str(), "ID");
     }
-    let (mut text, mut run) = (String::new(), String::new());
-    for one in line.chars().map(Some).chain([None]) {
-        match one {
+    let mut text = String::new();
+    let mut run = String::new();
+    for character in line.chars().map(Some).chain([None]) {
+        match character {
             Some(digit) if digit.is_ascii_digit() || ('a'..='f').contains(&digit) => {
                 run.push(digit)
             }
-            other => {
+            character => {
                 text.push_str(if run.len() >= 7 { "#" } else { &run });
                 run.clear();
-                text.extend(other);
+                text.extend(character);
             }
         }
     }
     let text = without_value(&text, "\"id\":", |value| {
-        Some(value.trim_start_matches(|one: char| one.is_ascii_digit()))
+        Some(value.trim_start_matches(|digit: char| digit.is_ascii_digit()))
     });
     without_value(&text, "\"message\":", |value| {
-        let (mut rest, mut escaped) = (value.strip_prefix('"')?.chars(), false);
-        while escaped || !rest.as_str().starts_with('"') {
-            escaped = rest.next()? == '\\' && !escaped;
+        let mut rest = value.strip_prefix('"')?.chars();
+        let mut is_escaped = false;
+        while is_escaped || !rest.as_str().starts_with('"') {
+            is_escaped = rest.next()? == '\\' && !is_escaped;
         }
         rest.as_str().get(1..)
     })
 }
 
-/// The line without the first value of a field; `rest` is what comes behind it.
-fn without_value(line: &str, field: &str, rest: impl Fn(&str) -> Option<&str>) -> String {
+/// The line without the first value of a field; `skip_value` returns the text after the value.
+fn without_value(line: &str, field: &str, skip_value: impl Fn(&str) -> Option<&str>) -> String {
     let Some((before, value)) = line.split_once(field) else { return line.to_owned() };
     let value = value.trim_start_matches(' ');
-    match rest(value).filter(|rest| rest.len() < value.len()) {
+    match skip_value(value).filter(|rest| rest.len() < value.len()) {
         Some(rest) => format!("{before}{field}#{rest}"),
         None => line.to_owned(),
     }
 }
 
-/// The bytes as one word of bash, with the sandbox's path replaced by the script's.
+/// The bytes as one word of bash, with the sandbox's path replaced by the script's path.
 fn shell(bytes: &[u8], root: &[u8]) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut rest = bytes;
     loop {
-        let at = rest.windows(root.len().max(1)).position(|window| window == root);
-        let plain = &rest[..at.unwrap_or(rest.len())];
-        parts.push(format!("$'{}'", escaped(plain)));
-        match at {
-            Some(at) => rest = &rest[at + root.len()..],
+        let index = rest.windows(root.len().max(1)).position(|window| window == root);
+        let part = &rest[..index.unwrap_or(rest.len())];
+        parts.push(format!("$'{}'", escaped(part)));
+        match index {
+            Some(index) => rest = &rest[index + root.len()..],
             None => break,
         }
     }
@@ -482,7 +492,7 @@ fn escaped(bytes: &[u8]) -> String {
                 text.push(char::from(*byte));
             }
             b' '..=b'~' => text.push(char::from(*byte)),
-            other => text.push_str(&format!("\\x{other:02x}")),
+            byte => text.push_str(&format!("\\x{byte:02x}")),
         }
     }
     text
@@ -493,7 +503,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_another_one_each_time_is_left_out_of_a_reply() {
+    fn without_variable_parts_leaves_ids_times_and_messages_out_of_a_reply() {
         let ids = ["c0ffee-1".to_owned()];
         for (reply, plain) in [
             (
@@ -507,7 +517,7 @@ mod tests {
             ),
             (r#"{"id":3,"err":{"message":"no end"#, r#"{"id":#,"err":{"message":"no end"#),
         ] {
-            assert_eq!(without_chance(reply, "/tmp/x", &ids), plain);
+            assert_eq!(without_variable_parts(reply, "/tmp/x", &ids), plain);
         }
     }
 }

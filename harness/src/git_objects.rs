@@ -1,6 +1,6 @@
 //! The git object ids of a checkpoint's content, computed from the model's tree alone.
 //!
-//! Equal tree ids mean equal content, names, types and modes, so one comparison judges a whole
+//! Equal tree ids mean equal content, names, types and modes, so one comparison judges a complete
 //! checkpoint, with no code of the core involved.
 
 use herma_model::bytes::{ancestors, file_name, parent};
@@ -19,7 +19,7 @@ impl fmt::Display for ObjectId {
     }
 }
 
-/// The id of an object of that kind with these bytes.
+/// The id of an object of this kind with these bytes.
 pub fn object_id(kind: &str, bytes: &[u8]) -> ObjectId {
     let mut hash = Sha1::new();
     hash.update(format!("{kind} {}\0", bytes.len()));
@@ -41,21 +41,21 @@ pub fn mode(entry: &Entry) -> &'static str {
     }
 }
 
-/// The id of the outermost tree that holds exactly these entries.
+/// The id of the root tree that holds exactly these entries.
 pub fn tree_id(tree: &Tree) -> ObjectId {
-    each_tree(tree, &mut |_| {})
+    visit_trees(tree, &mut |_| {})
 }
 
-/// The ids of all trees and blobs that hold these entries.
+/// The ids of all trees and blobs of these entries.
 pub fn ids(tree: &Tree) -> BTreeSet<ObjectId> {
     let mut ids: BTreeSet<ObjectId> = tree.values().map(|entry| blob_id(entry.bytes())).collect();
-    each_tree(tree, &mut |id| {
+    visit_trees(tree, &mut |id| {
         ids.insert(id);
     });
     ids
 }
 
-/// The name of an object that the model knows by what it holds; none where its content is opaque.
+/// The git id of an object that the model knows by its content; `None` if the content is opaque.
 pub fn name_of(object: &Object) -> Option<String> {
     match object {
         Object::Checkpoint(id) => Some(id.clone()),
@@ -65,21 +65,21 @@ pub fn name_of(object: &Object) -> Option<String> {
     }
 }
 
-fn each_tree(tree: &Tree, each: &mut dyn FnMut(ObjectId)) -> ObjectId {
-    // What each directory holds: the sort key, the mode, the name and the id of each entry.
-    type Raw = (Vec<u8>, &'static str, Vec<u8>, ObjectId);
-    let mut directories: BTreeMap<ByteString, Vec<Raw>> = BTreeMap::new();
+fn visit_trees(tree: &Tree, visit: &mut dyn FnMut(ObjectId)) -> ObjectId {
+    // An entry of a directory: the sort key, the mode, the name and the id.
+    type TreeEntry = (Vec<u8>, &'static str, Vec<u8>, ObjectId);
+    let mut directories: BTreeMap<ByteString, Vec<TreeEntry>> = BTreeMap::new();
     directories.insert(ByteString::default(), Vec::new());
     for (path, entry) in tree {
         for ancestor in ancestors(path) {
             directories.entry(ByteString::from(ancestor)).or_default();
         }
         let name = file_name(path).to_vec();
-        let raw = (name.clone(), mode(entry), name, blob_id(entry.bytes()));
-        directories.entry(ByteString::from(parent(path))).or_default().push(raw);
+        let entry_with_key = (name.clone(), mode(entry), name, blob_id(entry.bytes()));
+        directories.entry(ByteString::from(parent(path))).or_default().push(entry_with_key);
     }
     loop {
-        // The last directory in path order has no directories below it left.
+        // No directory below the last directory in path order is left.
         let (path, mut entries) = directories.pop_last().expect("the root is always there");
         entries.sort();
         let mut bytes = Vec::new();
@@ -91,13 +91,13 @@ fn each_tree(tree: &Tree, each: &mut dyn FnMut(ObjectId)) -> ObjectId {
             bytes.extend_from_slice(&id.0);
         }
         let id = object_id("tree", &bytes);
-        each(id);
+        visit(id);
         if path.is_empty() {
             return id;
         }
         let name = file_name(&path).to_vec();
         // Git sorts a directory as if its name ended in a slash.
-        let raw = ([&name[..], b"/"].concat(), "40000", name, id);
-        directories.entry(ByteString::from(parent(&path))).or_default().push(raw);
+        let entry_with_key = ([&name[..], b"/"].concat(), "40000", name, id);
+        directories.entry(ByteString::from(parent(&path))).or_default().push(entry_with_key);
     }
 }

@@ -1,5 +1,5 @@
-//! A large project to run histories on: many, deep, long-named and large files, the same each time. It
-//! ends where a real project begins, which `workspace` reads.
+//! A large project to run histories on: many, deep, long-named and large files, the same each time.
+//! Real projects are read by `workspace`.
 
 use herma_model::content::noise;
 use std::ffi::OsStr;
@@ -8,32 +8,32 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Files in folders of this many.
+/// The number of files, and the number in one folder.
 const MANY: usize = 4_000;
 const IN_ONE_FOLDER: usize = 1_000;
-/// Folders in each other.
+/// Nested folders.
 const DEEP: usize = 200;
-/// As long as a name can be on most file systems, in bytes.
+/// The longest name that most file systems allow, in bytes.
 const NAME_BYTES_MAX: usize = 255;
-/// Folders of such names in each other: a path may have 4,096 bytes, and a sandbox lies around it.
+/// Nested folders with such names: a path may have 4,096 bytes, some of which name the sandbox.
 const LONG: usize = 12;
-/// At the usual bound on a file, and above it. Larger ones are the business of histories that measure:
-/// here all that is there is read after each operation.
+/// At the usual file size limit, and above it. Larger files are left to histories that measure: here
+/// every file is read after each operation.
 const SIZES: [(&str, usize); 2] = [("at-most.bin", 10 << 20), ("too-large.bin", (10 << 20) + 1)];
 
-/// What was made.
+/// The size of a project that was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Made {
     /// How many files.
     pub files: usize,
-    /// How many bytes they hold.
+    /// How many bytes the files hold.
     pub bytes: u64,
 }
 
-/// Makes it in a folder that is not there yet.
+/// Makes the project in a folder that does not exist yet.
 ///
 /// # Errors
-/// There is such a folder, or it cannot be written.
+/// The folder exists, or it cannot be written.
 pub fn make(root: &Path) -> io::Result<Made> {
     fs::create_dir(root)?;
     let mut project = Project { root, made: Made { files: 0, bytes: 0 } };
@@ -87,14 +87,15 @@ mod tests {
     use crate::workspace::sample;
 
     #[test]
-    fn it_is_large_in_every_way_and_made_once() {
+    fn make_creates_many_and_deep_files_and_refuses_an_existing_folder() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("large");
         let made = make(&root).unwrap();
         assert!(made.files > 4_000 && made.bytes > 20 << 20, "{made:?}");
         assert!(make(&root).is_err());
         let (_, paths) = sample(&root).unwrap();
-        let longest = |of: fn(&[u8]) -> usize| paths.iter().map(|path| of(path)).max().unwrap();
+        let longest =
+            |measure: fn(&[u8]) -> usize| paths.iter().map(|path| measure(path)).max().unwrap();
         assert!(longest(|path| path.split(|byte| *byte == b'/').count()) > 20);
     }
 }

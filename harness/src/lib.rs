@@ -4,7 +4,7 @@
 //! operation to the model and to a [`subject::Subject`] in a [`sandbox`]; the `oracle` observes
 //! the answer and everything on the disk, and the model compares it with what is allowed. On a
 //! difference a [`trial`] finds its cause and [`shrink`] looks for a shorter history that shows it;
-//! a [`suite`] does this many times and [`results`] says which rules hold.
+//! a [`suite`] does this many times and [`results`] reports which rules hold.
 //!
 //! A downstream crate checks its own implementation, a [`subject::Subject`], with [`check`] over
 //! [`generate::history`]:

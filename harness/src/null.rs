@@ -1,5 +1,5 @@
-//! Null subjects: implementations that do nothing useful, each in another way. What one of them
-//! passes proves nothing, so none of them may pass a written case.
+//! Null subjects: implementations that do nothing useful, each in a different way. A check that a null
+//! subject passes proves nothing, so no null subject may pass a written case.
 
 use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::Sandbox;
@@ -15,11 +15,11 @@ use std::fs;
 
 /// One way to do nothing.
 pub struct Null {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// What it does, in a sentence.
     pub about: &'static str,
-    /// Opens it in a sandbox.
+    /// Opens the subject in a sandbox.
     pub open: fn(&Sandbox, &Settings, i64) -> Box<dyn Subject>,
 }
 
@@ -50,7 +50,7 @@ pub static ALL: &[Null] = &[
             let mut core = CoreSubject::new(sandbox, settings, seconds);
             let base = sandbox.base();
             subject("null-forgets", move |request| {
-                // Where it cannot be removed it was never made.
+                // A store that cannot be removed was never made.
                 let _ = fs::remove_dir_all(&base);
                 core.ask(request)
             })
@@ -68,10 +68,10 @@ pub fn find(name: &str) -> Option<&'static Null> {
     ALL.iter().find(|null| null.name == name)
 }
 
-/// A subject that is no more than what it answers.
-struct Answers<F>(&'static str, F);
+/// A subject that only computes answers: its name, and the function.
+struct AnswerFunction<F>(&'static str, F);
 
-impl<F: FnMut(&Request) -> Answer> Subject for Answers<F> {
+impl<F: FnMut(&Request) -> Answer> Subject for AnswerFunction<F> {
     fn identity(&self) -> Identity {
         Identity::new(self.0, env!("CARGO_PKG_VERSION"))
     }
@@ -86,10 +86,10 @@ impl<F: FnMut(&Request) -> Answer> Subject for Answers<F> {
 }
 
 fn subject(name: &'static str, ask: impl FnMut(&Request) -> Answer + 'static) -> Box<dyn Subject> {
-    Box::new(Answers(name, ask))
+    Box::new(AnswerFunction(name, ask))
 }
 
-/// The answer where everything was done, and one checkpoint more was taken each time.
+/// The answer as if everything was done, with one more checkpoint taken each time.
 fn agreed(request: &Request, taken: &mut u32) -> Answer {
     match request {
         Request::Checkpoint { .. }
@@ -118,16 +118,16 @@ fn likely_code(request: &Request) -> Code {
 }
 
 fn wrong_target(target: &ByteString) -> Code {
-    let number = std::str::from_utf8(target).is_ok_and(|text| text.parse::<u32>().is_ok());
-    let id = target.len() >= 4 && target.iter().all(u8::is_ascii_hexdigit);
-    if number || id { Code::UnknownCheckpoint } else { Code::BadTarget }
+    let is_number = std::str::from_utf8(target).is_ok_and(|text| text.parse::<u32>().is_ok());
+    let is_id = target.len() >= 4 && target.iter().all(u8::is_ascii_hexdigit);
+    if is_number || is_id { Code::UnknownCheckpoint } else { Code::BadTarget }
 }
 
 fn refused(code: Code) -> Answer {
     Answer::Refused { code, message: "no".into(), changed: Changed::None }
 }
 
-/// The answer if no checkpoint was ever taken and none is taken now.
+/// The answer as if no checkpoint was ever taken and none is taken now.
 fn as_before(request: &Request) -> Answer {
     match request.kind().answered {
         Answered::Done => Answer::Done,

@@ -1,4 +1,4 @@
-//! Texts for people beside the results of a run: a single counterexample, and the rule book.
+//! Texts for people that are not results of a run: a single counterexample, and the rule book.
 
 use crate::divergence::Divergence;
 use crate::history::History;
@@ -9,17 +9,20 @@ use serde_json::json;
 /// A failure with the history that shows it.
 pub fn counterexample(history: &History, divergence: &Divergence) -> String {
     let operations = history.operations.len();
-    let (told, history) = (difference(divergence), to_yaml(history));
-    format!("{told}the shortest history found, {operations} operations:\n{history}")
+    let difference = difference(divergence);
+    let history = to_yaml(history);
+    format!("{difference}the shortest history found, {operations} operations:\n{history}")
 }
 
-/// What is wrong, without the history that shows it.
+/// What is wrong, without the history that shows the failure.
 pub fn difference(divergence: &Divergence) -> String {
     let Divergence { rule, judge, step, mismatch, symptoms, .. } = divergence;
     let tree: String = mismatch.tree.iter().map(|line| format!("    {line}\n")).collect();
     let also: String = symptoms
         .iter()
-        .map(|one| format!("  also broken: {} ({})\n", one.rule.id, one.mismatch.symptom))
+        .map(|violation| {
+            format!("  also broken: {} ({})\n", violation.rule.id, violation.mismatch.symptom)
+        })
         .collect();
     format!(
         "{}: {}\n  source:   {}\n  judged by {judge}, at operation {}\n  expected: {}\n  found:    \
@@ -46,7 +49,7 @@ pub fn rules_text() -> String {
     text
 }
 
-/// The rule book as a JSON document, each rule with the whole of its record.
+/// The rule book as a JSON document, each rule with its complete record.
 pub fn rules_json() -> String {
     let record = |rule: RuleRef| {
         json!({

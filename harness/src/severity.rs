@@ -1,5 +1,5 @@
-//! How much it matters to somebody with files to lose that a rule is broken, so that a report begins
-//! with the worst. It changes no verdict.
+//! How much a broken rule matters to a user with files to lose, so that a report begins with the worst.
+//! It changes no verdict.
 
 use crate::divergence::{Divergence, Violation};
 use herma_model::blame::ALWAYS_SAID;
@@ -15,18 +15,18 @@ use std::fmt;
 pub enum Severity {
     /// Something outside the project was written, or could be.
     WroteOutside,
-    /// Files or checkpoints are lost, or were never kept.
+    /// Files or checkpoints are lost, or were never stored.
     LostData,
-    /// Something is kept or shown that should not be.
+    /// Something is stored or shown that should not be.
     Leaked,
-    /// An answer, or what it did, is wrong, and nothing is lost by that.
+    /// An answer or its effect is wrong, and nothing is lost.
     #[default]
     WrongAnswer,
-    /// It should be otherwise, and need not.
+    /// A recommendation is not followed.
     Odd,
 }
 
-/// The rules whose break is worse than a wrong answer.
+/// The rules whose violation is worse than a wrong answer, by severity.
 static WORSE: &[(Severity, &[RuleRef])] = &[
     (
         Severity::WroteOutside,
@@ -90,23 +90,26 @@ static WORSE: &[(Severity, &[RuleRef])] = &[
 ];
 
 impl Severity {
-    /// That of a rule by its id.
+    /// The severity of a rule, by its id.
     pub fn of(rule: &str) -> Severity {
-        let holds = |(_, all): &&(Severity, &[RuleRef])| all.iter().any(|one| one.id == rule);
-        if let Some((severity, _)) = WORSE.iter().find(holds) {
+        let contains =
+            |(_, members): &&(Severity, &[RuleRef])| members.iter().any(|member| member.id == rule);
+        if let Some((severity, _)) = WORSE.iter().find(contains) {
             return *severity;
         }
-        let advice = |one: RuleRef| one.id == rule && one.level == rules::Level::Should;
-        if rules::catalogue().any(advice) { Severity::Odd } else { Severity::WrongAnswer }
+        let is_advice =
+            |known_rule: RuleRef| known_rule.id == rule && known_rule.level == rules::Level::Should;
+        if rules::catalogue().any(is_advice) { Severity::Odd } else { Severity::WrongAnswer }
     }
 
-    /// That of a failure. What was written outside counts whatever is blamed, since it was seen on the
-    /// disk; other symptoms may only follow from the rule that is blamed.
+    /// The severity of a failure. A write outside the project counts whichever rule is blamed, since it was
+    /// observed on the disk; other symptoms may only follow from the blamed rule.
     pub fn of_failure(divergence: &Divergence) -> Severity {
-        let is_seen = |one: &&Violation| ALWAYS_SAID.iter().any(|rule| rule.id == one.rule.id);
-        let beside = divergence.symptoms.iter().filter(is_seen);
-        let beside = beside.map(|one| Severity::of(one.rule.id));
-        beside.fold(Severity::of(divergence.rule.id), Severity::min)
+        let is_observed =
+            |violation: &&Violation| ALWAYS_SAID.iter().any(|rule| rule.id == violation.rule.id);
+        let observed = divergence.symptoms.iter().filter(is_observed);
+        let severities = observed.map(|violation| Severity::of(violation.rule.id));
+        severities.fold(Severity::of(divergence.rule.id), Severity::min)
     }
 }
 
@@ -129,41 +132,46 @@ mod tests {
     use herma_model::blame::Failure;
 
     #[test]
-    fn the_worst_comes_first_and_advice_last() {
-        let of = |rules: &[&str]| rules.iter().map(|rule| Severity::of(rule)).collect::<Vec<_>>();
-        let all = of(&[
+    fn severity_of_a_rule_puts_data_loss_before_wrong_answers_and_advice_last() {
+        let severities = |rules: &[&str]| {
+            rules.iter().map(|rule| Severity::of(rule)).collect::<Vec<_>>()
+        };
+        let sorted = severities(&[
             "restore/contained",
             "restore/bytes",
             "isolation/private",
             "diff/stats",
             "list/oldest-no-stats",
         ]);
-        assert!(all.is_sorted() && all.windows(2).all(|two| two[0] != two[1]), "{all:?}");
-        assert_eq!(all.last(), Some(&Severity::Odd));
+        assert!(
+            sorted.is_sorted() && sorted.windows(2).all(|pair| pair[0] != pair[1]),
+            "{sorted:?}"
+        );
+        assert_eq!(sorted.last(), Some(&Severity::Odd));
     }
 
     #[test]
-    fn what_was_written_outside_comes_first_whatever_is_blamed() {
+    fn of_failure_ranks_a_write_outside_first_whichever_rule_is_blamed() {
         let violation = |rule| Violation {
             rule,
             judge: Judge::Disk,
             mismatch: Mismatch::new("wrong", "one", "another"),
         };
-        let of = |beside: RuleRef| {
+        let severity = |symptom: RuleRef| {
             let failure = Failure {
                 cause: violation(&rules::RESTORE_HARD_LINKS),
-                symptoms: vec![violation(beside)],
+                symptoms: vec![violation(symptom)],
             };
             Severity::of_failure(&Divergence::new(0, failure, None))
         };
-        assert_eq!(of(&rules::RESTORE_CONTAINED), Severity::WroteOutside);
-        assert_eq!(of(&rules::RESTORE_UNTOUCHED), Severity::LostData);
+        assert_eq!(severity(&rules::RESTORE_CONTAINED), Severity::WroteOutside);
+        assert_eq!(severity(&rules::RESTORE_UNTOUCHED), Severity::LostData);
     }
 
     #[test]
-    fn no_rule_has_two() {
+    fn no_rule_has_two_severities() {
         let mut ids: Vec<&str> =
-            WORSE.iter().flat_map(|(_, all)| all.iter().map(|one| one.id)).collect();
+            WORSE.iter().flat_map(|(_, rules)| rules.iter().map(|rule| rule.id)).collect();
         let count = ids.len();
         ids.sort_unstable();
         ids.dedup();

@@ -1,10 +1,10 @@
-//! Which part of a run is made here, where several machines share it.
+//! The part of a run that this machine makes, where several machines share the run.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A part of something that several machines do together: the `index`th of `count`, from 1.
+/// A part of a run that several machines share: the `index`th of `count`, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     /// Which part.
@@ -20,12 +20,12 @@ impl Default for Share {
 }
 
 impl Share {
-    /// Whether what has this number, from 0, is in the part.
+    /// Whether the history with this number, from 0, belongs to the part.
     pub fn holds(self, number: u64) -> bool {
         number % self.count as u64 == self.index as u64 - 1
     }
 
-    /// Whether it is everything.
+    /// Whether the part is the complete run.
     pub fn is_whole(self) -> bool {
         self.count == 1
     }
@@ -35,11 +35,11 @@ impl FromStr for Share {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let read = text.split_once('/').and_then(|(index, count)| {
+        let share = text.split_once('/').and_then(|(index, count)| {
             Some(Share { index: index.parse().ok()?, count: count.parse().ok()? })
         });
-        let is_one = |share: &Share| (1..=share.count).contains(&share.index);
-        read.filter(is_one).ok_or_else(|| "a part is written 1/4: the first of four".to_owned())
+        let is_valid = |share: &Share| (1..=share.count).contains(&share.index);
+        share.filter(is_valid).ok_or_else(|| "a part is written 1/4: the first of four".to_owned())
     }
 }
 

@@ -1,6 +1,6 @@
-//! Many histories on one subject: which rules hold, and a shortest history for each that does not.
+//! Many histories on one subject: which rules hold, and a shortest history for each rule that does not.
 //!
-//! Histories run on several threads, but what is drawn, run and reported depends on the seed alone.
+//! Histories run on several threads, but what is generated, run and reported depends on the seed alone.
 
 use crate::apart::apart;
 use crate::cases::Case;
@@ -24,26 +24,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// What to run.
+/// The histories to run, and how.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Which histories are drawn, one set for each seed.
+    /// The seeds; one set of histories is generated for each.
     pub seeds: Vec<u64>,
-    /// How many for each seed.
+    /// How many histories are generated for each seed.
     pub histories: u64,
-    /// What they are drawn from.
+    /// What the generator chooses from.
     pub options: Options,
-    /// Histories to run before any is drawn, each with a name.
+    /// Histories to run before the generated ones, each with a name.
     pub kept: Vec<(String, History)>,
     /// Written cases, run after the kept histories if the subject has the capabilities they need.
     pub cases: Vec<Case>,
-    /// How many at the same time.
+    /// How many histories run at the same time.
     pub jobs: usize,
-    /// How many executions the search for one shortest history may take.
+    /// How many executions each search for a shortest history may take.
     pub shrink_budget: usize,
-    /// The time after which nothing more is begun; what was is ended.
+    /// The time after which no history is started; running histories finish.
     pub time_budget: Option<Duration>,
-    /// Failures that are known, and need no shortest history.
+    /// Known failures, which need no shortest history.
     pub known: BTreeSet<Fingerprint>,
     /// The part of the histories that is run.
     pub share: Share,
@@ -52,40 +52,40 @@ pub struct Plan {
 /// How often a shortest history is run again, each time in a fresh process and sandbox.
 pub const REPRODUCTIONS: usize = 3;
 
-/// Of a time budget, the part in which histories are begun; the rest is for the search for short ones.
+/// The part of a time budget in which histories are started; the rest is for shrinking.
 const SHARE_OF_HISTORIES: f64 = 0.67;
 
 /// One way in which a rule is broken.
 #[derive(Debug)]
 pub struct Failure {
-    /// The first failing history: its number, or the name of a kept one.
+    /// The first failing history: its number, or the name of a kept history.
     pub origin: String,
     /// How many histories failed in this way.
     pub histories: u64,
-    /// The shortest history found; for a known failure, the first one.
+    /// The shortest history found; for a known failure, the first history.
     pub shrunk: Shrunk,
     /// How many of [`REPRODUCTIONS`] runs of that history failed in the same way; `None` for a
     /// known failure, which is not run again.
     pub reproduced: Option<usize>,
-    /// The shortest history as it was asked and answered; nothing for a known failure.
+    /// The requests and replies of the shortest history; empty for a known failure.
     pub asked: Vec<String>,
 }
 
 impl Failure {
-    /// Whether it never failed again, so that no verdict follows from it.
+    /// Whether the history never failed again, so that there is no verdict.
     pub fn is_unstable(&self) -> bool {
         self.reproduced == Some(0)
     }
 }
 
-/// A difference that no history shows with nothing wrong before it; no verdict comes from it.
+/// A difference that no history shows without a failure before it; it leads to no verdict.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Following {
-    /// The failure at which world and subject disagreed before.
+    /// The earlier failure at which world and subject disagreed.
     pub follows: Fingerprint,
-    /// The first history that shows it.
+    /// The first history that shows the difference.
     pub origin: String,
-    /// How many do.
+    /// How many histories show it.
     pub histories: u64,
 }
 
@@ -94,7 +94,7 @@ pub struct Following {
 pub struct Findings {
     /// Histories run.
     pub histories: u64,
-    /// Histories that were to be run.
+    /// Planned histories.
     pub planned: u64,
     /// Operations applied.
     pub operations: u64,
@@ -102,45 +102,45 @@ pub struct Findings {
     pub checks: BTreeMap<&'static str, u64>,
     /// Which behaviours were covered.
     pub coverage: Coverage,
-    /// How much of what was drawn was judged.
+    /// How many of the generated operations were judged.
     pub depth: Depth,
     /// Every way in which a rule is broken.
     pub failures: BTreeMap<Fingerprint, Failure>,
-    /// What only showed after another failure, and so may only follow from it.
+    /// Differences that only showed after another failure, and may only follow from it.
     pub following: BTreeMap<Fingerprint, Following>,
-    /// Time spent running histories, without the search for short ones.
+    /// Time spent running histories, without shrinking.
     pub elapsed: Duration,
-    /// Time spent in that search.
+    /// Time spent shrinking.
     pub shortening: Duration,
-    /// How many ran at the same time.
+    /// How many histories ran at the same time.
     pub jobs: usize,
     /// The capabilities of the subject.
     pub capabilities: Capabilities,
-    /// Who the subject is.
+    /// The name and version of the subject.
     pub subject: Identity,
 }
 
 /// How one history ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ended {
-    /// Its number, or the name of a kept one.
+    /// Its number, or the name of a kept history.
     pub origin: String,
     /// Operations applied.
     pub operations: usize,
-    /// How it failed, without what may only follow from that.
+    /// How it failed, without differences that may only follow from a failure.
     pub failures: Vec<Fingerprint>,
 }
 
-/// How a run goes on.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a> {
-    /// A history of that name begins.
+    /// The history of that name starts.
     Begun(&'a str, &'a History),
     /// A history ended.
     Ended(&'a Ended),
-    /// All histories ended, with so many failures, of each of which the shortest history is looked for.
+    /// All histories ended; this many failures are shrunk now.
     Found(usize),
-    /// That of one of them is found.
+    /// The shortest history of one failure is found.
     Shortened,
 }
 
@@ -152,19 +152,19 @@ pub enum Verdict {
     Held,
     /// A comparison failed.
     Broken,
-    /// A comparison failed, and did not fail again: neither held nor broken.
+    /// A comparison failed, and did not fail when repeated: neither held nor broken.
     Unstable,
-    /// Nothing that ran put it to the test.
+    /// No history exercised the rule.
     NotExercised,
-    /// The subject lacks a capability that is needed to judge it.
+    /// The subject lacks a capability that is needed to judge the rule.
     NotApplicable,
 }
 
 impl Findings {
     /// The verdict on a rule.
     pub fn verdict(&self, rule: RuleRef) -> Verdict {
-        let of_the_rule = |(fingerprint, _): &(&Fingerprint, &Failure)| fingerprint.rule == rule.id;
-        let mut failures = self.failures.iter().filter(of_the_rule).peekable();
+        let breaks_rule = |(fingerprint, _): &(&Fingerprint, &Failure)| fingerprint.rule == rule.id;
+        let mut failures = self.failures.iter().filter(breaks_rule).peekable();
         if failures.peek().is_some() {
             let is_broken = failures.any(|(_, failure)| !failure.is_unstable());
             return if is_broken { Verdict::Broken } else { Verdict::Unstable };
@@ -176,7 +176,7 @@ impl Findings {
         }
     }
 
-    /// Whether a failure did not show again.
+    /// Whether any failure did not show again.
     pub fn is_unstable(&self) -> bool {
         self.failures.values().any(Failure::is_unstable)
     }
@@ -187,8 +187,8 @@ impl Findings {
     }
 }
 
-/// A failing history before it is shrunk.
-struct Raw {
+/// A failure before its history is shrunk.
+struct UnshrunkFailure {
     number: u64,
     origin: String,
     history: History,
@@ -199,15 +199,15 @@ struct Raw {
 #[derive(Default)]
 struct Shared {
     findings: Findings,
-    raw: BTreeMap<Fingerprint, Raw>,
-    /// What showed after another failure only.
-    after: BTreeMap<Fingerprint, Raw>,
+    independent: BTreeMap<Fingerprint, UnshrunkFailure>,
+    /// Failures that only showed after another failure.
+    dependent: BTreeMap<Fingerprint, UnshrunkFailure>,
 }
 
 /// Runs the plan; `progress` is called at each step.
 ///
 /// # Errors
-/// A run that could not be made; there is no verdict then.
+/// A run could not be made; there is no verdict then.
 pub fn run_suite(
     plan: &Plan,
     new_subject: &NewSubject<'_>,
@@ -219,90 +219,99 @@ pub fn run_suite(
     let run = |number| -> Result<(), RunError> {
         let (origin, history) = plan.history(number);
         progress(Step::Begun(&origin, &history));
-        let outcome = trial_until(Until::End, &history, new_subject, scratch)?;
+        let trial = trial_until(Until::End, &history, new_subject, scratch)?;
         let mut shared = shared.lock().expect("no thread panics while it holds this");
-        progress(Step::Ended(&outcome.ended(&origin)));
-        shared.add(number, &origin, history, outcome);
+        progress(Step::Ended(&trial.ended(&origin)));
+        shared.add(number, &origin, history, trial);
         Ok(())
     };
-    let own = (0..plan.all()).filter(|number| plan.share.holds(*number));
-    let planned = own.clone().count() as u64;
-    let part = |share| Some(started + plan.time_budget?.mul_f64(share));
-    let (begun_until, searched_until) = (part(SHARE_OF_HISTORIES), part(1.0));
-    parallel::try_map(own.take_while(|_| !is_past(begun_until)), plan.jobs, run)?;
+    let numbers = (0..plan.all()).filter(|number| plan.share.holds(*number));
+    let planned = numbers.clone().count() as u64;
+    let deadline = |share| Some(started + plan.time_budget?.mul_f64(share));
+    let run_deadline = deadline(SHARE_OF_HISTORIES);
+    let search_deadline = deadline(1.0);
+    parallel::try_map(numbers.take_while(|_| !is_past(run_deadline)), plan.jobs, run)?;
     let mut shared = shared.into_inner().expect("no thread panics while it holds this");
-    shared.tell_apart(searched_until, plan.jobs, new_subject, scratch)?;
+    shared.isolate_dependent(search_deadline, plan.jobs, new_subject, scratch)?;
     let mut findings = Findings { planned, ..shared.findings };
     findings.elapsed = started.elapsed();
     findings.jobs = plan.jobs.max(1);
-    progress(Step::Found(shared.raw.len()));
-    let failures = parallel::map(shared.raw.into_iter(), plan.jobs, |(fingerprint, raw)| {
-        let budget = Budget { executions: plan.shrink_budget, until: searched_until };
-        let failure = examine(raw, &fingerprint, plan, &budget, (new_subject, scratch));
-        progress(Step::Shortened);
-        (fingerprint, failure)
-    });
+    progress(Step::Found(shared.independent.len()));
+    let budget = Budget { executions: plan.shrink_budget, until: search_deadline };
+    let examination = Examination { plan, budget, new_subject, scratch };
+    let failures =
+        parallel::map(shared.independent.into_iter(), plan.jobs, |(fingerprint, failure)| {
+            let failure = examination.examine(failure, &fingerprint);
+            progress(Step::Shortened);
+            (fingerprint, failure)
+        });
     findings.shortening = started.elapsed().saturating_sub(findings.elapsed);
     findings.failures = failures.into_iter().collect();
     Ok(findings)
 }
 
-/// Looks for the shortest history of a failure and runs that again to see whether it is stable.
-fn examine(
-    raw: Raw,
-    fingerprint: &Fingerprint,
-    plan: &Plan,
-    budget: &Budget,
-    (new_subject, scratch): (&NewSubject<'_>, &Scratch),
-) -> Failure {
-    let Raw { origin, history, divergence, histories, .. } = raw;
-    if plan.known.contains(fingerprint) {
-        let shrunk = Shrunk { history, divergence, executions: 0 };
-        let (reproduced, asked) = (None, Vec::new());
-        return Failure { origin, histories, shrunk, reproduced, asked };
-    }
-    let fresh = scratch.with_fresh_processes();
-    let again = |shrunk: &Shrunk| {
-        let until = shrink::until(&shrunk.divergence);
-        let same = |one: &Divergence| one.follows.is_none() && one.fingerprint() == *fingerprint;
-        let fails_so = || {
-            let outcome = trial_until(until, &shrunk.history, new_subject, &fresh);
-            outcome.is_ok_and(|outcome| outcome.run.divergences.iter().any(same))
+/// How failures are shrunk and reproduced.
+struct Examination<'a> {
+    plan: &'a Plan,
+    budget: Budget,
+    new_subject: &'a NewSubject<'a>,
+    scratch: &'a Scratch,
+}
+
+impl Examination<'_> {
+    /// Searches for the shortest history of a failure and repeats it to see whether it is stable.
+    fn examine(&self, failure: UnshrunkFailure, fingerprint: &Fingerprint) -> Failure {
+        let Examination { plan, budget, new_subject, scratch } = *self;
+        let UnshrunkFailure { origin, history, divergence, histories, .. } = failure;
+        if plan.known.contains(fingerprint) {
+            let shrunk = Shrunk { history, divergence, executions: 0 };
+            return Failure { origin, histories, shrunk, reproduced: None, asked: Vec::new() };
+        }
+        let fresh = scratch.with_fresh_processes();
+        let count_reproductions = |shrunk: &Shrunk| {
+            let until = shrink::until(&shrunk.divergence);
+            let is_same = |divergence: &Divergence| {
+                divergence.follows.is_none() && divergence.fingerprint() == *fingerprint
+            };
+            let fails_again = || {
+                let trial = trial_until(until, &shrunk.history, new_subject, &fresh);
+                trial.is_ok_and(|trial| trial.run.divergences.iter().any(is_same))
+            };
+            (0..REPRODUCTIONS).filter(|_| fails_again()).count()
         };
-        (0..REPRODUCTIONS).filter(|_| fails_so()).count()
-    };
-    let mut shrunk = shrink::shrink(&history, &divergence, new_subject, scratch, budget);
-    let mut reproduced = again(&shrunk);
-    if reproduced == 0 {
-        // A process that served other histories before may have led the search astray.
-        let executions = shrunk.executions;
-        shrunk = shrink::shrink(&history, &divergence, new_subject, &fresh, budget);
-        shrunk.executions += executions;
-        reproduced = again(&shrunk);
+        let mut shrunk = shrink::shrink(&history, &divergence, new_subject, scratch, &budget);
+        let mut reproduced = count_reproductions(&shrunk);
+        if reproduced == 0 {
+            // A process that served other histories before may have misled the search.
+            let executions = shrunk.executions;
+            shrunk = shrink::shrink(&history, &divergence, new_subject, &fresh, &budget);
+            shrunk.executions += executions;
+            reproduced = count_reproductions(&shrunk);
+        }
+        let reproduced = Some(reproduced);
+        let until = shrink::until(&shrunk.divergence);
+        // A run that cannot be made leaves the transcript empty; `reproduced` shows that.
+        let transcript =
+            transcript(until, &shrunk.history, new_subject, &fresh).unwrap_or_default();
+        shrunk.divergence = transcript.own(&shrunk.divergence).clone();
+        Failure { origin, histories, shrunk, reproduced, asked: transcript.lines }
     }
-    let reproduced = Some(reproduced);
-    let until = shrink::until(&shrunk.divergence);
-    // A run that cannot be made has nothing to tell; the figures above say so.
-    let asked = transcript(until, &shrunk.history, new_subject, &fresh).unwrap_or_default();
-    shrunk.divergence = asked.own(&shrunk.divergence).clone();
-    Failure { origin, histories, shrunk, reproduced, asked: asked.lines }
 }
 
 impl Plan {
-    /// The plan for a subject with these capabilities: without operations that it cannot be asked,
-    /// and without cases that need more.
+    /// The plan for a subject with these capabilities: without operations and cases that need others.
     pub fn within(&self, capabilities: &Capabilities) -> Plan {
         let mut plan = Plan { options: self.options.within(capabilities), ..self.clone() };
         plan.cases.retain(|case| case.suits(capabilities));
         plan
     }
 
-    /// How many histories are drawn.
+    /// How many histories are generated.
     pub fn drawn(&self) -> u64 {
         self.seeds.len() as u64 * self.histories
     }
 
-    /// How many histories are run before any is drawn.
+    /// How many histories are run before the generated ones.
     pub fn written(&self) -> u64 {
         (self.kept.len() + self.cases.len()) as u64
     }
@@ -312,8 +321,8 @@ impl Plan {
         self.written() + self.drawn()
     }
 
-    /// The history of that number, with its name: first the kept ones, then the cases, then the
-    /// drawn ones.
+    /// The history of that number, with its name: first the kept histories, then the cases, then the
+    /// generated histories.
     pub fn history(&self, number: u64) -> (String, History) {
         if let Some((name, history)) = self.kept.get(number as usize) {
             return (name.clone(), history.clone());
@@ -333,29 +342,29 @@ impl Trial {
     /// How the history ended.
     pub fn ended(&self, origin: &str) -> Ended {
         let failures = self.run.divergences.iter().chain(&self.plain);
-        let alone = failures.filter(|one| one.follows.is_none());
-        let failures = alone.map(Divergence::fingerprint).collect();
+        let independent = failures.filter(|divergence| divergence.follows.is_none());
+        let failures = independent.map(Divergence::fingerprint).collect();
         Ended { origin: origin.to_owned(), operations: self.run.operations, failures }
     }
 }
 
-/// Who a subject is and what its capabilities are, before anything is asked of it.
+/// The identity and the capabilities of a subject, before any request.
 ///
 /// # Errors
-/// No sandbox, or an adapter that does not open.
+/// The sandbox cannot be made, or the adapter does not open.
 pub fn introduce(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<(Identity, Capabilities), RunError> {
-    // What a hostile home does to it is for the rules to say.
+    // The rules judge what a hostile home does to the subject.
     let history = History { plain_home: true, ..History::default() };
-    let outcome = crate::runner::run(&history, new_subject, scratch)?;
-    Ok((outcome.subject, outcome.capabilities))
+    let run = crate::runner::run(&history, new_subject, scratch)?;
+    Ok((run.subject, run.capabilities))
 }
 
 impl Shared {
-    fn add(&mut self, number: u64, origin: &str, history: History, outcome: Trial) {
-        let Trial { run, plain } = outcome;
+    fn add(&mut self, number: u64, origin: &str, history: History, trial: Trial) {
+        let Trial { run, plain } = trial;
         self.findings.capabilities = run.capabilities;
         self.findings.subject = run.subject;
         self.findings.histories += 1;
@@ -384,13 +393,14 @@ impl Shared {
         let fingerprint = divergence.fingerprint();
         let history = &history.at_call(divergence.call);
         let divergence = Divergence { call: None, ..divergence };
-        let all = if divergence.follows.is_none() { &mut self.raw } else { &mut self.after };
-        let before = all.remove(&fingerprint);
-        let histories = before.as_ref().map_or(0, |raw| raw.histories) + 1;
-        // Threads finish in any order; the report is about the lowest number.
-        let raw = match before {
-            Some(before) if before.number < number => Raw { histories, ..before },
-            _ => Raw {
+        let is_independent = divergence.follows.is_none();
+        let failures = if is_independent { &mut self.independent } else { &mut self.dependent };
+        let previous = failures.remove(&fingerprint);
+        let histories = previous.as_ref().map_or(0, |failure| failure.histories) + 1;
+        // Threads finish in any order; the history with the lowest number is reported.
+        let failure = match previous {
+            Some(previous) if previous.number < number => UnshrunkFailure { histories, ..previous },
+            _ => UnshrunkFailure {
                 number,
                 origin: origin.to_owned(),
                 history: history.clone(),
@@ -398,36 +408,40 @@ impl Shared {
                 histories,
             },
         };
-        all.insert(fingerprint, raw);
+        failures.insert(fingerprint, failure);
     }
 
-    /// Looks for a history that shows by itself what only showed after another failure so far.
-    fn tell_apart(
+    /// Searches, for each failure that only showed after another one, a history that shows it alone.
+    fn isolate_dependent(
         &mut self,
         until: Option<Instant>,
         jobs: usize,
         new_subject: &NewSubject<'_>,
         scratch: &Scratch,
     ) -> Result<(), RunError> {
-        let mut after = std::mem::take(&mut self.after);
-        after.retain(|fingerprint, _| !self.raw.contains_key(fingerprint));
-        let told = parallel::try_map(after.into_iter(), jobs, |(fingerprint, raw)| {
-            let alone = match is_past(until) {
+        let mut dependent = std::mem::take(&mut self.dependent);
+        dependent.retain(|fingerprint, _| !self.independent.contains_key(fingerprint));
+        let examined = parallel::try_map(dependent.into_iter(), jobs, |(fingerprint, failure)| {
+            let isolated = match is_past(until) {
                 true => None,
-                false => apart(&raw.history, &fingerprint, new_subject, scratch)?,
+                false => apart(&failure.history, &fingerprint, new_subject, scratch)?,
             };
-            Ok::<_, RunError>((fingerprint, raw, alone))
+            Ok::<_, RunError>((fingerprint, failure, isolated))
         })?;
-        for (fingerprint, raw, alone) in told {
-            let Raw { origin, histories, .. } = &raw;
-            match (alone, &raw.divergence.follows) {
+        for (fingerprint, failure, isolated) in examined {
+            let UnshrunkFailure { origin, histories, .. } = &failure;
+            match (isolated, &failure.divergence.follows) {
                 (Some((history, divergence)), _) => {
                     let origin = format!("{origin}, without what fails before");
-                    self.raw.insert(fingerprint, Raw { origin, history, divergence, ..raw });
+                    let isolated = UnshrunkFailure { origin, history, divergence, ..failure };
+                    self.independent.insert(fingerprint, isolated);
                 }
                 (None, Some(follows)) => {
-                    let (follows, origin) = (follows.clone(), origin.clone());
-                    let following = Following { follows, origin, histories: *histories };
+                    let following = Following {
+                        follows: follows.clone(),
+                        origin: origin.clone(),
+                        histories: *histories,
+                    };
                     self.findings.following.insert(fingerprint, following);
                 }
                 (None, None) => {}

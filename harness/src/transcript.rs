@@ -1,5 +1,5 @@
-//! A history as it was asked: what is not as usual when it begins, every change to the files as a person would make it, every request as
-//! it was sent, and under it the line that the subject replied.
+//! A run of a history as text: unusual conditions at the start, every change to the files as a shell
+//! command, every request as it was sent, and under it the reply line of the subject.
 
 use crate::divergence::Divergence;
 use crate::history::{At, History, Injection, What};
@@ -14,34 +14,34 @@ use herma_model::plain::plain;
 use herma_model::{ByteString, Node, StoreEdit};
 use std::path::Path;
 
-/// Longer lines are cut, since nobody reads them to their end.
+/// Longer lines are cut, since people do not read them to the end.
 const LINE_CHARACTERS_MAX: usize = 400;
-/// Longer contents of a file are cut.
+/// Longer file contents are cut.
 const CONTENT_BYTES_MAX: usize = 60;
 /// Stands for the folder of the sandbox.
 const ROOT: &str = "$ROOT";
 
-/// What was asked and answered in one run, a line each, and how it differed: ids and times stand in
-/// both as they were in that run.
+/// The requests and replies of one run, a line each, and its divergences, with the ids and times of
+/// that run.
 #[derive(Debug, Default)]
 pub struct Transcript {
     /// The lines.
     pub lines: Vec<String>,
-    /// What was not as the model allows.
+    /// What the model does not allow.
     pub divergences: Vec<Divergence>,
 }
 
 impl Transcript {
-    /// The same failure as this run had it; the given one where it had none such.
+    /// The same failure in this run; `divergence` itself if this run did not show it.
     pub fn own<'a>(&'a self, divergence: &'a Divergence) -> &'a Divergence {
-        let is_same = |one: &&Divergence| {
-            one.step == divergence.step && one.fingerprint() == divergence.fingerprint()
+        let is_same = |candidate: &&Divergence| {
+            candidate.step == divergence.step && candidate.fingerprint() == divergence.fingerprint()
         };
         self.divergences.iter().find(is_same).unwrap_or(divergence)
     }
 }
 
-/// Runs `history` and writes down what was asked and answered.
+/// Runs `history` and records requests and replies.
 ///
 /// # Errors
 /// The run could not be made.
@@ -51,10 +51,11 @@ pub fn transcript(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<Transcript, RunError> {
-    let (mut root, mut lines) = (String::new(), history.conditions());
+    let mut root = String::new();
+    let mut lines = history.conditions();
     let mut watch = |event| match event {
         Event::Began { root: folder, .. } => root = String::from_utf8_lossy(&folder).into_owned(),
-        Event::Edited(changes) => lines.extend(changes.iter().map(changed)),
+        Event::Edited(changes) => lines.extend(changes.iter().map(change_line)),
         Event::DatabaseWritten(database, _) => lines.push(format!(
             "python3 adds {} rows to {} in journal mode {}, then: {}",
             database.rows,
@@ -62,18 +63,18 @@ pub fn transcript(
             database.journal_mode.word(),
             database.end.word()
         )),
-        Event::Injects(injection) => lines.push(injected(&injection)),
+        Event::Injects(injection) => lines.push(injection_line(&injection)),
         Event::Measures => {
             lines.push("what the next request takes is measured, in a process of its own".into());
         }
-        Event::StoreEdited(edit, file) => lines.push(planted(&edit, file.as_deref())),
-        Event::Requested(asked) => {
-            lines.push(format!("> {}", plain(&Message::Request(asked.request.clone()))));
-            lines.push(format!("< {}", asked.reply));
+        Event::StoreEdited(edit, file) => lines.push(store_edit_line(&edit, file.as_deref())),
+        Event::Requested(record) => {
+            lines.push(format!("> {}", plain(&Message::Request(record.request.clone()))));
+            lines.push(format!("< {}", record.reply));
         }
     };
-    let all = Capabilities::default();
-    let run = match run_watched(until, history, new_subject, scratch, &all, Some(&mut watch)) {
+    let limit = Capabilities::default();
+    let run = match run_watched(until, history, new_subject, scratch, &limit, Some(&mut watch)) {
         Err(RunError::Adapter { step: None, fault }) => {
             lines.extend(["> {\"op\":\"open\"}".to_owned(), format!("< {fault}")]);
             return Ok(Transcript { lines, divergences: Vec::new() });
@@ -84,21 +85,21 @@ pub fn transcript(
     Ok(Transcript { lines, divergences: run.divergences })
 }
 
-/// What is to happen, and when.
-fn injected(injection: &Injection) -> String {
-    let Injection { call, what, meanwhile } = injection;
-    let happens = match (what, call) {
+/// An injection: what is injected, and at which call.
+fn injection_line(injection: &Injection) -> String {
+    let Injection { call, what: event, meanwhile } = injection;
+    let happens = match (event, call) {
         (What::Together(_), At::End) => "beside the next request other processes".to_owned(),
         (What::Together(_), call) => {
             format!("beside the next request other processes, the first killed at call {call}")
         }
-        _ => format!("at call {call} of the next request: {}", what.word()),
+        _ => format!("at call {call} of the next request: {}", event.word()),
     };
     if meanwhile.is_empty() { happens } else { format!("{happens}: {}", plain(meanwhile)) }
 }
 
-/// A change to the files, as a command of a shell would have it.
-fn changed(change: &Change) -> String {
+/// A change to the files, as a shell command.
+fn change_line(change: &Change) -> String {
     match change {
         Change::Remove(path) => format!("rm -r {path}"),
         Change::Make(path, Node::Directory) => format!("mkdir {path}"),
@@ -110,10 +111,10 @@ fn changed(change: &Change) -> String {
         Change::Make(path, Node::File { content, executable, readable }) => {
             let executable = if *executable { ", executable" } else { "" };
             let readable = if *readable { "" } else { ", unreadable" };
-            format!("write {path}: {}{executable}{readable}", shown(content))
+            format!("write {path}: {}{executable}{readable}", shown_content(content))
         }
         Change::Rewrite(path, content) => {
-            format!("write {path} and keep its time: {}", shown(content))
+            format!("write {path} and keep its time: {}", shown_content(content))
         }
         Change::SetReadable(path, readable) => {
             format!("chmod u{}r {path}", if *readable { '+' } else { '-' })
@@ -124,27 +125,27 @@ fn changed(change: &Change) -> String {
     }
 }
 
-/// A change of the base, with the file of the store that it damaged.
-fn planted(edit: &StoreEdit, file: Option<&Path>) -> String {
+/// A change of the base, with the damaged file of the store.
+fn store_edit_line(edit: &StoreEdit, file: Option<&Path>) -> String {
     let file = file.map(|file| format!(", which is store/{}", file.display()));
     format!("in the base of the store: {}{}", plain(edit), file.unwrap_or_default())
 }
 
-fn shown(content: &[u8]) -> String {
-    let few = ByteString::from(&content[..content.len().min(CONTENT_BYTES_MAX)]);
+fn shown_content(content: &[u8]) -> String {
+    let beginning = ByteString::from(&content[..content.len().min(CONTENT_BYTES_MAX)]);
     if content.len() > CONTENT_BYTES_MAX {
-        return format!("\"{few}…\" ({} bytes)", content.len());
+        return format!("\"{beginning}…\" ({} bytes)", content.len());
     }
-    format!("\"{few}\"")
+    format!("\"{beginning}\"")
 }
 
 fn cut(line: &str) -> String {
-    let more = line.chars().count().saturating_sub(LINE_CHARACTERS_MAX);
-    if more == 0 {
+    let excess = line.chars().count().saturating_sub(LINE_CHARACTERS_MAX);
+    if excess == 0 {
         return line.to_owned();
     }
     let kept: String = line.chars().take(LINE_CHARACTERS_MAX).collect();
-    format!("{kept}… ({more} characters more)")
+    format!("{kept}… ({excess} characters more)")
 }
 
 #[cfg(test)]
@@ -155,7 +156,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn what_was_asked_stands_as_it_was_sent_with_the_reply_under_it() {
+    fn transcript_has_each_request_as_it_was_sent_with_the_reply_under_it() {
         let history = from_yaml(
             "operations:\n- write:\n    path: work/alpha/a\n    content: \"1\"\n- checkpoint:\n    \
              dir: work/alpha\n    reason: r\n- restore:\n    dir: work/alpha\n    target:\n      \
@@ -163,8 +164,8 @@ mod tests {
             Path::new("here"),
         );
         let scratch = Scratch::default_place();
-        let asked = transcript(Until::End, &history.unwrap(), &CoreSubject::boxed, &scratch);
-        let lines = asked.unwrap().lines;
+        let transcript = transcript(Until::End, &history.unwrap(), &CoreSubject::boxed, &scratch);
+        let lines = transcript.unwrap().lines;
         assert_eq!(lines[0], "write work/alpha/a: \"1\"");
         assert_eq!(lines[1], r#"> {"op":"checkpoint","dir":"$ROOT/work/alpha","reason":"r"}"#);
         assert!(lines[2].contains(r#""outcome":"created""#), "{}", lines[2]);
@@ -173,8 +174,8 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_and_files_are_cut_and_say_by_how_much() {
-        assert_eq!(shown(&[b'x'; 70]), format!("\"{}…\" (70 bytes)", "x".repeat(60)));
+    fn cut_and_shown_content_shorten_long_text_and_report_the_full_length() {
+        assert_eq!(shown_content(&[b'x'; 70]), format!("\"{}…\" (70 bytes)", "x".repeat(60)));
         assert!(cut(&"y".repeat(500)).ends_with("y… (100 characters more)"));
     }
 }

@@ -1,17 +1,17 @@
-//! A verdict on one history: one run, and after a failure another one that shows the cause.
+//! A verdict on one history: one run, and after a failure further runs that find the cause.
 //!
-//! A refusal may be due to a fifo or an unreadable file; these are blamed if the same history holds
-//! without any of them. A name may be why a file was not captured; it is blamed if the same history
-//! holds with plain names.
+//! A fifo or an unreadable file may cause a refusal; it is blamed if the same history holds without such
+//! files. The name of a file may be the reason that it was not captured; the name is blamed if the same
+//! history holds with plain names.
 //!
-//! A failure that only occurs while a store is damaged is blamed on the damage: that of its
-//! bookkeeping must stop nothing, and any other costs what needs it.
+//! A failure that only occurs while a store is damaged is blamed on the damage: damaged bookkeeping must
+//! stop nothing, and other damage may only affect what depends on the damaged file.
 //!
-//! A failure that only occurs where something was made to happen at a call is blamed on that: a process
-//! that hangs afterwards on a lock, everything else on what happened.
+//! A failure that only occurs with an injection is blamed on the injection: a process that hangs
+//! afterwards on a stale lock, everything else on the injected event.
 //!
 //! A failure that only occurs with the hostile git configuration in the home is blamed on that
-//! configuration, whichever rule shows it first. So one leak is not reported as many other
+//! configuration, whichever rule shows it first. So a single leak is not reported as many other
 //! failures, and does not hide them.
 
 use crate::divergence::{Divergence, Fingerprint, Judge, Mismatch, Violation};
@@ -30,10 +30,10 @@ use std::time::Duration;
 /// What a history showed.
 #[derive(Debug)]
 pub struct Trial {
-    /// The run as the history says, each difference blamed on its cause.
+    /// The run of the history, each difference blamed on its cause.
     pub run: Run,
     /// Differences that the same history shows in a plain home only, because it ended earlier in
-    /// the hostile one.
+    /// the hostile home.
     pub plain: Vec<Divergence>,
 }
 
@@ -49,7 +49,8 @@ pub fn trial(
     trial_until(Until::Disagreement, history, new_subject, scratch)
 }
 
-/// As [`trial`], as far as `until` says. What only follows from an earlier failure is left as it is.
+/// As [`trial`], but runs as far as `until` says. Differences that only follow from an earlier failure
+/// are not blamed on another cause.
 ///
 /// # Errors
 /// As [`trial`].
@@ -67,64 +68,67 @@ pub fn trial_until(
     };
     let mut trial = trial_of_configuration(history, &run)?;
     let in_plain_home = History { plain_home: true, ..history.clone() };
-    for (history, seen) in
+    for (history, divergences) in
         [(history, &mut trial.run.divergences), (&in_plain_home, &mut trial.plain)]
     {
-        blame_on_files(history, seen, &run)?;
-        acquit_names(history, seen, &run)?;
-        blame_on_damage(history, seen, &run)?;
-        blame_on_injection(history, seen, &run)?;
+        blame_on_files(history, divergences, &run)?;
+        acquit_names(history, divergences, &run)?;
+        blame_on_damage(history, divergences, &run)?;
+        blame_on_injection(history, divergences, &run)?;
     }
-    // Each run took its time, whichever of them is reported.
+    // Every run counts, whichever of them is reported.
     trial.run.depth.answering = answering.get();
     Ok(trial)
 }
 
-/// Whether a rule is about the configuration in a hostile home, so that no plain home shows a break.
+/// Whether a rule is about the configuration in a hostile home, so that it cannot break in a plain home.
 pub fn is_of_configuration(rule: &str) -> bool {
     [rules::ISOLATION_USER_CONFIG.id, rules::ISOLATION_NO_SIGNING.id].contains(&rule)
 }
 
-/// Runs a history, always in the same way.
-type Again<'a> = &'a dyn Fn(&History) -> Result<Run, RunError>;
+/// Runs a variant of a history, always in the same way.
+type RunVariant<'a> = &'a dyn Fn(&History) -> Result<Run, RunError>;
 
-/// Whether an edit makes a file that may stop something.
-type Suspect = fn(&Edit) -> bool;
+/// Whether an edit makes a file that may cause a refusal.
+type IsSuspect = fn(&Edit) -> bool;
 
 /// Checks whether a request is still refused without the files that may have caused the refusal.
 fn blame_on_files(
     history: &History,
-    seen: &mut [Divergence],
-    run: Again<'_>,
+    divergences: &mut [Divergence],
+    run: RunVariant<'_>,
 ) -> Result<(), RunError> {
-    let suspects: [(RuleRef, Suspect); 2] = [
-        (&rules::CAPTURE_UNREADABLE, |one| {
-            matches!(one, Edit::SetReadable { readable: false, .. })
+    let suspects: [(RuleRef, IsSuspect); 2] = [
+        (&rules::CAPTURE_UNREADABLE, |edit| {
+            matches!(edit, Edit::SetReadable { readable: false, .. })
         }),
-        (&rules::CAPTURE_SPECIAL, |one| matches!(one, Edit::MakeSpecial { .. })),
+        (&rules::CAPTURE_SPECIAL, |edit| matches!(edit, Edit::MakeSpecial { .. })),
     ];
-    for (rule, makes_one) in suspects {
-        let suspected = |one: &Divergence| {
-            let configured = *one.rule == rules::ISOLATION_USER_CONFIG;
-            let alone = one.follows.is_none() && !configured;
-            let blamed = one.rule == rule && one.judge == Judge::Answer;
-            alone && (blamed || one.symptoms.iter().any(|other| other.rule == rule))
+    for (rule, is_suspect) in suspects {
+        let may_be_caused = |divergence: &Divergence| {
+            let is_configured = *divergence.rule == rules::ISOLATION_USER_CONFIG;
+            let is_candidate = divergence.follows.is_none() && !is_configured;
+            let is_blamed = divergence.rule == rule && divergence.judge == Judge::Answer;
+            is_candidate
+                && (is_blamed || divergence.symptoms.iter().any(|symptom| symptom.rule == rule))
         };
-        if !seen.iter().any(suspected) {
+        if !divergences.iter().any(may_be_caused) {
             continue;
         }
-        let makes_one = |one: &Operation| matches!(one, Operation::Edit(edit) if makes_one(edit));
-        let without = run(&without(history, &makes_one))?.divergences;
-        for divergence in seen.iter_mut().filter(|one| suspected(one)) {
-            let shown = |one: Fingerprint| without.iter().any(|other| other.fingerprint() == one);
+        let makes_suspect =
+            |operation: &Operation| matches!(operation, Operation::Edit(edit) if is_suspect(edit));
+        let without_files = run(&without(history, &makes_suspect))?.divergences;
+        let shows_without_files = |fingerprint: Fingerprint| {
+            without_files.iter().any(|candidate| candidate.fingerprint() == fingerprint)
+        };
+        for divergence in divergences.iter_mut().filter(|divergence| may_be_caused(divergence)) {
             if divergence.rule == rule {
-                // What is only a wrong reason is no cause, and what shows without these files is.
-                let found = divergence
-                    .symptoms
-                    .iter()
-                    .position(|one| shown(Fingerprint::of(one.rule, &one.mismatch)));
-                found.into_iter().for_each(|at| divergence.blame_symptom(at));
-            } else if !shown(divergence.fingerprint()) {
+                // A mere wrong reason is not the cause; a symptom that shows without these files is.
+                let found = divergence.symptoms.iter().position(|symptom| {
+                    shows_without_files(Fingerprint::of(symptom.rule, &symptom.mismatch))
+                });
+                found.into_iter().for_each(|index| divergence.blame_symptom(index));
+            } else if !shows_without_files(divergence.fingerprint()) {
                 divergence.rule = rule;
             }
         }
@@ -132,23 +136,25 @@ fn blame_on_files(
     Ok(())
 }
 
-/// Checks whether files are still not captured whose names nothing can take for more: then not their
-/// names are to blame, but whatever is without them.
+/// Checks whether files are still not captured after they get plain names: then the names are not to
+/// blame, but the rule that is blamed with plain names.
 fn acquit_names(
     history: &History,
-    seen: &mut [Divergence],
-    run: Again<'_>,
+    divergences: &mut [Divergence],
+    run: RunVariant<'_>,
 ) -> Result<(), RunError> {
-    let suspected =
-        |one: &Divergence| one.follows.is_none() && *one.rule == rules::CAPTURE_ANY_NAME;
-    if !seen.iter().any(suspected) {
+    let blames_name = |divergence: &Divergence| {
+        divergence.follows.is_none() && *divergence.rule == rules::CAPTURE_ANY_NAME
+    };
+    if !divergences.iter().any(blames_name) {
         return Ok(());
     }
-    let Some(plain) = with_plain_names(history) else { return Ok(()) };
-    let plain = run(&plain)?.divergences;
-    for divergence in seen.iter_mut().filter(|one| suspected(one)) {
-        let is_same = |one: &&Divergence| {
-            one.step == divergence.step && one.mismatch.symptom == divergence.mismatch.symptom
+    let Some(plain_history) = with_plain_names(history) else { return Ok(()) };
+    let plain = run(&plain_history)?.divergences;
+    for divergence in divergences.iter_mut().filter(|divergence| blames_name(divergence)) {
+        let is_same = |candidate: &&Divergence| {
+            candidate.step == divergence.step
+                && candidate.mismatch.symptom == divergence.mismatch.symptom
         };
         if let Some(same) = plain.iter().find(is_same) {
             divergence.rule = same.rule;
@@ -158,23 +164,25 @@ fn acquit_names(
 }
 
 /// Runs `history`, and once more in a plain home if it fails in a hostile one.
-fn trial_of_configuration(history: &History, run: Again<'_>) -> Result<Trial, RunError> {
+fn trial_of_configuration(history: &History, run: RunVariant<'_>) -> Result<Trial, RunError> {
     let mut hostile = match run(history) {
         Err(RunError::Adapter { step: None, fault }) if !history.plain_home => {
             return not_opened(history, fault, run);
         }
         hostile => hostile?,
     };
-    let needs_cause =
-        |one: &Divergence| one.follows.is_none() && !one.rule.id.starts_with("isolation/");
+    let needs_cause = |divergence: &Divergence| {
+        divergence.follows.is_none() && !divergence.rule.id.starts_with("isolation/")
+    };
     let is_plain = history.plain_home || hostile.capabilities.needs_repository();
-    // What the configuration breaks at once may hide everything else.
-    let hides = |one: &Divergence| needs_cause(one) || is_of_configuration(one.rule.id);
-    if is_plain || !hostile.divergences.iter().any(hides) {
+    // A failure of the configuration at the start may hide everything else.
+    let needs_plain_run = |divergence: &Divergence| {
+        needs_cause(divergence) || is_of_configuration(divergence.rule.id)
+    };
+    if is_plain || !hostile.divergences.iter().any(needs_plain_run) {
         return Ok(Trial { run: hostile, plain: Vec::new() });
     }
-    let plain = History { plain_home: true, ..history.clone() };
-    let plain = run(&plain)?;
+    let plain = run(&History { plain_home: true, ..history.clone() })?;
     if plain.depth.after_failure < hostile.depth.after_failure {
         hostile.depth = plain.depth;
         for (rule, times) in plain.checks {
@@ -184,31 +192,36 @@ fn trial_of_configuration(history: &History, run: Again<'_>) -> Result<Trial, Ru
     }
     let mut plain = plain.divergences;
     for divergence in &mut hostile.divergences {
-        // A failure that shows at a later step in a plain home has another cause; one that shows
-        // there beside another failure has not.
-        let same = plain.iter().any(|one| one.shows_too(divergence));
-        if needs_cause(divergence) && !same {
+        // A failure that shows at a later step in a plain home has another cause; a failure that is
+        // only a symptom there has not.
+        let is_in_plain = plain.iter().any(|candidate| candidate.also_shows(divergence));
+        if needs_cause(divergence) && !is_in_plain {
             blame(divergence, &rules::ISOLATION_USER_CONFIG, "with no git configuration");
         }
     }
-    // What followed from another failure, and does not show in a plain home, is no news, unless it is
-    // about the configuration itself.
-    let in_plain =
-        |one: &Divergence| plain.iter().any(|other| other.fingerprint() == one.fingerprint());
-    let is_news = |one: &Divergence| is_of_configuration(one.rule.id) || in_plain(one);
-    hostile.divergences.retain(|one| one.follows.is_none() || is_news(one));
-    let shown = |one: &Divergence| {
-        let same = |other: &&Divergence| other.fingerprint() == one.fingerprint();
-        let shown = hostile.divergences.iter().find(same);
-        shown.is_some_and(|other| other.follows.is_none() || one.follows.is_some())
+    // A difference that followed from another failure, and does not show in a plain home, is dropped,
+    // unless it is about the configuration itself.
+    let shows_in_plain = |divergence: &Divergence| {
+        plain.iter().any(|candidate| candidate.fingerprint() == divergence.fingerprint())
     };
-    plain.retain(|one| !shown(one));
+    let is_relevant = |divergence: &Divergence| {
+        is_of_configuration(divergence.rule.id) || shows_in_plain(divergence)
+    };
+    hostile
+        .divergences
+        .retain(|divergence| divergence.follows.is_none() || is_relevant(divergence));
+    let is_reported = |divergence: &Divergence| {
+        let is_same = |candidate: &&Divergence| candidate.fingerprint() == divergence.fingerprint();
+        let same = hostile.divergences.iter().find(is_same);
+        same.is_some_and(|same| same.follows.is_none() || divergence.follows.is_some())
+    };
+    plain.retain(|divergence| !is_reported(divergence));
     Ok(Trial { run: hostile, plain })
 }
 
-/// A store that does not open in a hostile home. Where it opens in a plain one, that is due to the
-/// configuration; where it does not, the adapter has not answered.
-fn not_opened(history: &History, fault: Fault, run: Again<'_>) -> Result<Trial, RunError> {
+/// The trial of a store that does not open in a hostile home. If it opens in a plain home, the
+/// configuration is the cause; if not, the adapter has not answered.
+fn not_opened(history: &History, fault: Fault, run: RunVariant<'_>) -> Result<Trial, RunError> {
     let plain = run(&History { plain_home: true, ..history.clone() });
     let plain = plain.ok().filter(|plain| !plain.capabilities.needs_repository());
     let Some(plain) = plain else { return Err(RunError::Adapter { step: None, fault }) };
@@ -228,16 +241,16 @@ fn not_opened(history: &History, fault: Fault, run: Again<'_>) -> Result<Trial, 
 }
 
 /// Whether an event damages a part of the store.
-type Damages = fn(&StoreEvent) -> bool;
+type IsDamage = fn(&StoreEvent) -> bool;
 
-/// Checks whether differences also occur with an undamaged store. How a sweep treats damage, and what
-/// must be said of what is damaged, has rules of its own.
+/// Checks whether differences also occur with an undamaged store. Separate rules say how a sweep treats
+/// damage, and how damage must be reported.
 fn blame_on_damage(
     history: &History,
-    damaged: &mut [Divergence],
-    run: Again<'_>,
+    divergences: &mut [Divergence],
+    run: RunVariant<'_>,
 ) -> Result<(), RunError> {
-    let costs: [(RuleRef, Damages); 2] = [
+    let causes: [(RuleRef, IsDamage); 2] = [
         (&rules::MAINTENANCE_HEALS, |event| {
             matches!(event, StoreEvent::Metadata { .. } | StoreEvent::Index { .. })
         }),
@@ -246,39 +259,41 @@ fn blame_on_damage(
             matches!(event, Stored { .. } | Ref { .. } | File { .. })
         }),
     ];
-    let needs_cause = |one: &Divergence| {
-        let area = one.rule.id.split('/').next().unwrap_or_default();
-        let own = matches!(area, "isolation" | "limit" | "sweep" | "maintenance" | "migration");
-        let of_damage: [RuleRef; 3] = [
+    let needs_cause = |divergence: &Divergence| {
+        let area = divergence.rule.id.split('/').next().unwrap_or_default();
+        let is_excluded =
+            matches!(area, "isolation" | "limit" | "sweep" | "maintenance" | "migration");
+        let damage_rules: [RuleRef; 3] = [
             &rules::CAPTURE_STORED,
             &rules::RESTORE_HONEST,
             &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
         ];
-        one.follows.is_none() && !own && !of_damage.contains(&one.rule)
+        divergence.follows.is_none() && !is_excluded && !damage_rules.contains(&divergence.rule)
     };
-    for (rule, damages) in costs {
-        let whole = without(
+    for (rule, is_damage) in causes {
+        let intact_history = without(
             history,
-            &|one| matches!(one, Operation::Event(Event::Store(event)) if damages(event)),
+            &|operation| matches!(operation, Operation::Event(Event::Store(event)) if is_damage(event)),
         );
-        if whole == *history || !damaged.iter().any(needs_cause) {
+        if intact_history == *history || !divergences.iter().any(needs_cause) {
             continue;
         }
-        let whole = run(&whole)?.divergences;
-        for divergence in damaged.iter_mut().filter(|one| needs_cause(one)) {
+        let intact = run(&intact_history)?.divergences;
+        for divergence in divergences.iter_mut().filter(|divergence| needs_cause(divergence)) {
             let fingerprint = divergence.fingerprint();
-            // It may have been blamed on something else already.
-            let same = |one: &Divergence| {
-                one.fingerprint() == fingerprint
-                    || one.step == divergence.step
-                        && one.mismatch.symptom == divergence.mismatch.symptom
+            // Another rule may have been blamed already.
+            let is_same = |candidate: &Divergence| {
+                candidate.fingerprint() == fingerprint
+                    || candidate.step == divergence.step
+                        && candidate.mismatch.symptom == divergence.mismatch.symptom
             };
-            if whole.iter().any(same) {
+            if intact.iter().any(is_same) {
                 continue;
             }
-            // Where the history ended earlier, nothing shows what damage has to do with it.
-            let earlier =
-                whole.iter().find(|one| one.follows.is_none() && one.step < divergence.step);
+            // Where the undamaged history failed earlier, nothing shows whether damage is the cause.
+            let earlier = intact
+                .iter()
+                .find(|candidate| candidate.follows.is_none() && candidate.step < divergence.step);
             match earlier {
                 Some(earlier) => divergence.follows = Some(earlier.fingerprint()),
                 None => blame(divergence, rule, "with no damage"),
@@ -288,45 +303,48 @@ fn blame_on_damage(
     Ok(())
 }
 
-/// Checks whether differences also occur where nothing is made to happen.
+/// Checks whether differences also occur without the injection.
 fn blame_on_injection(
     history: &History,
-    injected: &mut [Divergence],
-    run: Again<'_>,
+    divergences: &mut [Divergence],
+    run: RunVariant<'_>,
 ) -> Result<(), RunError> {
-    let own: [RuleRef; 5] = [
+    let excluded_rules: [RuleRef; 5] = [
         &rules::FAULT_CLEAR_REFUSAL,
         &rules::FAULT_NAMES_HALF_RESTORED,
         &rules::CAPTURE_STEADY,
         &rules::CAPTURE_CONTAINED,
         &rules::RESTORE_KEEPS_SAVES,
     ];
-    let needs_cause = |one: &Divergence| {
-        let is_own = own.contains(&one.rule) || one.rule.id.starts_with("isolation/");
-        one.follows.is_none() && !is_own && one.after.is_some()
+    let needs_cause = |divergence: &Divergence| {
+        let is_excluded = excluded_rules.contains(&divergence.rule)
+            || divergence.rule.id.starts_with("isolation/");
+        divergence.follows.is_none() && !is_excluded && divergence.after.is_some()
     };
-    if !injected.iter().any(needs_cause) {
+    if !divergences.iter().any(needs_cause) {
         return Ok(());
     }
     let plain = run(&history.before_calls())?.divergences;
-    for divergence in injected.iter_mut().filter(|one| needs_cause(one)) {
-        let Some((what, happened)) = divergence.after else { continue };
-        if plain.iter().any(|one| one.shows_too(divergence)) {
+    for divergence in divergences.iter_mut().filter(|divergence| needs_cause(divergence)) {
+        let Some((injection, happened)) = divergence.after else { continue };
+        if plain.iter().any(|candidate| candidate.also_shows(divergence)) {
             continue;
         }
-        // A request that does wrong by itself does it in another way where something happens.
-        let before = plain.iter().find(|one| one.follows.is_none() && one.step <= divergence.step);
-        if let Some(before) = before {
-            divergence.follows = Some(before.fingerprint());
+        // A request that fails by itself fails in another way with the injection.
+        let earlier = plain
+            .iter()
+            .find(|candidate| candidate.follows.is_none() && candidate.step <= divergence.step);
+        if let Some(earlier) = earlier {
+            divergence.follows = Some(earlier.fingerprint());
             continue;
         }
         let symptom = divergence.mismatch.symptom.clone();
         let cause = happened.rule_of(divergence.rule, &divergence.mismatch);
         blame(divergence, cause, "where nothing is made to happen");
-        // The rule says what happened but for which call failed, and how. Whoever waits for a lock does so
-        // whatever it is asked.
+        // The rule names the injection, except which kind of call failed. A process that waits for a lock
+        // waits whatever the request is.
         divergence.mismatch.symptom = match *cause {
-            _ if *cause == rules::FAULT_CLEAR_REFUSAL => format!("{}: {symptom}", what.word()),
+            _ if *cause == rules::FAULT_CLEAR_REFUSAL => format!("{}: {symptom}", injection.word()),
             _ if *cause == rules::LOCK_STALE => "a lock of a dead process is waited for".to_owned(),
             _ => symptom,
         };
@@ -334,22 +352,22 @@ fn blame_on_injection(
     Ok(())
 }
 
-/// The history with each such operation replaced by one that does nothing.
-fn without(history: &History, leaves_out: &dyn Fn(&Operation) -> bool) -> History {
+/// The history with each operation that `is_left_out` replaced by an operation without effect.
+fn without(history: &History, is_left_out: &dyn Fn(&Operation) -> bool) -> History {
     let mut history = history.clone();
-    for operation in history.operations.iter_mut().filter(|one| leaves_out(one)) {
+    for operation in history.operations.iter_mut().filter(|operation| is_left_out(operation)) {
         *operation = Operation::Event(Event::Advance { seconds: 0 });
     }
     history
 }
 
 /// Blames a difference on its real cause.
-fn blame(divergence: &mut Divergence, cause: RuleRef, otherwise: &str) {
+fn blame(divergence: &mut Divergence, cause: RuleRef, condition: &str) {
     let mismatch = divergence.mismatch.clone();
     let area = divergence.rule.id.split('/').next().unwrap_or_default();
     let symptom = format!("decides about {area}");
-    let (rule, expected) = (divergence.rule.id, mismatch.expected);
-    let expected = format!("{expected} ({rule}, as {otherwise})");
+    let rule = divergence.rule.id;
+    let expected = format!("{} ({rule}, as {condition})", mismatch.expected);
     divergence.rule = cause;
     divergence.mismatch = Mismatch { symptom, expected, ..mismatch };
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// How many of its paths the operations of a history choose from.
+/// The operations of a history choose from at most this many of its paths.
 const PATHS_MAX: usize = 400;
 
 /// The canonical directory and an even sample of its files.
@@ -15,8 +15,8 @@ pub fn sample(directory: &Path) -> io::Result<(PathBuf, Vec<ByteString>)> {
     let mut files = Vec::new();
     let mut pending = vec![Vec::new()];
     while let Some(folder) = pending.pop() {
-        let full = crate::sandbox::manifest::on_disk(&directory, &folder);
-        for entry in std::fs::read_dir(full)? {
+        let absolute = crate::sandbox::manifest::on_disk(&directory, &folder);
+        for entry in std::fs::read_dir(absolute)? {
             let entry = entry?;
             let path = join(&folder, entry.file_name().as_bytes());
             if entry.file_type()?.is_dir() {

@@ -3,11 +3,10 @@
 use super::{Bundled, Packages};
 
 const HERMES: (&str, &str) = ("adapter.py", include_str!("../../adapters/hermes-agent/adapter.py"));
-const HERMES_WHAT: &str = "the checkpoint manager of hermes-agent, driven in-process";
+const HERMES_SUMMARY: &str = "the checkpoint manager of hermes-agent, driven in-process";
 
 impl Bundled {
-    /// What is known to be wrong with it while something happens at a call, where its gate has a second file
-    /// for that.
+    /// The text of the expectations file for runs with injections, if the subject has one.
     pub fn injected(&self) -> Option<&'static str> {
         match self.name {
             "hermes-agent" => Some(include_str!("../../expectations/injected/hermes-agent.toml")),
@@ -19,13 +18,13 @@ impl Bundled {
     }
 }
 
-/// Every bundled subject, versions of one in order.
+/// Every bundled subject; versions of the same package are in ascending order.
 pub fn catalogue() -> &'static [Bundled] {
     &[
         Bundled {
             name: "hermes-agent",
             version: "0.13.0",
-            what: HERMES_WHAT,
+            what: HERMES_SUMMARY,
             adapter: HERMES,
             expectations: include_str!("../../expectations/hermes-agent.toml"),
             packages: Packages::Python(&[(
@@ -37,7 +36,7 @@ pub fn catalogue() -> &'static [Bundled] {
         Bundled {
             name: "hermes-agent",
             version: "0.16.0",
-            what: HERMES_WHAT,
+            what: HERMES_SUMMARY,
             adapter: HERMES,
             expectations: include_str!("../../expectations/hermes-agent.toml"),
             packages: Packages::Python(&[(
@@ -49,7 +48,7 @@ pub fn catalogue() -> &'static [Bundled] {
         Bundled {
             name: "hermes-agent",
             version: "0.19.0",
-            what: HERMES_WHAT,
+            what: HERMES_SUMMARY,
             adapter: HERMES,
             expectations: include_str!("../../expectations/hermes-agent.toml"),
             packages: Packages::Python(&[
@@ -57,7 +56,7 @@ pub fn catalogue() -> &'static [Bundled] {
                     "hermes-agent==0.19.0",
                     Some("bd0bac012aee38a60894781f4597dc29ee7bedb3448540249921f10d3bef327f"),
                 ),
-                // Its files differ by machine, so that no one hash fits.
+                // The files differ between machines, so no single hash matches.
                 ("PyYAML==6.0.3", None),
             ]),
             sources: &["tools/checkpoint_manager.py"],

@@ -1,7 +1,7 @@
-//! Installing a bundled subject into the cache folder: whole or not at all.
+//! Installing a bundled subject into the cache folder: completely or not at all.
 //!
-//! Everything is fetched into a folder beside the final one, which is renamed when all is there.
-//! No script of a package runs, and nothing outside the cache folder is written.
+//! Everything is fetched into a temporary folder in the cache folder, which is renamed at the end. No script
+//! of a package runs, and nothing outside the cache folder is written.
 
 use super::{Bundled, Packages};
 use std::fs;
@@ -11,21 +11,21 @@ use std::process::{Command, Stdio};
 
 /// The folder of the packages within a subject's folder.
 pub const PACKAGES: &str = "packages";
-/// Written last.
+/// The file that is written last, which marks a complete installation.
 pub const DONE: &str = "installed";
 
 /// Why a subject is not installed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// A program that is needed is not there.
+    /// A required program is missing.
     #[error("`{0}` is not on this machine; nothing was installed")]
     NoProgram(&'static str),
-    /// It was there and failed.
+    /// A program failed.
     #[error("`{command}` failed; nothing was installed\n{complaint}")]
     Failed {
-        /// What was run.
+        /// The command.
         command: String,
-        /// What it said.
+        /// Its output.
         complaint: String,
     },
     /// The cache folder cannot be written.
@@ -33,10 +33,10 @@ pub enum InstallError {
     Cache(#[from] io::Error),
 }
 
-/// Installs a subject below `cache`; one that is already there stays as it is.
+/// Installs a subject below `cache`, unless it is installed already.
 ///
 /// # Errors
-/// [`InstallError`]; nothing new is there then.
+/// [`InstallError`]; nothing is installed then.
 pub fn install(bundled: &Bundled, cache: &Path) -> Result<(), InstallError> {
     if bundled.is_installed(cache) {
         return Ok(());
@@ -50,7 +50,7 @@ pub fn install(bundled: &Bundled, cache: &Path) -> Result<(), InstallError> {
         Packages::Node(pinned) => node(pinned, part.path(), &packages)?,
         Packages::Crate { manifest, lock } => {
             let sources = [("Cargo.toml", manifest), ("Cargo.lock", lock), bundled.adapter];
-            built(&sources, part.path())?;
+            build(&sources, part.path())?;
         }
         Packages::Debian(pinned) => debian(pinned, part.path(), &packages)?,
     }
@@ -73,8 +73,8 @@ fn run(program: &'static str, mut command: Command) -> Result<(), InstallError> 
     if output.status.success() {
         return Ok(());
     }
-    let said = [output.stdout, output.stderr].concat();
-    let complaint = String::from_utf8_lossy(&said).trim().to_owned();
+    let printed = [output.stdout, output.stderr].concat();
+    let complaint = String::from_utf8_lossy(&printed).trim().to_owned();
     Err(InstallError::Failed { command: format!("{command:?}"), complaint })
 }
 
@@ -83,8 +83,8 @@ fn python(
     part: &Path,
     packages: &Path,
 ) -> Result<(), InstallError> {
-    // If one package has a hash, pip wants one for all of them, so each is installed by a call of
-    // its own.
+    // If one package has a hash, pip requires hashes for all packages of the call, so each package is
+    // installed by a separate call.
     for (requirement, hash) in pinned {
         let list = part.join("requirements.txt");
         let hash = hash.map_or_else(String::new, |hash| format!(" --hash=sha256:{hash}"));
@@ -98,7 +98,7 @@ fn python(
     Ok(())
 }
 
-/// Installs a Node package, pinned, into `packages`; `part` is a folder to work in.
+/// Installs a pinned Node package into `packages`; `part` is a working folder.
 ///
 /// # Errors
 /// [`InstallError`].
@@ -111,8 +111,8 @@ pub fn node(pinned: &str, part: &Path, packages: &Path) -> Result<(), InstallErr
     Ok(fs::remove_dir_all(part.join("npm-cache"))?)
 }
 
-/// Builds the adapter of a crate. Cargo keeps what it fetches where it always does.
-fn built(sources: &[(&str, &str)], part: &Path) -> Result<(), InstallError> {
+/// Builds the adapter of a crate. Cargo uses its usual cache for downloads.
+fn build(sources: &[(&str, &str)], part: &Path) -> Result<(), InstallError> {
     for (name, text) in sources {
         fs::write(part.join(name), text)?;
     }

@@ -1,7 +1,7 @@
 //! Subjects whose adapters come with this suite: real packages, installed from their public
 //! registries at pinned versions into a cache folder.
 //!
-//! The adapters are in the program; nothing of the packages is.
+//! The program contains the adapters, but nothing of the packages.
 
 mod catalogue;
 mod install;
@@ -19,24 +19,24 @@ use std::process::Command;
 /// One package at one version, and the adapter that drives it.
 #[derive(Debug)]
 pub struct Bundled {
-    /// What it is called on a command line, without the version.
+    /// Its name on a command line, without the version.
     pub name: &'static str,
     /// The pinned version.
     pub version: &'static str,
-    /// What it is, in a few words.
+    /// A short description.
     pub what: &'static str,
     /// The adapter's file name and text.
     pub adapter: (&'static str, &'static str),
-    /// What is known to be wrong with it, as the expectations file has it.
+    /// The text of its expectations file.
     pub expectations: &'static str,
     /// Where the package comes from.
     pub packages: Packages,
-    /// The source files of the package that take and restore checkpoints, below the folder that it
-    /// is installed in; none where it has no source that can be changed.
+    /// The source files of the package that take and restore checkpoints, below its folder; empty if no
+    /// source can be changed.
     pub sources: &'static [&'static str],
 }
 
-/// From which registry, and what.
+/// The registry and the packages.
 #[derive(Debug)]
 pub enum Packages {
     /// Python packages by `pip`, each pinned; with a hash where one file serves every machine.
@@ -66,11 +66,11 @@ impl Bundled {
         cache.join(format!("{}-{}", self.name, self.version))
     }
 
-    /// Whether it is installed; an adapter that must be built is so only from the same text.
+    /// Whether the subject is installed; a built adapter must be from the same source text.
     pub fn is_installed(&self, cache: &Path) -> bool {
         let folder = self.folder(cache);
-        let current = !self.is_built() || self.is_written(&folder);
-        current && folder.join(install::DONE).exists()
+        let is_current = !self.is_built() || self.is_written(&folder);
+        is_current && folder.join(install::DONE).exists()
     }
 
     /// Whether the adapter is built when it is installed.
@@ -78,16 +78,16 @@ impl Bundled {
         matches!(self.packages, Packages::Crate { .. })
     }
 
-    /// Whether the adapter lies in the folder as it is in this program.
+    /// Whether the adapter in the folder has the text of the adapter in this program.
     fn is_written(&self, folder: &Path) -> bool {
         let written = fs::read_to_string(folder.join(self.adapter.0)).ok();
         written.as_deref() == Some(self.adapter.1)
     }
 
-    /// How its adapter is started.
+    /// The command that starts its adapter.
     ///
     /// # Errors
-    /// The adapter cannot be written beside the package, or its interpreter cannot be found.
+    /// The adapter cannot be written to the folder, or its interpreter cannot be found.
     pub fn command(&self, cache: &Path) -> io::Result<AdapterCommand> {
         let folder = self.folder(cache);
         let adapter = folder.join(self.adapter.0);
@@ -105,24 +105,25 @@ impl Bundled {
     }
 }
 
-/// How a file in Python is started. A script that finds the interpreter would cost more than that itself.
+/// The command that starts a Python file, with the interpreter itself: a wrapper script that finds the
+/// interpreter would take longer than the interpreter.
 ///
 /// # Errors
-/// There is no `python3`, or it does not say where it is.
+/// There is no `python3`, or it does not report its path.
 pub fn in_python(file: &Path) -> io::Result<Vec<OsString>> {
-    let where_it_is = ["-I", "-c", "import sys; print(sys.executable)"];
-    Ok(vec![interpreter("python3", &where_it_is)?, "-I".into(), "-S".into(), file.into()])
+    let print_path = ["-I", "-c", "import sys; print(sys.executable)"];
+    Ok(vec![interpreter("python3", &print_path)?, "-I".into(), "-S".into(), file.into()])
 }
 
-/// How a file for Node is started.
+/// The command that starts a file for Node.
 ///
 /// # Errors
-/// There is no `node`, or it does not say where it is.
+/// There is no `node`, or it does not report its path.
 pub fn in_node(file: &Path) -> io::Result<Vec<OsString>> {
     Ok(vec![interpreter("node", &["-p", "process.execPath"])?, file.into()])
 }
 
-/// Where an interpreter really is, as it says itself.
+/// The real path of an interpreter, as it reports it.
 fn interpreter(name: &str, arguments: &[&str]) -> io::Result<OsString> {
     let output = Command::new(name).args(arguments).output().map_err(|error| {
         io::Error::new(error.kind(), format!("`{name}` cannot be started: {error}"))
@@ -133,17 +134,17 @@ fn interpreter(name: &str, arguments: &[&str]) -> io::Result<OsString> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().into())
 }
 
-/// The bundled subject of that name: with a version, or without one where the newest is meant.
+/// The bundled subject with that name and version, or the newest version if the name has no version.
 ///
 /// # Errors
-/// There is none; the text says which there are.
+/// There is no such subject; the text lists the existing ones.
 pub fn find(name: &str) -> Result<&'static Bundled, String> {
-    let all = catalogue();
-    let exact = all.iter().find(|one| one.full_name() == name);
-    // They stand in order of their versions.
-    let newest = || all.iter().rev().find(|one| one.name == name);
+    let subjects = catalogue();
+    let exact = subjects.iter().find(|subject| subject.full_name() == name);
+    // The catalogue is in order of the versions.
+    let newest = || subjects.iter().rev().find(|subject| subject.name == name);
     exact.or_else(newest).ok_or_else(|| {
-        let names: Vec<String> = all.iter().map(Bundled::full_name).collect();
+        let names: Vec<String> = subjects.iter().map(Bundled::full_name).collect();
         format!("there is no bundled subject `{name}`; there is `core`, {}", names.join(", "))
     })
 }

@@ -1,5 +1,5 @@
-//! The agent of a careful subject that carries one: parts of its state, what it did outside, and the
-//! events that it takes checkpoints at. Its habits are not the core's where no rule says what is right.
+//! The agent state of a careful subject that has one: its parts, its external actions, and the events at
+//! which it takes checkpoints. Where no rule decides, its habits differ from those of the core.
 
 use herma_model::agent::{Action, AgentEvent, Compensation, HIGH_RISK, MILESTONES, Part};
 use herma_model::answer::{Changed, Compensated};
@@ -14,45 +14,52 @@ use std::os::unix::ffi::OsStrExt;
 /// The parts that were ever set.
 pub(super) type Parts = BTreeMap<Part, Value>;
 
-struct Deed {
+/// Something that the agent did outside of its files.
+struct ExternalAction {
     action: Action,
     compensation: Option<Compensation>,
     is_left_behind: bool,
     is_decided: bool,
 }
 
-/// The agent beside its files.
+/// The agent state that is stored with the files.
 #[derive(Default)]
 pub(super) struct Agent {
     pub parts: Parts,
-    deeds: Vec<Deed>,
-    known: BTreeSet<String>,
-    /// The projects that the agents used their turn for that wait for a sub-agent.
+    external_actions: Vec<ExternalAction>,
+    /// The events that happened, each of which asks for a checkpoint only once.
+    seen_events: BTreeSet<String>,
+    /// For each agent that waits for a sub-agent: the projects that had their automatic checkpoint in its turn.
     parents: Vec<BTreeSet<ByteString>>,
 }
 
 impl Agent {
-    /// Answers what is about no project, if that is about the agent.
-    pub fn served(&mut self, request: &Request) -> Option<Answer> {
+    /// Answers a request about the agent state; `None` for requests that concern a project or a process.
+    pub fn answer(&mut self, request: &Request) -> Option<Answer> {
         match request {
             Request::SetState { part, value } => {
                 self.parts.insert(*part, value.clone());
             }
             Request::GetState { part } => return Some(self.part(*part)),
             Request::External { action, compensation } => {
-                let (action, compensation) = (action.clone(), compensation.clone());
-                let (is_left_behind, is_decided) = (false, false);
-                self.deeds.push(Deed { action, compensation, is_left_behind, is_decided });
+                self.external_actions.push(ExternalAction {
+                    action: action.clone(),
+                    compensation: compensation.clone(),
+                    is_left_behind: false,
+                    is_decided: false,
+                });
             }
             Request::Compensate => return Some(Answer::Compensated(self.compensate())),
-            // Whatever was not rolled back stays as well.
-            Request::Accept => self.deeds.iter_mut().for_each(|one| one.is_decided = true),
-            // What its process knew is gone with that.
+            // Actions that were not rolled back are accepted, too.
+            Request::Accept => {
+                self.external_actions.iter_mut().for_each(|external| external.is_decided = true)
+            }
+            // State in memory is lost with the process.
             Request::Reopen => {
                 self.parts.clear();
-                self.known.clear();
+                self.seen_events.clear();
                 self.parents.clear();
-                self.deeds.iter_mut().for_each(|one| one.compensation = None);
+                self.external_actions.iter_mut().for_each(|external| external.compensation = None);
                 return None;
             }
             _ => return None,
@@ -70,58 +77,63 @@ impl Agent {
     }
 
     fn compensate(&mut self) -> Compensated {
-        let mut said = Compensated::default();
-        let due = |one: &&mut Deed| one.is_left_behind && !one.is_decided;
-        for deed in self.deeds.iter_mut().rev().filter(due) {
-            let Some(compensation) = &deed.compensation else { continue };
-            deed.is_decided = true;
-            let ran = append(compensation, &deed.action.line()).is_ok() && !compensation.fails;
-            let list = if ran { &mut said.compensated } else { &mut said.failed };
-            list.push(deed.action.clone());
+        let mut report = Compensated::default();
+        let is_pending =
+            |external: &&mut ExternalAction| external.is_left_behind && !external.is_decided;
+        for external in self.external_actions.iter_mut().rev().filter(is_pending) {
+            let Some(compensation) = &external.compensation else { continue };
+            external.is_decided = true;
+            let ran = append(compensation, &external.action.line()).is_ok() && !compensation.fails;
+            let list = if ran { &mut report.compensated } else { &mut report.failed };
+            list.push(external.action.clone());
         }
-        said
+        report
     }
 
-    /// How many actions there were.
+    /// The number of external actions.
     pub fn actions(&self) -> usize {
-        self.deeds.len()
+        self.external_actions.len()
     }
 
-    /// A project is rolled back to where there were so many actions: those since are left behind, and
-    /// named whatever was decided of them.
+    /// Marks all but the first `actions` external actions as left behind by a restore. Returns them, whatever
+    /// was decided about them.
     pub fn roll_back(&mut self, actions: usize) -> Vec<Action> {
-        let since = self.deeds.iter_mut().skip(actions);
+        let since = self.external_actions.iter_mut().skip(actions);
         since
-            .map(|deed| {
-                deed.is_left_behind = true;
-                deed.action.clone()
+            .map(|external| {
+                external.is_left_behind = true;
+                external.action.clone()
             })
             .collect()
     }
 
-    /// Whether an event asks for a checkpoint: each does once, and all that is about to run does.
+    /// Whether a checkpoint is due at an event: milestones and cards once each, other events each time.
     pub fn is_due(&mut self, event: &AgentEvent) -> bool {
         match event {
             AgentEvent::HighRisk { command } => HIGH_RISK.contains(&&command[..]),
             AgentEvent::Milestone { from, to } => {
-                let passed = MILESTONES.iter().filter(|one| from < *one && *one <= to);
-                // Each that was passed is known from now on, not the first alone.
-                passed.filter(|one| self.known.insert(format!("goal {one}"))).count() > 0
+                let passed =
+                    MILESTONES.iter().filter(|milestone| from < *milestone && *milestone <= to);
+                // Every passed milestone is recorded, not only the first.
+                passed
+                    .filter(|milestone| self.seen_events.insert(format!("goal {milestone}")))
+                    .count()
+                    > 0
             }
             AgentEvent::Card { card, from, to } => {
-                to == "done" && from != to && self.known.insert(format!("card {card}"))
+                to == "done" && from != to && self.seen_events.insert(format!("card {card}"))
             }
             AgentEvent::TurnBoundary => true,
             AgentEvent::LongCall { seconds } => *seconds >= 30,
         }
     }
 
-    /// A sub-agent begins, with a turn of its own.
+    /// A sub-agent begins with its own turn.
     pub fn spawn(&mut self, used: &mut BTreeSet<ByteString>) {
         self.parents.push(std::mem::take(used));
     }
 
-    /// Its parent goes on.
+    /// The parent of the sub-agent continues its turn.
     pub fn join(&mut self, used: &mut BTreeSet<ByteString>) {
         *used = self.parents.pop().unwrap_or_default();
     }

@@ -1,41 +1,39 @@
-//! What careful subjects with a limit on the size of a file make of it: what they leave out, and what a
-//! restore keeps since nothing holds it.
+//! Careful subjects with a file size limit: which files a checkpoint leaves out, and which files a restore
+//! keeps since no checkpoint has them.
 
-use super::store::Copy;
+use super::store::{Snapshot, Target};
 use super::units::{Captured, Plan};
 use herma_model::bytes::below;
 use herma_model::{ByteString, Node};
 use std::collections::BTreeSet;
 
-/// What is captured of a copy of everything: no file of more than so many bytes.
-pub(super) fn captured(mut copy: Copy, max_file_bytes: u64) -> Captured {
+/// The part of a snapshot that is captured: no file larger than `max_file_bytes`.
+pub(super) fn captured(mut snapshot: Snapshot, max_file_bytes: u64) -> Captured {
     let is_large = |node: &Node| match node {
         Node::File { content, .. } => content.len() as u64 > max_file_bytes,
         _ => false,
     };
-    let large = copy.iter().filter(|(_, (node, _))| is_large(node));
+    let large = snapshot.iter().filter(|(_, (node, _))| is_large(node));
     let left_out: BTreeSet<ByteString> = large.map(|(path, _)| path.clone()).collect();
-    copy.retain(|path, _| !left_out.contains(path));
-    Captured { copy, left_out }
+    snapshot.retain(|path, _| !left_out.contains(path));
+    Captured { snapshot, left_out }
 }
 
-/// Takes from the part of a checkpoint that is restored what would cost a file that nothing holds. Keeps
-/// that and, where all of it is restored, what it left out.
-pub(super) fn plan(
-    (whole, left_out): (&Copy, &BTreeSet<ByteString>),
-    before: &Captured,
-    part: &mut Copy,
-) -> Plan {
-    let is_full = part.len() == whole.len();
-    let is_at = |one: &ByteString, path: &ByteString| one == path || below(one, path).is_some();
-    let costs = |path: &ByteString| {
-        let unheld = &before.left_out;
-        unheld.iter().any(|unheld| is_at(unheld, path) || is_at(path, unheld))
+/// Removes from the restored part of a checkpoint every path whose restore would replace a file that is not
+/// captured. The plan keeps these paths and, in a full restore, the paths that the checkpoint left out.
+pub(super) fn plan(target: &Target, before: &Captured, part: &mut Snapshot) -> Plan {
+    let is_full = part.len() == target.snapshot.len();
+    let is_at_or_below =
+        |path: &ByteString, folder: &ByteString| folder == path || below(folder, path).is_some();
+    let replaces_uncaptured = |path: &ByteString| {
+        let uncaptured = &before.left_out;
+        uncaptured.iter().any(|file| is_at_or_below(path, file) || is_at_or_below(file, path))
     };
-    let mut kept: BTreeSet<ByteString> = part.keys().filter(|path| costs(path)).cloned().collect();
+    let mut kept: BTreeSet<ByteString> =
+        part.keys().filter(|path| replaces_uncaptured(path)).cloned().collect();
     part.retain(|path, _| !kept.contains(path));
     if is_full {
-        kept.extend(left_out.iter().cloned());
+        kept.extend(target.left_out.iter().cloned());
     }
     Plan { remove: BTreeSet::new(), kept }
 }

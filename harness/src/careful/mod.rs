@@ -1,8 +1,8 @@
-//! Careful subjects: correct stores whose habits are not ours. What is held against one of them is a
-//! habit of this suite and no rule.
+//! Careful subjects: correct stores whose habits differ from those of the core. A failure of one of them is
+//! a mistake of the suite, which takes a habit for a rule.
 //!
-//! Each is a row: what it calls its checkpoints, what it says that it can do, and what it does where
-//! no rule says what is right. [`store`] keeps copies in memory, and shares nothing with the core.
+//! Each subject is a row: the ids of its checkpoints, its capabilities, and its behaviour where no rule
+//! decides. [`store`] keeps snapshots in memory and shares no code with the core.
 
 mod agent;
 mod bounds;
@@ -20,42 +20,42 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use store::Store;
 
-/// One correct store with habits of its own.
+/// A correct store with unusual habits.
 pub struct Careful {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What is foreign about it, in a sentence.
+    /// What is unusual about it, in a sentence.
     pub about: &'static str,
-    /// What it says that it can do.
+    /// The capabilities that it claims.
     capabilities: &'static [&'static str],
-    /// What it calls its checkpoint of that number, taken at that time.
+    /// The id of a checkpoint, from its number and the time at which it is taken, in seconds.
     id: fn(usize, i64) -> String,
-    /// Whether it keeps a first checkpoint of a project that holds nothing.
+    /// Whether it takes a first checkpoint of an empty project.
     keeps_empty: bool,
-    /// Whether it keeps a checkpoint of what did not change.
+    /// Whether it takes a checkpoint of an unchanged project.
     keeps_unchanged: bool,
-    /// Whether it leaves new files that are in the way of what would come back.
-    modest: bool,
-    /// Whether it leaves out and keeps every database with a journal, as one in use.
-    shy: bool,
-    /// What it says of a target that names no checkpoint.
-    no_such: Code,
-    /// Whether it says of a place that can be no project that it is none, whatever the target.
-    place_first: bool,
+    /// Whether a restore leaves new files that are in the way of recorded ones.
+    leaves_obstacles: bool,
+    /// Whether it treats every database with a journal as in use: checkpoints leave it out, restores keep it.
+    leaves_out_journalled: bool,
+    /// The error code for a target that is not a checkpoint.
+    unknown_target: Code,
+    /// Whether it refuses a directory that cannot be a project before it looks at the target.
+    checks_project_first: bool,
 }
 
-/// What most of them do.
-const PLAIN: Careful = Careful {
+/// The habits that most careful subjects share.
+const COMMON: Careful = Careful {
     name: "",
     about: "",
     capabilities: &["checkpoint", "project.any_directory", "restore.leaves_new"],
     id: |number, _| format!("{number:08x}"),
     keeps_empty: true,
     keeps_unchanged: true,
-    modest: false,
-    shy: false,
-    no_such: Code::UnknownCheckpoint,
-    place_first: false,
+    leaves_obstacles: false,
+    leaves_out_journalled: false,
+    unknown_target: Code::UnknownCheckpoint,
+    checks_project_first: false,
 };
 
 /// Every careful subject.
@@ -74,29 +74,29 @@ pub static ALL: &[Careful] = &[
             "test.clock",
         ],
         id: |number, _| format!("ckpt-{number:04}"),
-        ..PLAIN
+        ..COMMON
     },
     Careful {
         name: "careful-serials",
         about: "Its ids are serial numbers with a letter, and its restores may be exact.",
         capabilities: &["checkpoint", "restore.exact", "restore.leaves_new"],
         id: |number, _| format!("C{number:07}"),
-        ..PLAIN
+        ..COMMON
     },
     Careful {
         name: "careful-digits",
         about: "Its ids are digits alone, and what is none is malformed.",
         capabilities: &["checkpoint", "refusal.reasons", "restore.leaves_new"],
         id: |number, _| format!("{number:04}"),
-        no_such: Code::BadTarget,
-        ..PLAIN
+        unknown_target: Code::BadTarget,
+        ..COMMON
     },
     Careful {
         name: "careful-counts",
         about: "Its ids count from one, oldest first, and are no numbers of the list.",
         capabilities: &["checkpoint", "project.any_directory", "restore.exact"],
         id: |number, _| number.to_string(),
-        ..PLAIN
+        ..COMMON
     },
     Careful {
         name: "careful-ulids",
@@ -113,7 +113,7 @@ pub static ALL: &[Careful] = &[
             "target.short",
         ],
         id: |number, seconds| format!("{:010X}{:016X}", seconds, number * 0x9E37_79B9),
-        ..PLAIN
+        ..COMMON
     },
     Careful {
         name: "careful-times",
@@ -121,14 +121,14 @@ pub static ALL: &[Careful] = &[
         id: |number, seconds| format!("T{seconds}.{number:03}+00:00"),
         keeps_empty: false,
         keeps_unchanged: false,
-        ..PLAIN
+        ..COMMON
     },
     Careful {
         name: "careful-mirror",
         about: "A restore always makes the project what it was, and removes the rest.",
         capabilities: &["checkpoint", "restore.exact", "restore.report", "take.unchanged"],
         keeps_unchanged: false,
-        ..PLAIN
+        ..COMMON
     },
     Careful {
         name: "careful-folders",
@@ -143,7 +143,7 @@ pub static ALL: &[Careful] = &[
             "target.number",
         ],
         id: |number, _| format!("v{number}"),
-        ..PLAIN
+        ..COMMON
     },
     Careful {
         name: "careful-limits",
@@ -159,8 +159,8 @@ pub static ALL: &[Careful] = &[
             "settings.max_files",
         ],
         id: |number, _| format!("few-{number:05}"),
-        place_first: true,
-        ..PLAIN
+        checks_project_first: true,
+        ..COMMON
     },
     Careful {
         name: "careful-turns",
@@ -174,14 +174,14 @@ pub static ALL: &[Careful] = &[
         ],
         id: |number, _| format!("turn/{number}"),
         keeps_unchanged: false,
-        ..PLAIN
+        ..COMMON
     },
     Careful {
         name: "careful-modest",
         about: "It leaves new files that are in the way of what would come back.",
         id: |number, _| format!("{number:x}-{number:04x}"),
-        modest: true,
-        ..PLAIN
+        leaves_obstacles: true,
+        ..COMMON
     },
     Careful {
         name: "careful-agent",
@@ -214,7 +214,7 @@ pub static ALL: &[Careful] = &[
         ],
         id: |number, _| format!("agent-{number:05}"),
         keeps_unchanged: false,
-        ..PLAIN
+        ..COMMON
     },
     Careful {
         name: "careful-goal",
@@ -228,7 +228,7 @@ pub static ALL: &[Careful] = &[
             "state.goal",
         ],
         id: |number, _| format!("goal-{number:05}"),
-        ..PLAIN
+        ..COMMON
     },
     Careful {
         name: "careful-units",
@@ -249,7 +249,7 @@ pub static ALL: &[Careful] = &[
             "target.number",
         ],
         id: |number, _| format!("unit-{number:05}"),
-        ..PLAIN
+        ..COMMON
     },
     Careful {
         name: "careful-shy",
@@ -265,8 +265,8 @@ pub static ALL: &[Careful] = &[
             "take.skipped",
         ],
         id: |number, _| format!("shy-{number:05}"),
-        shy: true,
-        ..PLAIN
+        leaves_out_journalled: true,
+        ..COMMON
     },
     Careful {
         name: "careful-sizes",
@@ -286,7 +286,7 @@ pub static ALL: &[Careful] = &[
             "take.skipped",
         ],
         id: |number, _| format!("size-{number:05}"),
-        ..PLAIN
+        ..COMMON
     },
     Careful {
         name: "careful-mute",
@@ -300,7 +300,7 @@ pub static ALL: &[Careful] = &[
             "settings.max_file_bytes",
         ],
         id: |number, _| format!("mute-{number:05}"),
-        ..PLAIN
+        ..COMMON
     },
     Careful {
         name: "careful-room",
@@ -317,31 +317,32 @@ pub static ALL: &[Careful] = &[
             "target.number",
         ],
         id: |number, _| format!("room-{number:05}"),
-        ..PLAIN
+        ..COMMON
     },
     Careful {
         name: "careful-letters",
         about: "Its ids are a letter or two, and it gives no reasons for a refusal.",
         capabilities: &["checkpoint", "restore.exact", "restore.leaves_new", "target.number"],
         id: |number, _| {
-            let letter = |at: usize| char::from(b'a' + u8::try_from(at % 26).unwrap_or_default());
+            let letter =
+                |index: usize| char::from(b'a' + u8::try_from(index % 26).unwrap_or_default());
             format!("{}{}", letter(number / 26), letter(number))
         },
-        no_such: Code::StoreUnusable,
-        ..PLAIN
+        unknown_target: Code::StoreUnusable,
+        ..COMMON
     },
 ];
 
 impl Careful {
-    /// What opens it in a sandbox.
+    /// Returns a function that opens the subject in a sandbox.
     pub fn opener(&'static self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
         move |sandbox, settings, seconds| Box::new(Store::new(self, sandbox, settings, seconds))
     }
 
-    /// Judges it by the written cases that suit it and by these histories.
+    /// Judges the subject by the written cases that suit it and by so many histories of a seed.
     ///
     /// # Errors
-    /// A case that is not valid, or a run that could not be made.
+    /// A case is not valid, or a run could not be made.
     pub fn judge(
         &'static self,
         seed: u64,

@@ -1,6 +1,6 @@
-//! Whether written cases deserve their place: what each says about itself is true, the core passes
-//! it, every planted bug that it names fails it by that bug's rule, and no null subject passes it;
-//! and together they cover every rule and every planted bug.
+//! Checks of the written cases: the statements of each case about itself are true, the core passes it, every
+//! planted bug that it names fails it by the bug's rule, and no null subject passes it; together the cases
+//! cover every rule and every planted bug.
 
 use super::{Case, needs, tier};
 use crate::history::History;
@@ -12,7 +12,7 @@ use crate::subject::{CoreSubject, NewSubject};
 use crate::trial::trial;
 use herma_model::rules::{self, RuleRef};
 
-/// What is wrong with a case by itself; empty where nothing is.
+/// The faults of a single case.
 ///
 /// # Errors
 /// A run that could not be made.
@@ -20,12 +20,12 @@ pub fn faults(case: &Case, scratch: &Scratch) -> Result<Vec<String>, RunError> {
     let mut faults = spelling(case);
     let rules: Vec<RuleRef> = case.rules().collect();
     let history = case.history();
-    let held = run(&history, &CoreSubject::boxed, scratch)?;
-    for divergence in &held.divergences {
+    let run_of_core = run(&history, &CoreSubject::boxed, scratch)?;
+    for divergence in &run_of_core.divergences {
         faults.push(format!("the core fails it, by {}", divergence.rule.id));
     }
     for rule in &rules {
-        if held.checks.get(rule.id).is_none_or(|checks| *checks == 0) {
+        if run_of_core.checks.get(rule.id).is_none_or(|checks| *checks == 0) {
             faults.push(format!("it makes no comparison for {}", rule.id));
         }
     }
@@ -44,7 +44,7 @@ pub fn faults(case: &Case, scratch: &Scratch) -> Result<Vec<String>, RunError> {
     Ok(faults)
 }
 
-/// What a case says wrongly, as far as that shows without running it.
+/// The faults of a case that are found without running it.
 fn spelling(case: &Case) -> Vec<String> {
     let mut faults = Vec::new();
     let unknown = case.rules.iter().filter(|id| rules::find(id).is_none());
@@ -73,15 +73,16 @@ pub fn kills(
 ) -> Result<Vec<String>, RunError> {
     let mut kills = Vec::new();
     for bug in bugs {
-        let broken = run_bug(&bug.opener(), history, scratch)?;
-        if broken.divergences.first().is_some_and(|one| *one.rule == *bug.rule) {
+        let run_of_bug = run_bug(&bug.opener(), history, scratch)?;
+        let first = run_of_bug.divergences.first();
+        if first.is_some_and(|divergence| *divergence.rule == *bug.rule) {
             kills.push(bug.name.to_owned());
         }
     }
     Ok(kills)
 }
 
-/// Runs a history that may fail, and separates the cause from what follows from it.
+/// Runs a history on a planted bug, and separates the cause of a failure from its consequences.
 ///
 /// # Errors
 /// A run that could not be made.
@@ -93,22 +94,24 @@ pub fn run_bug(
     Ok(trial(history, bug, scratch)?.run)
 }
 
+/// Why a planted bug is not found by a case, if it is not.
 fn survives(bug: &PlantedBug, case: &Case, scratch: &Scratch) -> Result<Option<String>, RunError> {
-    let broken = run_bug(&bug.opener(), &case.history(), scratch)?;
-    Ok(match broken.divergences.first() {
+    let run_of_bug = run_bug(&bug.opener(), &case.history(), scratch)?;
+    Ok(match run_of_bug.divergences.first() {
         None => Some(format!("{} passes it", bug.name)),
-        Some(one) if *one.rule != *bug.rule => {
-            Some(format!("{} fails it by {}, not by {}", bug.name, one.rule.id, bug.rule.id))
+        Some(divergence) if *divergence.rule != *bug.rule => {
+            let blamed = divergence.rule.id;
+            Some(format!("{} fails it by {}, not by {}", bug.name, blamed, bug.rule.id))
         }
         Some(_) => None,
     })
 }
 
-/// What all cases together do not cover.
+/// The rules and bugs that no case covers, and duplicate cases.
 pub fn gaps(cases: &[Case]) -> Vec<String> {
     let mut gaps = Vec::new();
     for rule in rules::catalogue() {
-        if !cases.iter().any(|case| case.rules().any(|one| one == rule)) {
+        if !cases.iter().any(|case| case.rules().any(|covered| covered == rule)) {
             gaps.push(format!("no case is there for {}", rule.id));
         }
         if !planted::catalogue().any(|bug| bug.rule == rule) {
@@ -120,15 +123,16 @@ pub fn gaps(cases: &[Case]) -> Vec<String> {
             gaps.push(format!("no case must find {}", bug.name));
         }
     }
-    for (at, case) in cases.iter().enumerate() {
-        let before = &cases[..at];
-        if before.iter().any(|one| one.id == case.id) {
+    for (index, case) in cases.iter().enumerate() {
+        let earlier_cases = &cases[..index];
+        if earlier_cases.iter().any(|earlier| earlier.id == case.id) {
             gaps.push(format!("two cases are called {}", case.id));
         }
         let shares_a_rule =
-            |one: &Case| one.rules().any(|rule| case.rules().any(|own| own == rule));
-        let same = |one: &&Case| shares_a_rule(one) && one.history() == case.history();
-        if let Some(same) = before.iter().find(same) {
+            |earlier: &Case| earlier.rules().any(|shared| case.rules().any(|rule| rule == shared));
+        let is_same =
+            |earlier: &&Case| shares_a_rule(earlier) && earlier.history() == case.history();
+        if let Some(same) = earlier_cases.iter().find(is_same) {
             gaps.push(format!("{} and {} are the same history", same.id, case.id));
         }
     }

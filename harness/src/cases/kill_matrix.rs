@@ -1,5 +1,5 @@
-//! The kill matrix as a page: which planted bug is found by which rule, case and history, and
-//! which bugs and cases there are for each rule.
+//! The kill matrix as a page: by which rule, case and history each planted bug is found, and the bugs and
+//! cases of each rule.
 
 use super::Case;
 use crate::planted::PlantedBug;
@@ -21,7 +21,7 @@ those two columns are of the day on which the page was generated.
 
 ";
 
-/// The page for these bugs and how they were found.
+/// The page for these bugs, with the results of the searches for them.
 pub fn page(found: &[(&'static PlantedBug, Score)], cases: &[Case]) -> String {
     let mut text = HEAD.to_owned();
     text.push_str(&format!(
@@ -52,14 +52,14 @@ pub fn page(found: &[(&'static PlantedBug, Score)], cases: &[Case]) -> String {
     for rule in rules::catalogue() {
         let bugs = found.iter().filter(|(bug, _)| bug.rule == rule);
         let bugs: Vec<&str> = bugs.map(|(bug, _)| bug.name).collect();
-        let there_for = cases.iter().filter(|case| case.rules().any(|one| one == rule));
-        let there_for: Vec<&str> = there_for.map(|case| &case.id[..]).collect();
+        let covered_by = cases.iter().filter(|case| case.rules().any(|covered| covered == rule));
+        let covered_by: Vec<&str> = covered_by.map(|case| &case.id[..]).collect();
         text.push_str(&format!(
             "| {} | {} | {} | {} |\n",
             rule.id,
             rule.tier,
             bugs.join(", "),
-            there_for.join(", ")
+            covered_by.join(", ")
         ));
     }
     text

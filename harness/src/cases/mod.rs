@@ -1,9 +1,8 @@
-//! Written cases: one history for each behaviour that matters by itself, with what it is there
-//! for. They are YAML files in `harness/cases`, one folder for each subject of the rule book, and
-//! the command carries all of them.
+//! Written cases: one history for each behaviour that matters by itself, with its rules and planted bugs.
+//! They are YAML files in `harness/cases`, one folder for each subject of the rule book, and the command
+//! contains all of them.
 //!
-//! A case is data. [`check`] says whether it deserves its place, and [`kill_matrix`] which
-//! planted bugs it finds.
+//! A case is data. [`check`] checks that it is useful, and [`kill_matrix`] shows which planted bugs it finds.
 
 pub mod check;
 pub mod kill_matrix;
@@ -24,16 +23,16 @@ pub use needs::needs;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// Its name, which is that of its file.
+    /// Its name, which is also the name of its file.
     pub id: String,
-    /// The ids of the rules it is there for; the first is the one it is mostly about.
+    /// The ids of the rules that it covers; the first is the most important one.
     pub rules: Vec<String>,
-    /// The highest tier of those rules.
+    /// The highest tier of these rules.
     pub tier: String,
     /// The capabilities that a subject needs for this case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
-    /// The real failure it comes from, with a public link where there is one.
+    /// The real failure that it is derived from, with a public link if there is one.
     pub origin: String,
     /// The planted bugs that it must find.
     pub kills: Vec<String>,
@@ -48,13 +47,17 @@ pub struct Case {
 }
 
 impl Case {
-    /// What happens in it.
+    /// Its history.
     pub fn history(&self) -> History {
-        let (settings, operations) = (self.settings.clone(), self.operations.clone());
-        History { settings, workspace: None, plain_home: self.plain_home, operations }
+        History {
+            settings: self.settings.clone(),
+            workspace: None,
+            plain_home: self.plain_home,
+            operations: self.operations.clone(),
+        }
     }
 
-    /// Its rules, as far as they are in the rule book.
+    /// Those of its rules that are in the rule book.
     pub fn rules(&self) -> impl Iterator<Item = RuleRef> {
         self.rules.iter().filter_map(|id| rules::find(id))
     }
@@ -62,15 +65,16 @@ impl Case {
     /// Whether a subject with these capabilities can be judged by it.
     pub fn suits(&self, capabilities: &Capabilities) -> bool {
         let has = |need: &str| capabilities.names().any(|name| name == need);
-        // An automatic checkpoint in a turn of its own stands for one that a person asks for, unless
-        // that is what the case is about.
-        let manual = self.rules().any(|rule| rule.needs.contains(&"checkpoint"));
-        let served =
-            |need: &str| has(need) || need == "checkpoint" && has("ensure_checkpoint") && !manual;
-        self.needs.iter().all(|need| served(need)) && capabilities.can_set(&self.history())
+        // An automatic checkpoint in a separate turn replaces a manual one, unless the case is about manual
+        // checkpoints.
+        let is_about_manual = self.rules().any(|rule| rule.needs.contains(&"checkpoint"));
+        let is_served = |need: &str| {
+            has(need) || need == "checkpoint" && has("ensure_checkpoint") && !is_about_manual
+        };
+        self.needs.iter().all(|need| is_served(need)) && capabilities.can_set(&self.history())
     }
 
-    /// Reads a case from a YAML document; `path` is where it came from, for messages.
+    /// Reads a case from a YAML document; `path` is its origin in messages.
     ///
     /// # Errors
     /// [`HistoryError::Parse`].
@@ -86,7 +90,7 @@ impl Case {
     }
 }
 
-/// Reads what is to be replayed from a file: a history, or that of a written case.
+/// Reads the history to replay from a file, which contains a history or a written case.
 ///
 /// # Errors
 /// [`HistoryError::Read`], [`HistoryError::Parse`].
@@ -98,18 +102,18 @@ pub fn load_history(path: &Path) -> Result<History, HistoryError> {
     file::from_yaml(&text, path)
 }
 
-/// The highest tier of these rules, as it is written.
+/// The name of the highest tier of these rules.
 pub fn tier<'a>(rules: impl Iterator<Item = RuleRef> + 'a) -> String {
     rules.map(|rule| rule.tier).max().map(|tier| tier.to_string()).unwrap_or_default()
 }
 
-/// Every case that the command carries, with where it was read from.
+/// The path and the text of every case that the command contains.
 static BUNDLED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/cases.rs"));
 
-/// Every case that the command carries, sorted by folder and name.
+/// Every case that the command contains, sorted by folder and name.
 ///
 /// # Errors
-/// One of them is not valid.
+/// A case is not valid.
 pub fn bundled() -> Result<Vec<Case>, HistoryError> {
     BUNDLED.iter().map(|(path, text)| Case::from_yaml(text, Path::new(path))).collect()
 }

@@ -1,10 +1,9 @@
-//! The fewest capabilities with which a case still does what it is there for: the core passes it,
-//! it has what its rules are about, and every planted bug that it names is found (where it names
-//! none, its rules are judged).
+//! The fewest capabilities with which a case still works: the core passes it, the capabilities include those
+//! that its rules need, and every planted bug that it names is found (if it names none, its rules are judged).
 //!
-//! A subject that lacks one is asked the closest thing that it can do instead, as in any history;
-//! so a case need not be about what it happens to use. Where the store cannot be read, a bug of
-//! capture shows in what a restore brings back: found all the same, by the rule that shows it.
+//! A subject that lacks a capability gets the closest request that it supports, as in any history; so a case
+//! does not need every capability that its requests use. If the store cannot be read, a bug of capture shows in
+//! the restored files: it is found all the same, by the rule about these.
 
 use super::Case;
 use super::check::run_bug;
@@ -18,11 +17,11 @@ use herma_model::observation::Measured;
 use herma_model::{Answer, Request, Settings};
 use std::io;
 
-/// Of two ways to see the same, the one that fewer stores offer is given up first: a look into the
-/// store before what a restore says, and that before what it brings back; and a manual checkpoint,
-/// which nearly all offer, last.
+/// If two capabilities show the same, the one that fewer stores have is given up first: reading the store
+/// before the report of a restore, and the report before the restored files. Manual checkpoints, which nearly
+/// all stores have, are given up last.
 const FIRST: [&str; 2] = [STORE, "restore.report"];
-/// Reading the store is one way to judge a rule of what a store does, never the only one.
+/// Reading the store is one way to judge a rule about stores, but never the only one.
 const STORE: &str = "layout";
 const LAST: &str = "checkpoint";
 
@@ -45,43 +44,44 @@ pub fn needs(case: &Case, scratch: &Scratch) -> Result<Vec<String>, RunError> {
     }
 }
 
-/// The capabilities without as many of these as the case can do without.
+/// The needed capabilities without as many of `claims` as the case can do without.
 fn without_all(
     case: &Case,
     needed: &Capabilities,
     claims: &[&'static str],
     scratch: &Scratch,
 ) -> Result<Capabilities, RunError> {
-    let without = claims.iter().fold(needed.clone(), |left, claim| left.without(claim));
-    if claims.is_empty() || does_its_work(case, &without, scratch)? {
-        return Ok(without);
+    let remaining =
+        claims.iter().fold(needed.clone(), |capabilities, claim| capabilities.without(claim));
+    if claims.is_empty() || works(case, &remaining, scratch)? {
+        return Ok(remaining);
     }
     if claims.len() == 1 {
         return Ok(needed.clone());
     }
-    let (some, others) = claims.split_at(claims.len() / 2);
-    let needed = without_all(case, needed, some, scratch)?;
-    without_all(case, &needed, others, scratch)
+    let (first_half, second_half) = claims.split_at(claims.len() / 2);
+    let needed = without_all(case, needed, first_half, scratch)?;
+    without_all(case, &needed, second_half, scratch)
 }
 
-/// What is wrong with what a case says it needs. Of a case that does not do its work even with
-/// every capability, nothing is said here.
+/// The fault in the capabilities that a case lists. A case that does not work even with every capability has
+/// no fault here.
 ///
 /// # Errors
 /// A run that could not be made.
 pub fn fault(case: &Case, scratch: &Scratch) -> Result<Option<String>, RunError> {
-    let said = |name: &&'static str| case.needs.iter().any(|need| need == name);
-    let known = |need: &String| Capabilities::default().names().any(|name| name == need);
-    let exactly = Capabilities::default();
-    let exactly = exactly
+    let is_listed = |name: &&'static str| case.needs.iter().any(|need| need == name);
+    let exists = |need: &String| Capabilities::default().names().any(|name| name == need);
+    let listed = Capabilities::default();
+    let listed = listed
         .names()
-        .filter(|name| !said(name))
-        .fold(exactly.clone(), |left, claim| left.without(claim));
-    let mut is_exact = case.needs.iter().all(known) && does_its_work(case, &exactly, scratch)?;
+        .filter(|name| !is_listed(name))
+        .fold(listed.clone(), |capabilities, claim| capabilities.without(claim));
+    let mut is_exact = case.needs.iter().all(exists) && works(case, &listed, scratch)?;
     for need in &case.needs {
-        is_exact = is_exact && !does_its_work(case, &exactly.without(need), scratch)?;
+        is_exact = is_exact && !works(case, &listed.without(need), scratch)?;
     }
-    if is_exact || !does_its_work(case, &Capabilities::default(), scratch)? {
+    if is_exact || !works(case, &Capabilities::default(), scratch)? {
         return Ok(None);
     }
     let needs = needs(case, scratch)?;
@@ -92,14 +92,10 @@ fn list(needs: &[String]) -> String {
     if needs.is_empty() { "nothing".into() } else { needs.join(", ") }
 }
 
-/// Whether subjects with these capabilities alone are judged by a case as it means to.
-fn does_its_work(
-    case: &Case,
-    capabilities: &Capabilities,
-    scratch: &Scratch,
-) -> Result<bool, RunError> {
-    let is_about = |need: &&str| *need == STORE || capabilities.has(need);
-    if !case.rules().all(|rule| rule.needs.iter().all(is_about)) {
+/// Whether a case works for subjects with exactly these capabilities.
+fn works(case: &Case, capabilities: &Capabilities, scratch: &Scratch) -> Result<bool, RunError> {
+    let is_available = |need: &&str| *need == STORE || capabilities.has(need);
+    if !case.rules().all(|rule| rule.needs.iter().all(is_available)) {
         return Ok(false);
     }
     let limited = |open: &NewSubject<'_>, sandbox: &Sandbox, settings: &Settings, seconds| {
@@ -109,10 +105,11 @@ fn does_its_work(
     let core = |sandbox: &Sandbox, settings: &Settings, seconds| {
         limited(&CoreSubject::boxed, sandbox, settings, seconds)
     };
-    let held = run(&case.history(), &core, scratch)?;
-    let judged = |rule: &String| held.checks.get(rule.as_str()).is_some_and(|checks| *checks > 0);
-    let unseen = case.kills.is_empty() && !case.rules.iter().all(judged);
-    if !held.divergences.is_empty() || unseen {
+    let run_of_core = run(&case.history(), &core, scratch)?;
+    let is_judged =
+        |rule: &String| run_of_core.checks.get(rule.as_str()).is_some_and(|checks| *checks > 0);
+    let is_unjudged = case.kills.is_empty() && !case.rules.iter().all(is_judged);
+    if !run_of_core.divergences.is_empty() || is_unjudged {
         return Ok(false);
     }
     for bug in case.kills.iter().filter_map(|name| planted::find(name)) {
@@ -127,7 +124,7 @@ fn does_its_work(
     Ok(true)
 }
 
-/// A subject that says it can do no more than some things.
+/// A subject that claims no more than some capabilities.
 struct Limited {
     subject: Box<dyn Subject>,
     limit: Capabilities,

@@ -1,7 +1,7 @@
-//! Real databases in histories: a process of its own writes one with SQLite, and what a restore left is
-//! opened with it. Whether that is right is for the model to say.
+//! Real databases in histories: a separate process writes them with SQLite, and SQLite opens the files
+//! that a restore left. The model judges whether the rows are right.
 //!
-//! It needs `python3` with its `sqlite3`; where there is none, no history has such a database.
+//! This needs `python3` with its `sqlite3`; without it, no history has such a database.
 
 use crate::history::{DatabaseEnd, DatabaseWrite};
 use herma_model::observation::{DatabaseRows, Rows};
@@ -17,19 +17,19 @@ use std::sync::OnceLock;
 const WRITES: &str = include_str!("writes.py");
 const READS: &str = include_str!("reads.py");
 const PYTHON: &str = "python3";
-/// No module of the user, and none of a package.
-const ALONE: [&str; 2] = ["-I", "-S"];
+/// Options of `python3`: no modules of the user, and no site packages.
+const ISOLATED: [&str; 2] = ["-I", "-S"];
 
-/// The files of a database, by what is behind its name.
+/// The suffixes of the files of a database.
 pub const SUFFIXES: [&str; 4] = ["", "-wal", "-journal", "-shm"];
 
-/// The program that writes and reads databases: what `python3` comes to, since that may be a script that
-/// takes ten times as long to start.
+/// The program that writes and reads databases: the interpreter behind `python3`, which may itself be a
+/// script that takes ten times as long to start.
 fn interpreter() -> Option<&'static Path> {
     static INTERPRETER: OnceLock<Option<PathBuf>> = OnceLock::new();
     let find = || {
         let mut python = Command::new(PYTHON);
-        python.args(ALONE).args(["-c", "import sqlite3, sys; print(sys.executable)"]);
+        python.args(ISOLATED).args(["-c", "import sqlite3, sys; print(sys.executable)"]);
         let output = python.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
         let path = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
         Some(PathBuf::from(path.trim_end()))
@@ -39,7 +39,7 @@ fn interpreter() -> Option<&'static Path> {
 
 fn python() -> Command {
     let mut python = Command::new(interpreter().unwrap_or(Path::new(PYTHON)));
-    python.args(ALONE);
+    python.args(ISOLATED);
     python
 }
 
@@ -49,11 +49,11 @@ pub fn is_available() -> bool {
 }
 
 /// The path of a file of the database at `path`.
-pub fn beside(path: &ByteString, suffix: &str) -> ByteString {
+pub fn file_path(path: &ByteString, suffix: &str) -> ByteString {
     ByteString([path, suffix.as_bytes()].concat())
 }
 
-/// Databases that processes of the runner have open; these end with it.
+/// Databases that processes of the runner have open; the processes are killed on drop.
 #[derive(Default)]
 pub struct Databases {
     open: BTreeMap<ByteString, Child>,
@@ -69,10 +69,10 @@ impl Drop for Databases {
 }
 
 impl Databases {
-    /// Ends the process that has a database open, as one that is killed.
+    /// Kills the process that has a database open.
     fn close(&mut self, path: &ByteString) {
         if let Some(mut child) = self.open.remove(path) {
-            // One that has ended is ended.
+            // The process may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -81,7 +81,7 @@ impl Databases {
     /// Writes a database below `root`.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The database cannot be written.
     pub fn write(&mut self, root: &Path, database: &DatabaseWrite) -> io::Result<()> {
         self.close(&database.path);
         self.written.insert(database.path.clone());
@@ -91,34 +91,36 @@ impl Databases {
         python.arg(database.end.word()).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = python.stderr(Stdio::piped()).spawn()?;
         let mut line = String::new();
-        if let Some(out) = child.stdout.take() {
-            BufReader::new(out).read_line(&mut line)?;
+        if let Some(stdout) = child.stdout.take() {
+            BufReader::new(stdout).read_line(&mut line)?;
         }
         if database.end == DatabaseEnd::Open && line == "open\n" {
             self.open.insert(database.path.clone(), child);
             return Ok(());
         }
-        let mut said = String::new();
-        if let Some(mut error) = child.stderr.take() {
-            error.read_to_string(&mut said)?;
+        let mut message = String::new();
+        if let Some(mut stderr) = child.stderr.take() {
+            stderr.read_to_string(&mut message)?;
         }
         let status = child.wait()?;
         let is_killed = database.end == DatabaseEnd::Killed && status.code().is_none();
         if status.success() || is_killed {
             return Ok(());
         }
-        Err(io::Error::other(format!("the database {} was not written: {said}", database.path)))
+        Err(io::Error::other(format!("the database {} was not written: {message}", database.path)))
     }
 
-    /// What SQLite reads in every database around a restore: as the checkpoint has it, as it was
-    /// before, and as it is now. Copies are read, without what is made anew.
+    /// The rows that SQLite reads in every database around a restore: in the checkpoint, before the
+    /// restore, and after it. SQLite reads copies, without the files that it makes anew.
     ///
     /// # Errors
-    /// They cannot be copied or read.
+    /// The databases cannot be copied or read.
     pub fn rows(
         &self,
-        (project, then): (&[u8], &Tree),
-        (before, after): (&Files, &Files),
+        project: &[u8],
+        checkpoint: &Tree,
+        before: &Files,
+        after: &Files,
     ) -> io::Result<BTreeMap<ByteString, DatabaseRows>> {
         let folder = tempfile::tempdir()?;
         let inside: Vec<_> = self
@@ -130,21 +132,21 @@ impl Databases {
             .collect();
         let mut copies = Vec::new();
         let mut copy = |bytes: &dyn Fn(&str) -> Option<Vec<u8>>| -> io::Result<()> {
-            let place = folder.path().join(copies.len().to_string());
+            let path = folder.path().join(copies.len().to_string());
             for suffix in &SUFFIXES[..3] {
                 if let Some(bytes) = bytes(suffix) {
-                    std::fs::write(format!("{}{suffix}", place.display()), bytes)?;
+                    std::fs::write(format!("{}{suffix}", path.display()), bytes)?;
                 }
             }
-            copies.push(place);
+            copies.push(path);
             Ok(())
         };
         for (path, relative) in &inside {
-            let in_files = |files: &Files, suffix: &str| match files.get(&beside(path, suffix)) {
+            let in_files = |files: &Files, suffix: &str| match files.get(&file_path(path, suffix)) {
                 Some(Node::File { content, .. }) => Some(content.to_vec()),
                 _ => None,
             };
-            copy(&|suffix| Some(then.get(&beside(relative, suffix))?.bytes().to_vec()))?;
+            copy(&|suffix| Some(checkpoint.get(&file_path(relative, suffix))?.bytes().to_vec()))?;
             copy(&|suffix| in_files(before, suffix))?;
             copy(&|suffix| in_files(after, suffix))?;
         }
@@ -156,23 +158,24 @@ impl Databases {
         let read: Vec<Rows> =
             lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         if read.len() != copies.len() {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            return Err(io::Error::other(format!("the databases were not read: {said}")));
+            let message = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Err(io::Error::other(format!("the databases were not read: {message}")));
         }
-        let rows = |three: &[Rows]| DatabaseRows {
-            then: three[0].clone(),
-            before: three[1].clone(),
-            after: three[2].clone(),
+        let rows = |states: &[Rows]| DatabaseRows {
+            then: states[0].clone(),
+            before: states[1].clone(),
+            after: states[2].clone(),
         };
         let paths = inside.into_iter().map(|(path, _)| path.clone());
         Ok(paths.zip(read.chunks(3).map(rows)).collect())
     }
 }
 
-/// The same as a line of a shell script, for a database at this place.
-pub fn command(place: &str, database: &DatabaseWrite) -> String {
-    let (mode, end) = (database.journal_mode.word(), database.end.word());
-    let call = format!("python3 \"$ROOT\"/.writes.py {place} {mode} {} {end}", database.rows);
+/// The shell lines that write a database at this path.
+pub fn command(path: &str, database: &DatabaseWrite) -> String {
+    let mode = database.journal_mode.word();
+    let end = database.end.word();
+    let call = format!("python3 \"$ROOT\"/.writes.py {path} {mode} {} {end}", database.rows);
     let script = format!("cat > \"$ROOT\"/.writes.py <<'WRITES'\n{WRITES}WRITES\n");
     let call = match database.end {
         DatabaseEnd::Open => format!(
@@ -202,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_is_written_as_it_is_left_by_a_process_that_ends_so() {
+    fn write_leaves_the_files_of_a_process_that_closes_keeps_open_or_is_killed() {
         if !is_available() {
             return;
         }
@@ -222,7 +225,7 @@ mod tests {
             let after = files(folder.path(), "app.db");
             let names: Vec<String> = after.iter().map(|(path, _)| path.to_string()).collect();
             assert_eq!(names, left, "{journal_mode:?} {end:?}");
-            let rows = databases.rows((b"", &Tree::new()), (&before, &after)).unwrap();
+            let rows = databases.rows(b"", &Tree::new(), &before, &after).unwrap();
             let rows = &rows[&path];
             let count = |rows: &Rows| match rows {
                 Rows::Absent => Some(0),

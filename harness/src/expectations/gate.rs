@@ -1,4 +1,4 @@
-//! Comparing a run with what is expected of it.
+//! Comparing the failures of a run with the expectations.
 
 use super::{Entry, Expectations};
 use crate::nearest::nearest;
@@ -10,17 +10,17 @@ use std::collections::BTreeSet;
 /// How a run compares with its expectations.
 #[derive(Debug, Default)]
 pub struct Judgement<'a> {
-    /// Failures that are known.
+    /// Known failures.
     pub expected: Vec<&'a FailureFound>,
-    /// What the implementation does so on purpose, each with the reason.
+    /// Failures by design of the implementation, each with the reason.
     pub by_design: Vec<(&'a FailureFound, String)>,
-    /// Failures that are not.
+    /// Failures that are not expected.
     pub regressions: Vec<&'a FailureFound>,
-    /// Failures that did not show again, from which no verdict follows.
+    /// Failures that did not occur again, so that they give no verdict.
     pub unstable: Vec<&'a FailureFound>,
-    /// Why the file needs work, a sentence each.
+    /// The reasons why the file must be edited, one sentence each.
     pub needs_work: Vec<String>,
-    /// Why too little ran.
+    /// Why the run judged too little, if it did.
     pub too_little: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl Judgement<'_> {
     }
 }
 
-/// Compares a whole run of the plan in the expectations with them.
+/// Compares a complete run of the plan in the expectations with the expectations.
 pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement<'a> {
     let mut judgement = Judgement::default();
     let version = &results.started.subject.version;
@@ -57,14 +57,14 @@ pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement
         } else if !shown(entry) {
             unmatched.push(entry);
         }
-        for what in entry.wanting() {
-            judgement.needs_work.push(format!("{name} has no {what}"));
+        for missing in entry.wanting() {
+            judgement.needs_work.push(format!("{name} has no {missing}"));
         }
     }
     for failure in &results.failures {
-        let listed = expectations.known(&failure.fingerprint, version);
-        let other = unmatched.iter().position(|entry| entry.rule == failure.fingerprint.rule);
-        match (listed, other) {
+        let listed = expectations.entry_of(&failure.fingerprint, version);
+        let same_rule = unmatched.iter().position(|entry| entry.rule == failure.fingerprint.rule);
+        match (listed, same_rule) {
             _ if failure.is_unstable() => judgement.unstable.push(failure),
             (Some(entry), _) if entry.is_by_design() => {
                 judgement.by_design.push((failure, entry.reason.clone()));
@@ -84,12 +84,12 @@ pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement
     for entry in unmatched {
         judgement.needs_work.push(stale(entry, results));
     }
-    let known = entries.iter().filter(|entry| !entry.is_by_design()).count();
-    if known > expectations.most {
+    let known_failures = entries.iter().filter(|entry| !entry.is_by_design()).count();
+    if known_failures > expectations.most {
         let most = expectations.most;
         judgement
             .needs_work
-            .push(format!("{known} failures are expected, and at most {most} may be"));
+            .push(format!("{known_failures} failures are expected, and at most {most} may be"));
     }
     let judged = judged(results);
     if judged < expectations.judged {
@@ -99,12 +99,13 @@ pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement
     judgement
 }
 
-/// How many rules were held or broken.
+/// The number of rules that were held or broken.
 pub fn judged(results: &Results) -> usize {
-    let was = |verdict| matches!(verdict, Verdict::Held | Verdict::Broken);
-    results.rules.iter().filter(|rule| was(rule.verdict)).count()
+    let is_judged = |verdict| matches!(verdict, Verdict::Held | Verdict::Broken);
+    results.rules.iter().filter(|rule| is_judged(rule.verdict)).count()
 }
 
+/// Why an entry that matches no failure needs work.
 fn stale(entry: &Entry, results: &Results) -> String {
     let rule = results.rules.iter().find(|rule| rule.id == entry.rule);
     let name = entry.fingerprint();
@@ -122,7 +123,7 @@ mod tests {
     use crate::results::junit::tests::results;
 
     #[test]
-    fn what_another_file_expects_may_show_and_need_not() {
+    fn judge_accepts_failures_expected_elsewhere_whether_they_occur_or_not() {
         let mut results = results("odd", "three");
         let plan = "schema = 2\nsubject = \"x\"\nseeds = [1]\nhistories = 1\noperations = 1\n\
             inject = true\njudged = 0\nmost = 0\n";

@@ -1,8 +1,8 @@
-//! What is known to be wrong with one implementation, and whether a run shows exactly that.
+//! The expected failures of one implementation, and whether a run has exactly these.
 //!
-//! A file names the run (seeds, histories, operations) and every failure it is expected to show,
-//! each with a reason and a link. It is written by `update` and read by `gate`; both need a whole
-//! run of that plan, since a failure that was not reached is not fixed.
+//! A file contains the plan of the run (seeds, histories, operations) and every expected failure, each with a
+//! reason and a link. `update` writes it and `gate` reads it; both need a complete run of the plan, since a
+//! failure that was not reached is not fixed.
 
 mod gate;
 pub mod report;
@@ -25,26 +25,26 @@ pub const SCHEMA: u32 = 2;
 pub struct Expectations {
     /// The version of the file.
     pub schema: u32,
-    /// The name that the implementation gives itself.
+    /// The name that the implementation reports.
     pub subject: String,
-    /// Which histories are drawn, one set for each seed.
+    /// The seeds of the generated histories.
     pub seeds: Vec<u64>,
-    /// How many for each seed.
+    /// The number of histories for each seed.
     pub histories: u64,
-    /// The most operations of one history.
+    /// The maximum number of operations of a history.
     pub operations: usize,
-    /// Whether something is made to happen at a call in each history, not in a few.
+    /// Whether every history has injections, not only a few.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inject: bool,
-    /// How many rules must be judged, held or broken: fewer is too little.
+    /// The minimum number of rules that must be held or broken.
     pub judged: usize,
-    /// How many known failures may be expected at most; it is only ever lowered. What is by design
-    /// does not count.
+    /// The maximum number of expected known failures; it is only ever lowered. Failures by design do not
+    /// count.
     pub most: usize,
     /// Every expected failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<Entry>,
-    /// What another file of the same subject expects: it may show here, too, and need not.
+    /// Failures that another file of the same subject expects: they may occur here, too, but need not.
     #[serde(skip)]
     pub elsewhere: Vec<Entry>,
 }
@@ -52,11 +52,11 @@ pub struct Expectations {
 /// Why a failure is expected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Why {
-    /// It is known and to be mended.
+    /// It is known and to be fixed.
     #[default]
     #[serde(rename = "known failure")]
     KnownFailure,
-    /// The implementation does so on purpose, and says why.
+    /// It is intended by the implementation, for a stated reason.
     #[serde(rename = "by design")]
     ByDesign,
 }
@@ -67,40 +67,43 @@ pub enum Why {
 pub struct Entry {
     /// The broken rule.
     pub rule: String,
-    /// How it is broken.
+    /// The kind of the failure.
     pub verdict: Kind,
-    /// What is wrong, as the run words it.
+    /// The symptom, as the run reports it.
     pub symptom: String,
-    /// Whether it is to be mended.
-    #[serde(default, skip_serializing_if = "Entry::is_usual")]
+    /// Whether it is a known failure or by design.
+    #[serde(default, skip_serializing_if = "Entry::is_known_failure")]
     pub kind: Why,
-    /// The versions of the implementation that this is about.
+    /// The versions of the implementation that have the failure.
     pub versions: semver::VersionReq,
     /// Why it is expected, in words.
     pub reason: String,
-    /// Where it is written about; what is by design needs none.
+    /// A link to a description; failures by design need none.
     #[serde(default)]
     pub link: String,
 }
 
 impl Entry {
-    fn is_usual(why: &Why) -> bool {
+    fn is_known_failure(why: &Why) -> bool {
         *why == Why::KnownFailure
     }
 
-    /// Whether the implementation does so on purpose.
+    /// Whether the failure is by design.
     pub fn is_by_design(&self) -> bool {
         self.kind == Why::ByDesign
     }
 
-    /// What a person has still to write, if anything.
+    /// The names of the fields that a user must still fill in.
     pub fn wanting(&self) -> impl Iterator<Item = &'static str> {
         let link = !self.is_by_design() && self.link.trim().is_empty();
         let reason = self.reason.trim().is_empty();
-        [(reason, "reason"), (link, "link")].into_iter().filter(|one| one.0).map(|one| one.1)
+        [(reason, "reason"), (link, "link")]
+            .into_iter()
+            .filter(|field| field.0)
+            .map(|field| field.1)
     }
 
-    /// What identifies the failure.
+    /// The fingerprint of the failure.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint {
             rule: self.rule.clone(),
@@ -122,23 +125,23 @@ pub enum ExpectationsError {
     /// The file cannot be read or written.
     #[error("{file}: {source}; nothing was run")]
     File {
-        /// Which.
+        /// The file.
         file: String,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// It is not of the form.
+    /// The file is not valid.
     #[error("{file}: {source}")]
     Form {
-        /// Which.
+        /// The file.
         file: String,
-        /// What is wrong, with the place.
+        /// The error, with its position.
         source: toml::de::Error,
     },
-    /// It is of another version.
+    /// The file has another version.
     #[error("{file} is of version {found}, and this program reads version {SCHEMA}")]
     OtherVersion {
-        /// Which.
+        /// The file.
         file: String,
         /// Its version.
         found: u32,
@@ -146,10 +149,10 @@ pub enum ExpectationsError {
 }
 
 impl Expectations {
-    /// The entry of a failure of that version, if it is known here or elsewhere.
-    fn known(&self, failure: &Fingerprint, version: &str) -> Option<&Entry> {
-        let mut all = self.expect.iter().chain(&self.elsewhere);
-        all.find(|entry| entry.covers(version) && entry.fingerprint() == *failure)
+    /// The entry of a failure in a version, from this file or `elsewhere`.
+    fn entry_of(&self, failure: &Fingerprint, version: &str) -> Option<&Entry> {
+        let mut entries = self.expect.iter().chain(&self.elsewhere);
+        entries.find(|entry| entry.covers(version) && entry.fingerprint() == *failure)
     }
 
     /// Reads a file.
@@ -163,7 +166,7 @@ impl Expectations {
         Expectations::read(&text, file)
     }
 
-    /// Reads the text of a file; `file` is what it is called in messages.
+    /// Reads the text of a file; `file` is its name in messages.
     ///
     /// # Errors
     /// [`ExpectationsError`].
@@ -186,7 +189,7 @@ impl Expectations {
         )
     }
 
-    /// Writes the file; what a person wrote in it stays.
+    /// Writes the file and keeps what a user wrote in it.
     ///
     /// # Errors
     /// [`ExpectationsError::File`].

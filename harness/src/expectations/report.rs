@@ -1,18 +1,18 @@
-//! What a gate says, on a terminal and in annotations of GitHub.
+//! The output of a gate, on a terminal and as GitHub annotations.
 
 use super::Judgement;
 use crate::results::Results;
 use crate::results::github::{annotation, command};
 use crate::results::text::{counted, failure, figures, following};
 
-/// What a gate says: what is not as expected, then the figures.
+/// The output of a gate on a terminal: everything unexpected, then the figures.
 pub fn text(results: &Results, judgement: &Judgement<'_>) -> String {
     let mut text = String::new();
-    for one in &judgement.regressions {
-        text.push_str(&format!("NOT EXPECTED  {}\n{}\n", one.fingerprint, failure(one)));
+    for found in &judgement.regressions {
+        text.push_str(&format!("NOT EXPECTED  {}\n{}\n", found.fingerprint, failure(found)));
     }
-    for one in &judgement.unstable {
-        text.push_str(&format!("UNSTABLE      {}\n{}\n", one.fingerprint, failure(one)));
+    for found in &judgement.unstable {
+        text.push_str(&format!("UNSTABLE      {}\n{}\n", found.fingerprint, failure(found)));
     }
     for sentence in &judgement.needs_work {
         text.push_str(&format!("NEEDS WORK    {sentence}\n"));
@@ -20,16 +20,17 @@ pub fn text(results: &Results, judgement: &Judgement<'_>) -> String {
     if let Some(sentence) = &judgement.too_little {
         text.push_str(&format!("TOO LITTLE    {sentence}\n"));
     }
-    for one in &judgement.expected {
-        text.push_str(&format!("expected      {}\n", one.fingerprint));
+    for found in &judgement.expected {
+        text.push_str(&format!("expected      {}\n", found.fingerprint));
     }
-    for (one, reason) in &judgement.by_design {
-        text.push_str(&format!("by design     {}: {reason}\n", one.fingerprint));
+    for (found, reason) in &judgement.by_design {
+        text.push_str(&format!("by design     {}: {reason}\n", found.fingerprint));
     }
-    let (known, meant) = (judgement.expected.len() as u64, judgement.by_design.len());
-    if known > 0 || meant > 0 {
-        let known = counted(known, "known failure", "known failures");
-        text.push_str(&format!("{known}, {meant} by design\n"));
+    let expected = judgement.expected.len() as u64;
+    let by_design = judgement.by_design.len();
+    if expected > 0 || by_design > 0 {
+        let known_failures = counted(expected, "known failure", "known failures");
+        text.push_str(&format!("{known_failures}, {by_design} by design\n"));
     }
     text.push_str(&following(results));
     text.push_str(&figures(results));
@@ -42,10 +43,10 @@ pub fn text(results: &Results, judgement: &Judgement<'_>) -> String {
     text
 }
 
-/// Everything unexpected as annotations, on the file of expectations if they concern that.
+/// Everything unexpected as annotations, on the expectations file where they concern the file.
 pub fn annotations(judgement: &Judgement<'_>, file: &str) -> String {
     let failures = judgement.regressions.iter().chain(&judgement.unstable);
-    let failures = failures.map(|one| annotation(one));
+    let failures = failures.map(|failure| annotation(failure));
     let sentences = judgement.needs_work.iter().chain(&judgement.too_little);
     let on_file = sentences.map(|sentence| command("file", file, sentence));
     failures.chain(on_file).collect()
@@ -58,7 +59,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_gate_annotates_what_is_not_expected_and_the_file() {
+    fn annotations_cover_unexpected_failures_and_problems_of_the_file() {
         let results = results("odd", "three");
         let judgement = Judgement {
             regressions: results.failures.iter().collect(),

@@ -1,27 +1,27 @@
-//! The text of a file of expectations after an update: what a person wrote in it stays, with every
-//! comment, where the entry that it is about stays.
+//! The text of an expectations file after an update: what a user wrote in it is kept, with every comment,
+//! as long as its entry is kept.
 
 use super::{Entry, Expectations};
 use serde::Deserialize;
 
 const ENTRY: &str = "[[expect]]";
 
-/// An entry as it is written, with the comments above it.
+/// The text of an entry, with the comments above it.
 struct Block {
     text: String,
     entry: Entry,
 }
 
-/// What is between the entries of a file.
+/// The parts of a file.
 struct Parts {
-    /// What comes before the first entry.
+    /// The text before the first entry.
     head: String,
     blocks: Vec<Block>,
-    /// Comments behind the last one.
+    /// The comments after the last entry.
     tail: String,
 }
 
-/// The text of `after`, as much of it as can be in the words of `before`, the file as it is.
+/// The text of `after` that keeps as much as possible of `before`, the present text of the file.
 pub fn rewritten(before: &str, after: &Expectations) -> String {
     let fresh = after.to_text();
     let (Some(mut old), Some(new)) = (parts(before), parts(&fresh)) else { return fresh };
@@ -32,33 +32,34 @@ pub fn rewritten(before: &str, after: &Expectations) -> String {
         text.push('\n');
     }
     for Block { text: fresh, entry } in new.blocks {
-        let same = old.blocks.iter().position(|one| one.entry == entry);
-        let block = same.map_or(fresh, |place| old.blocks.remove(place).text);
-        // Comments that were at the top of the file or of a block begin where they began.
+        let same = old.blocks.iter().position(|block| block.entry == entry);
+        let block = same.map_or(fresh, |index| old.blocks.remove(index).text);
+        // After an empty line, the empty lines at the beginning of a block are dropped.
         text.push_str(if text.ends_with("\n\n") { block.trim_start() } else { &block });
     }
     text.push_str(&old.tail);
-    // However it was written: what it says is what counts.
-    let says_so = toml::from_str::<Expectations>(&text).is_ok_and(|said| said == *after);
-    if says_so { text } else { fresh }
+    // The text is only used if it has the intended meaning.
+    let is_correct = toml::from_str::<Expectations>(&text).is_ok_and(|read| read == *after);
+    if is_correct { text } else { fresh }
 }
 
-/// The line with another number, if it is the one of that key.
+/// The line with another number if it sets the key, otherwise the same line.
 fn with_number(line: &str, key: &str, number: usize) -> String {
     let value = line.strip_prefix(key).and_then(|rest| rest.trim_start().strip_prefix('='));
     let Some(value) = value else { return line.to_owned() };
-    let behind = value.trim_start().trim_start_matches(|one: char| one.is_ascii_digit());
-    format!("{key} = {number}{behind}")
+    let rest = value.trim_start().trim_start_matches(|letter: char| letter.is_ascii_digit());
+    format!("{key} = {number}{rest}")
 }
 
 fn parts(text: &str) -> Option<Parts> {
-    let (mut sections, mut pending) = (vec![String::new()], String::new());
+    let mut sections = vec![String::new()];
+    let mut pending = String::new();
     for line in text.lines() {
         let is_between = line.trim().is_empty() || line.trim_start().starts_with('#');
         let is_entry = line.split('#').next().is_some_and(|line| line.trim() == ENTRY);
         pending.push_str(line);
         pending.push('\n');
-        // What is above an entry goes with it, and everything else with what is above.
+        // Comments above an entry belong to it; other comments belong to the section above them.
         if is_entry {
             sections.push(std::mem::take(&mut pending));
         } else if !is_between {
@@ -72,10 +73,10 @@ fn parts(text: &str) -> Option<Parts> {
 
 fn entry(text: &str) -> Option<Entry> {
     #[derive(Deserialize)]
-    struct One {
+    struct Section {
         expect: Vec<Entry>,
     }
-    toml::from_str::<One>(text).ok()?.expect.pop()
+    toml::from_str::<Section>(text).ok()?.expect.pop()
 }
 
 #[cfg(test)]
@@ -116,8 +117,8 @@ link = \"l\"
 ";
 
     #[test]
-    fn what_a_person_wrote_stays_and_what_is_new_stands_in_its_place() {
-        // An entry whose text looks like the head of one is none that can be told apart.
+    fn rewritten_keeps_manual_text_and_puts_new_entries_in_order() {
+        // An entry whose text contains the header of an entry cannot be distinguished.
         let plain = BEFORE.replace("[[expect]]\n\"\"\"", "nothing\n\"\"\"");
         let mut after: Expectations = toml::from_str(&plain).unwrap();
         assert_eq!(rewritten(&plain, &after), plain);
@@ -145,7 +146,7 @@ link = \"l\"
     }
 
     #[test]
-    fn what_cannot_be_told_apart_is_written_anew_and_says_the_same() {
+    fn rewritten_returns_the_plain_text_if_entries_cannot_be_distinguished() {
         let after: Expectations = toml::from_str(BEFORE).unwrap();
         assert_eq!(rewritten(BEFORE, &after), after.to_text());
         assert_eq!(rewritten("", &after), after.to_text());

@@ -1,7 +1,7 @@
-//! Writing expectations from a run.
+//! Updating expectations from a run.
 
 use super::{Entry, Expectations, Why, gate};
-use crate::results::Results;
+use crate::results::{FailureFound, Results};
 use semver::{Comparator, Op, VersionReq};
 
 /// Why expectations are not written.
@@ -10,7 +10,7 @@ pub enum UpdateRefused {
     /// Another implementation was run.
     #[error("{0} was run, and the file is about {1}; nothing was written")]
     OtherSubject(String, String),
-    /// A failure did not show again each time.
+    /// A failure did not occur again each time.
     #[error("{0} failed {1} times of {2} when run again; nothing was written")]
     Flaky(String, usize, usize),
     /// There are failures that the file does not list.
@@ -18,7 +18,7 @@ pub enum UpdateRefused {
     New(String),
 }
 
-/// The expectations after a run: what no longer fails is removed, and with `allow_new` new failures
+/// The expectations after a run: entries that no longer fail are removed, and with `allow_new` new failures
 /// are added, without reason and link.
 ///
 /// # Errors
@@ -30,8 +30,8 @@ pub fn update(
 ) -> Result<Expectations, UpdateRefused> {
     let started = &results.started;
     if before.subject != started.subject.name {
-        let (ran, about) = (started.subject.name.clone(), before.subject.clone());
-        return Err(UpdateRefused::OtherSubject(ran, about));
+        let run = started.subject.name.clone();
+        return Err(UpdateRefused::OtherSubject(run, before.subject.clone()));
     }
     for failure in &results.failures {
         if let Some((times, of)) = failure.reproduced.filter(|(times, of)| times < of) {
@@ -39,18 +39,18 @@ pub fn update(
         }
     }
     let version = &started.subject.version;
-    let of_now = |entry: &&Entry| entry.covers(version);
+    let is_for_version = |entry: &&Entry| entry.covers(version);
     let fails = |entry: &Entry| {
         results.failures.iter().any(|failure| failure.fingerprint == entry.fingerprint())
     };
-    // This run shows nothing about entries for other versions.
-    let kept = |entry: &&Entry| !of_now(entry) || fails(entry);
+    // This run gives no evidence about entries for other versions.
+    let kept = |entry: &&Entry| !is_for_version(entry) || fails(entry);
     let mut expect: Vec<Entry> = before.expect.iter().filter(kept).cloned().collect();
-    let is_new =
-        |one: &&crate::results::FailureFound| before.known(&one.fingerprint, version).is_none();
+    let is_new = |failure: &&FailureFound| before.entry_of(&failure.fingerprint, version).is_none();
     let new: Vec<_> = results.failures.iter().filter(is_new).collect();
     if !new.is_empty() && !allow_new {
-        let names: Vec<String> = new.iter().map(|one| one.fingerprint.to_string()).collect();
+        let names: Vec<String> =
+            new.iter().map(|failure| failure.fingerprint.to_string()).collect();
         return Err(UpdateRefused::New(names.join("\n")));
     }
     expect.extend(new.iter().map(|failure| Entry {
@@ -63,13 +63,13 @@ pub fn update(
         link: String::new(),
     }));
     expect.sort_by_key(Entry::fingerprint);
-    let most = expect.iter().filter(of_now).filter(|entry| !entry.is_by_design()).count();
+    let most = expect.iter().filter(is_for_version).filter(|entry| !entry.is_by_design()).count();
     let most = if new.is_empty() { before.most.min(most) } else { most };
     let judged = gate::judged(results);
     Ok(Expectations { expect, most, judged, elsewhere: Vec::new(), ..before.clone() })
 }
 
-/// The requirement of one version; any, if the version is not semantic.
+/// The requirement of exactly this version, or of any version if it is not semantic.
 fn exactly(version: &str) -> VersionReq {
     let Ok(version) = semver::Version::parse(version) else { return VersionReq::STAR };
     let comparator = Comparator {

@@ -6,7 +6,7 @@ use herma_model::{ByteString, Piece, StoreEdit};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What a script needs once to damage files of the store.
+/// The functions that a script needs to damage files of the store.
 pub(super) const FUNCTIONS: &str = r#"STORE=$ROOT/home/.hermes/checkpoints/store
 hash_of() { printf %s "$1" | sha256sum | cut -c1-16; }
 # The pack that holds the object of that file.
@@ -47,30 +47,32 @@ damage() {
 "#;
 
 impl Script {
-    /// The line that does this to the store, where that is damage to that file or needs none; none
-    /// where a shell cannot do it.
+    /// The line that makes this edit of the store, where `file` is the damaged file, if any; `None` if
+    /// a shell cannot make the edit.
     pub(super) fn store_edit(&self, edit: &StoreEdit, file: Option<&Path>) -> Option<String> {
-        let of_project = |before: &str, project: &ByteString, after: &str| {
+        let with_hash = |prefix: &str, project: &ByteString, suffix: &str| {
             let hash = format!("$(hash_of \"$ROOT\"/{})", self.quoted(project));
-            format!("{before}\"{hash}\"{after}")
+            format!("{prefix}\"{hash}\"{suffix}")
         };
-        let plain = || self.quoted(file.unwrap_or(Path::new("")).as_os_str().as_bytes());
+        let quoted_file = || self.quoted(file.unwrap_or(Path::new("")).as_os_str().as_bytes());
         let (file, damage) = match edit {
             StoreEdit::Stored { piece: Piece::Checkpoint, id, damage, .. } => {
-                let known = self.ids.iter().rposition(|known| known == id);
-                let own = |at: usize| {
-                    let id = format!("ID{}", at + 1);
+                let index = self.ids.iter().rposition(|script_id| script_id == id);
+                let object_path = |index: usize| {
+                    let id = format!("ID{}", index + 1);
                     format!("objects/\"${{{id}:0:2}}\"/\"${{{id}:2}}\"")
                 };
-                (known.map_or_else(plain, own), damage)
+                (index.map_or_else(quoted_file, object_path), damage)
             }
-            // What a pack is called in another place, nobody knows.
+            // The name of a pack differs in each run.
             StoreEdit::Stored { piece: Piece::PackIndex, .. } => return None,
-            StoreEdit::Stored { damage, .. } | StoreEdit::File { damage, .. } => (plain(), damage),
-            StoreEdit::Ref { project, damage } => (of_project("refs/hermes/", project, ""), damage),
-            StoreEdit::Index { project, damage } => (of_project("indexes/", project, ""), damage),
+            StoreEdit::Stored { damage, .. } | StoreEdit::File { damage, .. } => {
+                (quoted_file(), damage)
+            }
+            StoreEdit::Ref { project, damage } => (with_hash("refs/hermes/", project, ""), damage),
+            StoreEdit::Index { project, damage } => (with_hash("indexes/", project, ""), damage),
             StoreEdit::Metadata { project, damage } => {
-                (of_project("projects/", project, ".json"), damage)
+                (with_hash("projects/", project, ".json"), damage)
             }
             StoreEdit::Collected => {
                 let gc = "git -c core.sharedRepository=0600 --git-dir \"$STORE\" gc --quiet";
@@ -82,7 +84,7 @@ impl Script {
     }
 }
 
-/// The word of a history for a damage.
+/// The word for a damage in a history.
 fn word(damage: Damage) -> String {
     let value = serde_json::to_value(damage).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
@@ -93,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_store_calls_otherwise_in_another_place_is_found_by_the_script() {
+    fn store_edit_finds_files_whose_names_differ_in_each_run() {
         let ids = vec!["1a".repeat(20), "2b".repeat(20)];
         let script =
             Script { text: String::new(), root: b"/tmp/x".to_vec(), ids: ids.clone(), requests: 0 };
@@ -107,11 +109,11 @@ mod tests {
             damage: Damage::Flipped,
         };
         assert_eq!(line(stored(Piece::File("a".into()))), "damage $'objects/ab/cd' flipped");
-        let own = "damage objects/\"${ID2:0:2}\"/\"${ID2:2}\" flipped";
-        assert_eq!(line(stored(Piece::Checkpoint)), own);
-        let named = StoreEdit::Ref { project, damage: Damage::Fifo };
-        let hash = "damage refs/hermes/\"$(hash_of \"$ROOT\"/$'work/alpha')\" fifo";
-        assert_eq!(line(named), hash);
+        let expected = "damage objects/\"${ID2:0:2}\"/\"${ID2:2}\" flipped";
+        assert_eq!(line(stored(Piece::Checkpoint)), expected);
+        let ref_edit = StoreEdit::Ref { project, damage: Damage::Fifo };
+        let expected_ref = "damage refs/hermes/\"$(hash_of \"$ROOT\"/$'work/alpha')\" fifo";
+        assert_eq!(line(ref_edit), expected_ref);
         assert!(line(StoreEdit::Collected).ends_with("gc --quiet"));
         assert_eq!(line(StoreEdit::Stray { name: "x".into() }), "");
     }

@@ -1,10 +1,9 @@
-//! What histories do to files beside what they hold: permissions and other names; and projects that
-//! git laid out.
+//! Attributes of files besides their content: permissions and hard links; and projects in git layouts.
 //!
-//! It comes on top of what else is drawn, in some histories, and leaves the others as they are.
+//! These fragments are generated separately, for some histories; the others do not change.
 
 use super::content::Sizes;
-use super::idiom::{Place, checkpoint, once_in, place, restore, write};
+use super::idiom::{Fixture, checkpoint, fixture, once_in, restore, write};
 use super::operation::path_in_project;
 use super::{names, repositories};
 use crate::history::Operation;
@@ -12,23 +11,24 @@ use herma_model::{ByteString, Edit};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// Of so many histories one has any of this.
+/// One history of so many has such fragments.
 const ONE_IN: u32 = 4;
 
-/// A few fragments, each with the place in a history where it is to stand.
+/// A few fragments, each with its position in the history.
 pub fn fragments(sizes: Sizes) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
-    let single = |operation: BoxedStrategy<Operation>| operation.prop_map(|one| vec![one]);
+    let single =
+        |operation: BoxedStrategy<Operation>| operation.prop_map(|operation| vec![operation]);
     let file = names::file();
     let fragment = prop_oneof![
         2 => single(permissions(&file)),
         2 => single(hard_link(&file)),
         7 => idiom(sizes),
     ];
-    let some = prop::collection::vec((any::<Index>(), fragment), 1..=4).boxed();
-    once_in(ONE_IN, some)
+    let fragments = prop::collection::vec((any::<Index>(), fragment), 1..=4).boxed();
+    once_in(ONE_IN, fragments)
 }
 
-/// The history with these fragments in it.
+/// The operations with fragments inserted at their positions.
 pub fn among(
     mut operations: Vec<Operation>,
     fragments: Vec<(Index, Vec<Operation>)>,
@@ -41,19 +41,19 @@ pub fn among(
 }
 
 fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    let idioms: [fn(Place) -> Vec<Operation>; 7] = [
-        a_private_file_comes_back,
+    let idioms: [fn(Fixture) -> Vec<Operation>; 7] = [
+        a_private_file_is_restored,
         a_file_became_private,
-        a_file_has_another_name_outside,
-        a_file_has_another_name_inside,
+        a_file_is_hard_linked_outside,
+        a_file_is_hard_linked_inside,
         repositories::a_checkout_is_sparse,
         repositories::a_worktree_is_linked,
-        repositories::a_submodule_stands_in_the_project,
+        repositories::a_submodule_is_inside_the_project,
     ];
-    (place(sizes), select(idioms.to_vec())).prop_map(|(place, idiom)| idiom(place)).boxed()
+    (fixture(sizes), select(idioms.to_vec())).prop_map(|(fixture, idiom)| idiom(fixture)).boxed()
 }
 
-/// The owner may always read and write: otherwise what comes of it would depend on who runs this.
+/// The owner may always read and write; otherwise the result would depend on the user who runs this.
 fn permissions(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
     const BITS: &[u32] = &[0o600, 0o600, 0o640, 0o644, 0o664, 0o666, 0o700, 0o750];
     (path_in_project(file), select(BITS))
@@ -61,17 +61,17 @@ fn permissions(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// Mostly within a project; then of a file that no restore may change.
+/// Mostly within a project, sometimes to a file that no restore may change.
 fn hard_link(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
     const OUTSIDE: &[&str] = &["outside/secret.txt", "home/code/main.py", "work/alpha/.git/HEAD"];
     let outside = select(OUTSIDE).prop_map(ByteString::from);
-    let other = prop_oneof![2 => path_in_project(file), 1 => outside];
-    (path_in_project(file), other)
+    let linked_to = prop_oneof![2 => path_in_project(file), 1 => outside];
+    (path_in_project(file), linked_to)
         .prop_map(|(path, to)| Operation::Edit(Edit::HardLink { path, to }))
         .boxed()
 }
 
-fn a_private_file_comes_back((project, path, content): Place) -> Vec<Operation> {
+fn a_private_file_is_restored(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
     vec![
         write(&path, &content, false),
         Edit::SetPermissions { path: path.clone(), bits: 0o600 }.into(),
@@ -81,7 +81,7 @@ fn a_private_file_comes_back((project, path, content): Place) -> Vec<Operation> 
     ]
 }
 
-fn a_file_became_private((project, path, content): Place) -> Vec<Operation> {
+fn a_file_became_private(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
     vec![
         write(&path, &content, false),
         checkpoint(&project),
@@ -91,7 +91,7 @@ fn a_file_became_private((project, path, content): Place) -> Vec<Operation> {
     ]
 }
 
-fn a_file_has_another_name_outside((project, path, content): Place) -> Vec<Operation> {
+fn a_file_is_hard_linked_outside(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
     vec![
         write(&path, &content, false),
         checkpoint(&project),
@@ -100,14 +100,14 @@ fn a_file_has_another_name_outside((project, path, content): Place) -> Vec<Opera
     ]
 }
 
-fn a_file_has_another_name_inside(place: Place) -> Vec<Operation> {
-    let (project, path, content) = &place;
-    let other = names::join(project, &"b".into());
+fn a_file_is_hard_linked_inside(fixture: Fixture) -> Vec<Operation> {
+    let Fixture { project, path, content } = &fixture;
+    let linked_to = names::join(project, &"b".into());
     vec![
         write(path, content, false),
         checkpoint(project),
-        write(&other, &"another\n".into(), false),
-        Edit::HardLink { path: path.clone(), to: other }.into(),
+        write(&linked_to, &"another\n".into(), false),
+        Edit::HardLink { path: path.clone(), to: linked_to }.into(),
         restore(project, 1, false),
     ]
 }

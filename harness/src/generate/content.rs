@@ -1,4 +1,4 @@
-//! What files hold and links point at, and why checkpoints are taken.
+//! Contents of files, targets of links, and reasons of checkpoints.
 
 use crate::protocol::capabilities::Units;
 use herma_model::content::noise;
@@ -7,29 +7,29 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use std::ops::Range;
 
-/// No file that is drawn has more bytes, so that histories stay fast.
+/// No generated file has more bytes, so that histories stay fast.
 const SIZE_MAX: u64 = 1_200_000;
 
-/// The bounds in bytes that the sizes of files are drawn around.
+/// The limits in bytes around which file sizes are generated.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// Files above it are left out; 0 is no bound.
+    /// The file size limit: larger files are left out; 0 is no limit.
     pub cap: u64,
-    /// The unit of that, and of what the store may take.
+    /// The units of the file size limit and of the store size limit.
     pub units: Units,
-    /// Whether the store may take so few units that large files reach the bound.
+    /// Whether the store size limit is so few units that large files reach it.
     pub reached: bool,
 }
 
 impl Sizes {
-    /// The bounds of these settings.
+    /// The limits of these settings.
     pub fn of(settings: &Settings, units: Units) -> Self {
         let total = settings.max_total_bytes;
         let reached = units.total > 1 && (1..=units.total.saturating_mul(2)).contains(&total);
         Sizes { cap: settings.max_file_bytes, units, reached }
     }
 
-    /// How large files are that fill a store of one unit with a few checkpoints.
+    /// The sizes of files that fill a store of one unit with a few checkpoints.
     pub fn large(self) -> Range<usize> {
         let part = |divisor| usize::try_from(self.units.total.min(SIZE_MAX) / divisor);
         part(5).unwrap_or_default()..part(2).unwrap_or_default()
@@ -70,18 +70,18 @@ const IGNORES: &[&str] = &[
 const ATTRIBUTES: &[&str] =
     &["* text=auto eol=crlf ident\n", "* filter=hostile working-tree-encoding=UTF-16\n"];
 
-/// The content of the file at `path`, with sizes around these.
+/// The content of the file at `path`, with sizes around these limits.
 pub fn content(path: &ByteString, sizes: Sizes) -> BoxedStrategy<ByteString> {
     let texts = select(TEXTS).prop_map(ByteString::from);
-    let meaning = if path.ends_with(b".gitignore") {
+    let meaningful = if path.ends_with(b".gitignore") {
         IGNORES
     } else if path.ends_with(b".gitattributes") {
         ATTRIBUTES
     } else {
         &[]
     };
-    if !meaning.is_empty() {
-        return select(meaning).prop_map(ByteString::from).boxed();
+    if !meaningful.is_empty() {
+        return select(meaningful).prop_map(ByteString::from).boxed();
     }
     let cap = sizes.cap;
     if cap == 0 || cap > 1000 {
@@ -92,8 +92,8 @@ pub fn content(path: &ByteString, sizes: Sizes) -> BoxedStrategy<ByteString> {
     prop_oneof![3 => texts, 2 => around].boxed()
 }
 
-/// The texts, and a few files among them that only matter because the subject takes its sizes in large
-/// units. These are all alike where nothing but their size matters, and otherwise noise.
+/// The texts, mixed with a few large files for subjects that take size limits in large units. Their content
+/// is uniform where only their size matters, and otherwise noise.
 fn with_large(texts: BoxedStrategy<ByteString>, sizes: Sizes) -> BoxedStrategy<ByteString> {
     let unit = sizes.units.file;
     let reached = 1 < unit && unit < SIZE_MAX && (1..=unit.saturating_mul(2)).contains(&sizes.cap);
@@ -112,8 +112,7 @@ fn with_large(texts: BoxedStrategy<ByteString>, sizes: Sizes) -> BoxedStrategy<B
     prop_oneof![4 => texts, 1 => large].boxed()
 }
 
-/// What a symbolic link points at, as written: inside, outside, nowhere, itself; as a path from
-/// where it stands or from the root of the file system.
+/// The target of a symbolic link: inside, outside, nowhere or itself; relative to the link or absolute.
 pub fn link_target() -> BoxedStrategy<ByteString> {
     const TARGETS: &[&[u8]] = &[
         b"a.txt",
@@ -137,7 +136,7 @@ pub fn link_target() -> BoxedStrategy<ByteString> {
     select(TARGETS).prop_map(ByteString::from).boxed()
 }
 
-/// Why a checkpoint is taken.
+/// The reason of a checkpoint.
 pub fn reason() -> BoxedStrategy<String> {
     const REASONS: &[&str] = &[
         "before write_file",

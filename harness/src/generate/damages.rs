@@ -1,5 +1,5 @@
-//! Damaged stores: every file of a few small stores, damaged in every way, and everything that can be
-//! asked of it then. What else can happen to a store, and when, other histories generate.
+//! Damaged stores: every file of a few small stores, damaged in every way, and every kind of request
+//! afterwards. Other combinations of damage and requests are generated at random elsewhere.
 
 use super::idiom::{checkpoint, write};
 use crate::history::{Event, History, Operation, StoreEvent, Target};
@@ -9,14 +9,14 @@ use herma_model::{ByteString, Edit, Piece, Request, Settings};
 const ALPHA: &str = "work/alpha";
 const BETA: &str = "work/beta";
 
-/// What a store is like before it is damaged.
+/// The state of a store before it is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Baseline {
-    /// Every object has a file of its own.
+    /// All objects are loose.
     Loose,
-    /// Git collected it.
+    /// After `git gc`.
     Collected,
-    /// Git collected it before the last checkpoint.
+    /// After `git gc` and one more checkpoint.
     CollectedBefore,
     /// The oldest checkpoints were evicted.
     Evicted,
@@ -34,7 +34,7 @@ impl Baseline {
         matches!(self, Baseline::Collected | Baseline::CollectedBefore)
     }
 
-    /// How many checkpoints of the first project are kept.
+    /// The number of checkpoints of the first project that are kept.
     fn kept(self) -> usize {
         if self == Baseline::Evicted { 2 } else { 3 }
     }
@@ -49,7 +49,7 @@ impl Baseline {
         }
     }
 
-    /// Everything in it with that damage, by its name.
+    /// Every file of the store with that damage, with its name.
     fn damaged(self, damage: Damage) -> Vec<(String, StoreEvent)> {
         let pieces = [
             ("the commit", Piece::Checkpoint),
@@ -81,7 +81,7 @@ impl Baseline {
         events
     }
 
-    /// What happens until the store is like that.
+    /// The operations that produce this state.
     fn operations(self) -> Vec<Operation> {
         let put = |path: &str, content: &str| write(&path.into(), &content.into(), false);
         let collected = || Operation::from(Event::Store(StoreEvent::Collected));
@@ -109,11 +109,11 @@ impl Baseline {
 
 type Probe = fn(Baseline) -> Vec<Operation>;
 
-/// Probes of a damaged store; each story begins with another one.
+/// Probes of a damaged store; each scenario begins with another probe.
 const PROBES: [(&str, Probe); 4] =
     [("look", look), ("take", take), ("restore", restore), ("maintain", maintain)];
 
-/// The checkpoint of the first project before so many others, whatever a list leaves out.
+/// The checkpoint of the first project with `back` newer ones, by its id, which does not depend on the list.
 fn target(back: usize) -> Target {
     Target::Id { of: ALPHA.into(), back, digits: 40 }
 }
@@ -124,7 +124,7 @@ fn look(baseline: Baseline) -> Vec<Operation> {
     lists.into_iter().chain((0..baseline.kept()).map(diff)).collect()
 }
 
-/// Unchanged, changed, and of another project with the same content.
+/// Checkpoints of an unchanged project, of a changed one, and of another project with the same content.
 fn take(_: Baseline) -> Vec<Operation> {
     let ensure = |dir: &str| Request::EnsureCheckpoint { dir: dir.into(), reason: "probe".into() };
     let put = |path: &str, content: &str| write(&path.into(), &content.into(), false);
@@ -141,16 +141,17 @@ fn take(_: Baseline) -> Vec<Operation> {
 }
 
 fn restore(baseline: Baseline) -> Vec<Operation> {
-    let back = |back| {
+    let change_and_restore = |back| {
         let wrecked = [
             Edit::Remove { path: "work/alpha/same.txt".into() }.into(),
             write(&"work/alpha/src/main.rs".into(), &"wrecked".into(), false),
         ];
-        let (dir, target) = (ALPHA.into(), target(back));
+        let dir = ALPHA.into();
+        let target = target(back);
         let restored = Request::Restore { dir, target, exact: true, force: false };
         wrecked.into_iter().chain([restored.into()])
     };
-    (0..baseline.kept()).rev().flat_map(back).collect()
+    (0..baseline.kept()).rev().flat_map(change_and_restore).collect()
 }
 
 fn maintain(_: Baseline) -> Vec<Operation> {
@@ -158,23 +159,23 @@ fn maintain(_: Baseline) -> Vec<Operation> {
     vec![Request::Status.into(), Request::Sweep.into(), prune.into()]
 }
 
-/// Every damage, by its name.
+/// The histories of every damage, with their names.
 pub fn damages() -> Vec<(String, History)> {
-    let mut all = Vec::new();
+    let mut histories = Vec::new();
     for (baseline_name, baseline) in Baseline::ALL {
         for damage in Damage::ALL {
             for (file, event) in baseline.damaged(damage) {
                 for (first, (probe, _)) in PROBES.into_iter().enumerate() {
                     let name = format!("{baseline_name}: {file} is {damage:?}, then {probe}");
-                    all.push((name, story(baseline, event.clone(), first)));
+                    histories.push((name, scenario(baseline, event.clone(), first)));
                 }
             }
         }
     }
-    all
+    histories
 }
 
-fn story(baseline: Baseline, damage: StoreEvent, first: usize) -> History {
+fn scenario(baseline: Baseline, damage: StoreEvent, first: usize) -> History {
     let mut operations = baseline.operations();
     operations.push(Event::Store(damage).into());
     for (_, probe) in PROBES.iter().cycle().skip(first).take(PROBES.len()) {

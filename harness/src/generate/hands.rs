@@ -1,11 +1,11 @@
-//! Tools of the agent that write files, beside those who edit them anyway, and restores that must
-//! tell the two apart.
+//! Attribution: files written by tools of the agent, external edits of files, and restores that must
+//! distinguish the two.
 //!
-//! It comes on top of what else is drawn, for subjects that are told, and leaves other histories as
-//! they are.
+//! These fragments are generated separately, for subjects to which tools report their writes; other histories
+//! do not change.
 
 use super::content::Sizes;
-use super::idiom::{Place, checkpoint, once_in, place, restore, write};
+use super::idiom::{Fixture, checkpoint, fixture, once_in, restore, write};
 use super::names;
 use super::operation::path_in_project;
 use crate::history::Operation;
@@ -13,95 +13,104 @@ use herma_model::{ByteString, Edit, Request, bytes};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// Of so many histories one has any of this.
+/// One history of so many has such fragments.
 const ONE_IN: u32 = 4;
 
-/// A few fragments, each with the place in a history where it is to stand.
+/// A few fragments, each with its position in the history.
 pub fn fragments(sizes: Sizes) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
-    let single = (place(sizes), any::<bool>()).prop_map(|((project, path, _), begins)| {
-        vec![if begins { begins_in(&project, &path) } else { ends_in(&project, &path) }]
+    let single = (fixture(sizes), any::<bool>()).prop_map(|(fixture, begins)| {
+        let Fixture { project, path, .. } = fixture;
+        vec![if begins { tool_begins(&project, &path) } else { tool_ends(&project, &path) }]
     });
     let removed =
         (names::project(), path_in_project(&names::file())).prop_map(|(project, path)| {
-            the_agent(&project, &path, Edit::Remove { path: path.clone() })
+            edit_by_agent(&project, &path, Edit::Remove { path: path.clone() })
         });
     let fragment = prop_oneof![2 => single, 1 => removed, 4 => idiom(sizes)];
-    let some = prop::collection::vec((any::<Index>(), fragment), 1..=4).boxed();
-    once_in(ONE_IN, some)
+    let fragments = prop::collection::vec((any::<Index>(), fragment), 1..=4).boxed();
+    once_in(ONE_IN, fragments)
 }
 
 fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    let idioms: [fn(Place) -> Vec<Operation>; 5] = [
-        the_agent_wrote,
-        somebody_wrote_before_the_agent,
-        somebody_wrote_after_the_agent,
-        somebody_made_a_file_beside,
-        a_rollback_is_nobody_elses,
+    let idioms: [fn(Fixture) -> Vec<Operation>; 5] = [
+        the_agent_writes_a_file,
+        an_external_edit_comes_before_the_agent,
+        an_external_edit_comes_after_the_agent,
+        an_external_file_is_created_alongside,
+        a_restore_is_not_an_external_edit,
     ];
-    (place(sizes), select(idioms.to_vec())).prop_map(|(place, idiom)| idiom(place)).boxed()
+    (fixture(sizes), select(idioms.to_vec())).prop_map(|(fixture, idiom)| idiom(fixture)).boxed()
 }
 
-/// The path as a tool names it.
+/// The path relative to the project, as a tool names it.
 fn relative(project: &ByteString, path: &ByteString) -> ByteString {
     bytes::below(project, path).map_or_else(|| path.clone(), ByteString::from)
 }
 
-fn begins_in(project: &ByteString, path: &ByteString) -> Operation {
+fn tool_begins(project: &ByteString, path: &ByteString) -> Operation {
     Request::ToolWrites { dir: project.clone(), path: relative(project, path) }.into()
 }
 
-fn ends_in(project: &ByteString, path: &ByteString) -> Operation {
+fn tool_ends(project: &ByteString, path: &ByteString) -> Operation {
     Request::ToolWrote { dir: project.clone(), path: relative(project, path) }.into()
 }
 
 /// A tool of the agent makes this edit.
-fn the_agent(project: &ByteString, path: &ByteString, edit: Edit) -> Vec<Operation> {
-    vec![begins_in(project, path), edit.into(), ends_in(project, path)]
+fn edit_by_agent(project: &ByteString, path: &ByteString, edit: Edit) -> Vec<Operation> {
+    vec![tool_begins(project, path), edit.into(), tool_ends(project, path)]
 }
 
-fn the_agent_writes(project: &ByteString, path: &ByteString, content: &str) -> Vec<Operation> {
+fn write_by_agent(project: &ByteString, path: &ByteString, content: &str) -> Vec<Operation> {
     let edit = Edit::Write { path: path.clone(), content: content.into(), executable: false };
-    the_agent(project, path, edit)
+    edit_by_agent(project, path, edit)
 }
 
-fn the_agent_wrote((project, path, content): Place) -> Vec<Operation> {
-    let mut all = vec![write(&path, &content, false), checkpoint(&project)];
-    all.extend(the_agent_writes(&project, &path, "by the agent\n"));
-    all.push(restore(&project, 1, false));
-    all
+fn the_agent_writes_a_file(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
+    let mut operations = vec![write(&path, &content, false), checkpoint(&project)];
+    operations.extend(write_by_agent(&project, &path, "by the agent\n"));
+    operations.push(restore(&project, 1, false));
+    operations
 }
 
-fn somebody_wrote_before_the_agent((project, path, content): Place) -> Vec<Operation> {
-    let mut all = vec![write(&path, &content, false), checkpoint(&project)];
-    all.push(write(&path, &"by somebody\n".into(), false));
-    all.extend(the_agent_writes(&project, &path, "by the agent\n"));
-    all.push(restore(&project, 1, false));
-    all
+fn an_external_edit_comes_before_the_agent(
+    Fixture { project, path, content }: Fixture,
+) -> Vec<Operation> {
+    let mut operations = vec![write(&path, &content, false), checkpoint(&project)];
+    operations.push(write(&path, &"by somebody\n".into(), false));
+    operations.extend(write_by_agent(&project, &path, "by the agent\n"));
+    operations.push(restore(&project, 1, false));
+    operations
 }
 
-fn somebody_wrote_after_the_agent((project, path, content): Place) -> Vec<Operation> {
-    let mut all = vec![write(&path, &content, false), checkpoint(&project)];
-    all.extend(the_agent_writes(&project, &path, "by the agent\n"));
-    all.push(write(&path, &"by somebody\n".into(), false));
-    all.push(restore(&project, 1, false));
-    all
+fn an_external_edit_comes_after_the_agent(
+    Fixture { project, path, content }: Fixture,
+) -> Vec<Operation> {
+    let mut operations = vec![write(&path, &content, false), checkpoint(&project)];
+    operations.extend(write_by_agent(&project, &path, "by the agent\n"));
+    operations.push(write(&path, &"by somebody\n".into(), false));
+    operations.push(restore(&project, 1, false));
+    operations
 }
 
-fn somebody_made_a_file_beside((project, path, content): Place) -> Vec<Operation> {
-    let (one, other) = ("by-agent", "by-somebody");
-    let [one, other] = [one, other].map(|name| names::join(&project, &name.into()));
-    let mut all = vec![write(&path, &content, false), checkpoint(&project)];
-    all.extend(the_agent_writes(&project, &one, "new\n"));
-    all.push(write(&other, &"new\n".into(), false));
-    all.push(restore(&project, 1, true));
-    all
+fn an_external_file_is_created_alongside(
+    Fixture { project, path, content }: Fixture,
+) -> Vec<Operation> {
+    let by_agent = names::join(&project, &"by-agent".into());
+    let by_user = names::join(&project, &"by-somebody".into());
+    let mut operations = vec![write(&path, &content, false), checkpoint(&project)];
+    operations.extend(write_by_agent(&project, &by_agent, "new\n"));
+    operations.push(write(&by_user, &"new\n".into(), false));
+    operations.push(restore(&project, 1, true));
+    operations
 }
 
-fn a_rollback_is_nobody_elses((project, path, content): Place) -> Vec<Operation> {
-    let mut all = vec![write(&path, &content, false), checkpoint(&project)];
-    all.extend(the_agent_writes(&project, &path, "by the agent\n"));
-    all.push(checkpoint(&project));
-    all.push(restore(&project, 2, false));
-    all.push(restore(&project, 2, false));
-    all
+fn a_restore_is_not_an_external_edit(
+    Fixture { project, path, content }: Fixture,
+) -> Vec<Operation> {
+    let mut operations = vec![write(&path, &content, false), checkpoint(&project)];
+    operations.extend(write_by_agent(&project, &path, "by the agent\n"));
+    operations.push(checkpoint(&project));
+    operations.push(restore(&project, 2, false));
+    operations.push(restore(&project, 2, false));
+    operations
 }

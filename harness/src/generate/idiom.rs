@@ -1,5 +1,4 @@
-//! Idioms: short runs of operations that belong together, for situations that random single
-//! operations rarely produce.
+//! Idioms: short sequences of operations for situations that random single operations rarely produce.
 
 use super::content::{self, Sizes};
 use super::names;
@@ -8,55 +7,62 @@ use herma_model::{ByteString, Edit, Request};
 use proptest::prelude::*;
 use std::fmt::Debug;
 
-/// A project, a path in it and a content for it.
-pub type Place = (ByteString, ByteString, ByteString);
+/// A project, a path in it, and content for a file at the path.
+#[derive(Clone, Debug)]
+pub struct Fixture {
+    pub project: ByteString,
+    pub path: ByteString,
+    pub content: ByteString,
+}
 
-/// A place of an idiom, with a file of about these sizes.
-pub fn place(sizes: Sizes) -> BoxedStrategy<Place> {
-    let place = (names::project(), names::file()).prop_flat_map(move |(project, file)| {
+/// The fixture of an idiom, with a file of about these sizes.
+pub fn fixture(sizes: Sizes) -> BoxedStrategy<Fixture> {
+    let fixture = (names::project(), names::file()).prop_flat_map(move |(project, file)| {
         let path = names::join(&project, &file);
         let content = content::content(&path, sizes);
         (Just(project), Just(path), content)
     });
-    place.boxed()
+    fixture.prop_map(|(project, path, content)| Fixture { project, path, content }).boxed()
 }
 
-/// One idiom, drawn with a file of about these sizes.
+/// A generated idiom with a file of about these sizes.
 pub fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    let place = place(sizes);
-    let idioms: [fn(Place) -> Vec<Operation>; 19] = [
-        an_ignore_file_takes_back_what_is_left_out,
-        an_ignore_file_stands_below_the_root,
-        a_repository_stands_in_the_project,
-        what_is_left_out_is_previewed,
-        an_attempt_fails_and_the_turn_goes_on,
-        a_project_is_deleted_and_comes_back,
+    let fixture = fixture(sizes);
+    let idioms: [fn(Fixture) -> Vec<Operation>; 19] = [
+        an_ignore_file_includes_excluded_files,
+        an_ignore_file_is_below_the_root,
+        a_repository_is_inside_the_project,
+        excluded_files_are_previewed,
+        a_failed_checkpoint_is_tried_again_in_its_turn,
+        a_deleted_project_is_restored,
         a_file_becomes_executable,
         a_link_becomes_a_file,
-        a_rollback_is_undone,
-        a_marker_stands_in_the_home,
-        a_file_is_given_for_a_project,
-        a_project_lies_in_a_project,
+        a_restore_is_undone,
+        a_marker_is_in_the_home,
+        a_file_is_used_as_a_project,
+        a_project_is_inside_a_project,
         a_directory_becomes_a_link,
-        a_file_becomes_a_link_to_another,
+        a_file_becomes_a_link_to_another_file,
         a_file_becomes_a_link_out_of_the_project,
-        an_ignore_file_goes,
-        a_file_is_ignored_and_asked_for_alone,
-        something_is_in_the_way_of_one_file,
-        work_goes_on_beyond_the_limit,
+        an_ignore_file_is_created_and_removed,
+        an_ignored_file_is_restored_alone,
+        a_single_restored_file_has_an_obstacle,
+        checkpoints_exceed_the_limit,
     ];
-    (place, prop::sample::select(idioms.to_vec())).prop_map(|(place, idiom)| idiom(place)).boxed()
+    (fixture, prop::sample::select(idioms.to_vec()))
+        .prop_map(|(fixture, idiom)| idiom(fixture))
+        .boxed()
 }
 
-/// One of these in one case of so many, and nothing in the others; never for 0.
-pub fn once_in<T>(cases: u32, some: impl Strategy<Value = T> + 'static) -> BoxedStrategy<T>
+/// Generates from the strategy in one of so many cases, and the default value in the others; 0 is never.
+pub fn once_in<T>(cases: u32, strategy: impl Strategy<Value = T> + 'static) -> BoxedStrategy<T>
 where
     T: Clone + Debug + Default + 'static,
 {
     match cases {
         0 => Just(T::default()).boxed(),
-        1 => some.boxed(),
-        _ => prop_oneof![cases - 1 => Just(T::default()), 1 => some].boxed(),
+        1 => strategy.boxed(),
+        _ => prop_oneof![cases - 1 => Just(T::default()), 1 => strategy].boxed(),
     }
 }
 
@@ -75,7 +81,7 @@ pub fn checkpoint(dir: &ByteString) -> Operation {
     Request::Checkpoint { dir: dir.clone(), reason: "before patch".into() }.into()
 }
 
-/// Frees space, where nothing else is due.
+/// A prune that only collects space, since neither age nor size is limited.
 pub const PRUNE: Request<Target> =
     Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true };
 
@@ -92,7 +98,9 @@ pub fn restore(dir: &ByteString, number: u32, exact: bool) -> Operation {
     })
 }
 
-fn an_attempt_fails_and_the_turn_goes_on((project, path, content): Place) -> Vec<Operation> {
+fn a_failed_checkpoint_is_tried_again_in_its_turn(
+    Fixture { project, path, content }: Fixture,
+) -> Vec<Operation> {
     vec![
         Request::NewTurn.into(),
         Edit::Remove { path: project.clone() }.into(),
@@ -102,7 +110,7 @@ fn an_attempt_fails_and_the_turn_goes_on((project, path, content): Place) -> Vec
     ]
 }
 
-fn a_project_is_deleted_and_comes_back((project, path, content): Place) -> Vec<Operation> {
+fn a_deleted_project_is_restored(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
     vec![
         write(&path, &content, false),
         checkpoint(&project),
@@ -112,7 +120,7 @@ fn a_project_is_deleted_and_comes_back((project, path, content): Place) -> Vec<O
     ]
 }
 
-fn a_file_becomes_executable((project, path, content): Place) -> Vec<Operation> {
+fn a_file_becomes_executable(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
     vec![
         write(&path, &content, true),
         checkpoint(&project),
@@ -121,7 +129,7 @@ fn a_file_becomes_executable((project, path, content): Place) -> Vec<Operation> 
     ]
 }
 
-fn a_link_becomes_a_file((project, path, content): Place) -> Vec<Operation> {
+fn a_link_becomes_a_file(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
     vec![
         Edit::Link { path: path.clone(), target: "b".into() }.into(),
         checkpoint(&project),
@@ -130,7 +138,7 @@ fn a_link_becomes_a_file((project, path, content): Place) -> Vec<Operation> {
     ]
 }
 
-fn a_rollback_is_undone((project, path, content): Place) -> Vec<Operation> {
+fn a_restore_is_undone(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
     vec![
         checkpoint(&project),
         write(&path, &content, false),
@@ -139,53 +147,58 @@ fn a_rollback_is_undone((project, path, content): Place) -> Vec<Operation> {
     ]
 }
 
-/// A file with the same content in the project of a place.
-fn beside((project, _, content): &Place, name: &str) -> Operation {
-    write(&names::join(project, &name.into()), content, false)
+/// Writes a file with the content of a fixture in its project.
+fn write_in_project(fixture: &Fixture, name: &str) -> Operation {
+    write(&names::join(&fixture.project, &name.into()), &fixture.content, false)
 }
 
-fn an_ignore_file_takes_back_what_is_left_out(place: Place) -> Vec<Operation> {
-    let path = names::join(&place.0, &".gitignore".into());
+fn an_ignore_file_includes_excluded_files(fixture: Fixture) -> Vec<Operation> {
+    let path = names::join(&fixture.project, &".gitignore".into());
     vec![
         write(&path, &"*.txt\n!a.txt\n!dist/\n!.env\n".into(), false),
-        beside(&place, "a.txt"),
-        beside(&place, "dist/x"),
-        beside(&place, ".env"),
-        checkpoint(&place.0),
+        write_in_project(&fixture, "a.txt"),
+        write_in_project(&fixture, "dist/x"),
+        write_in_project(&fixture, ".env"),
+        checkpoint(&fixture.project),
     ]
 }
 
-fn an_ignore_file_stands_below_the_root(place: Place) -> Vec<Operation> {
-    let path = names::join(&place.0, &"src/.gitignore".into());
+fn an_ignore_file_is_below_the_root(fixture: Fixture) -> Vec<Operation> {
+    let path = names::join(&fixture.project, &"src/.gitignore".into());
     vec![
         write(&path, &"main.rs\n".into(), false),
-        beside(&place, "src/main.rs"),
-        checkpoint(&place.0),
+        write_in_project(&fixture, "src/main.rs"),
+        checkpoint(&fixture.project),
     ]
 }
 
-fn a_repository_stands_in_the_project(place: Place) -> Vec<Operation> {
-    let files = ["nested/.git/HEAD", "nested/code.rs"].map(|name| beside(&place, name));
-    files.into_iter().chain([checkpoint(&place.0)]).collect()
+fn a_repository_is_inside_the_project(fixture: Fixture) -> Vec<Operation> {
+    let files = ["nested/.git/HEAD", "nested/code.rs"].map(|name| write_in_project(&fixture, name));
+    files.into_iter().chain([checkpoint(&fixture.project)]).collect()
 }
 
-fn what_is_left_out_is_previewed(place: Place) -> Vec<Operation> {
-    let previews = Request::Diff { dir: place.0.clone(), target: Target::Number(1) }.into();
-    vec![beside(&place, "b"), beside(&place, "node_modules/m.js"), checkpoint(&place.0), previews]
+fn excluded_files_are_previewed(fixture: Fixture) -> Vec<Operation> {
+    let preview = Request::Diff { dir: fixture.project.clone(), target: Target::Number(1) }.into();
+    vec![
+        write_in_project(&fixture, "b"),
+        write_in_project(&fixture, "node_modules/m.js"),
+        checkpoint(&fixture.project),
+        preview,
+    ]
 }
 
-fn a_marker_stands_in_the_home((_, _, content): Place) -> Vec<Operation> {
+fn a_marker_is_in_the_home(Fixture { content, .. }: Fixture) -> Vec<Operation> {
     vec![
         write(&"home/Makefile".into(), &content, false),
         Request::ProjectOf { file: "~/code/main.py".into() }.into(),
     ]
 }
 
-fn a_file_is_given_for_a_project((_, path, content): Place) -> Vec<Operation> {
+fn a_file_is_used_as_a_project(Fixture { path, content, .. }: Fixture) -> Vec<Operation> {
     vec![write(&path, &content, false), checkpoint(&path), ensure(&path)]
 }
 
-fn a_project_lies_in_a_project((project, _, content): Place) -> Vec<Operation> {
+fn a_project_is_inside_a_project(Fixture { project, content, .. }: Fixture) -> Vec<Operation> {
     let inner = |name: &str| names::join(&project, &name.into());
     vec![
         write(&inner("sub/package.json"), &content, false),
@@ -193,8 +206,9 @@ fn a_project_lies_in_a_project((project, _, content): Place) -> Vec<Operation> {
     ]
 }
 
-fn a_directory_becomes_a_link((project, _, content): Place) -> Vec<Operation> {
-    let (directory, inner) = (names::join(&project, &"b".into()), ByteString::from("b/c"));
+fn a_directory_becomes_a_link(Fixture { project, content, .. }: Fixture) -> Vec<Operation> {
+    let directory = names::join(&project, &"b".into());
+    let inner = ByteString::from("b/c");
     let target = Target::Number(1);
     vec![
         write(&names::join(&project, &inner), &content, false),
@@ -205,45 +219,50 @@ fn a_directory_becomes_a_link((project, _, content): Place) -> Vec<Operation> {
     ]
 }
 
-fn a_file_becomes_a_link(place: &Place, target: &str) -> Vec<Operation> {
-    let (dir, path) = (place.0.clone(), names::join(&place.0, &"a.txt".into()));
+fn a_file_becomes_a_link(fixture: &Fixture, target: &str) -> Vec<Operation> {
+    let dir = fixture.project.clone();
+    let path = names::join(&fixture.project, &"a.txt".into());
     let link = Edit::Link { path: path.clone(), target: target.into() };
     vec![
-        beside(place, "b"),
+        write_in_project(fixture, "b"),
         write(&path, &"as it was\n".into(), false),
         checkpoint(&dir),
         link.clone().into(),
         Request::RestoreFile { dir, target: Target::Number(1), path: "a.txt".into() }.into(),
         link.into(),
-        restore(&place.0, 1, false),
+        restore(&fixture.project, 1, false),
     ]
 }
 
-fn a_file_becomes_a_link_to_another(place: Place) -> Vec<Operation> {
-    a_file_becomes_a_link(&place, "b")
+fn a_file_becomes_a_link_to_another_file(fixture: Fixture) -> Vec<Operation> {
+    a_file_becomes_a_link(&fixture, "b")
 }
 
-fn a_file_becomes_a_link_out_of_the_project(place: Place) -> Vec<Operation> {
-    a_file_becomes_a_link(&place, "../../outside/secret.txt")
+fn a_file_becomes_a_link_out_of_the_project(fixture: Fixture) -> Vec<Operation> {
+    a_file_becomes_a_link(&fixture, "../../outside/secret.txt")
 }
 
-fn an_ignore_file_goes((project, _, content): Place) -> Vec<Operation> {
+fn an_ignore_file_is_created_and_removed(
+    Fixture { project, content, .. }: Fixture,
+) -> Vec<Operation> {
     let path = |name: &str| names::join(&project, &name.into());
-    let (ignored, ignores) = (path("a.txt"), path(".gitignore"));
+    let ignored = path("a.txt");
+    let ignore_file = path(".gitignore");
     vec![
         write(&path("b"), &content, false),
         Edit::Remove { path: ignored.clone() }.into(),
-        Edit::Remove { path: ignores.clone() }.into(),
+        Edit::Remove { path: ignore_file.clone() }.into(),
         checkpoint(&project),
-        write(&ignores, &"*.txt\n".into(), false),
+        write(&ignore_file, &"*.txt\n".into(), false),
         write(&ignored, &content, false),
         restore(&project, 1, true),
     ]
 }
 
-fn a_file_is_ignored_and_asked_for_alone((project, _, content): Place) -> Vec<Operation> {
+fn an_ignored_file_is_restored_alone(Fixture { project, content, .. }: Fixture) -> Vec<Operation> {
     let path = |name: &str| names::join(&project, &name.into());
-    let (dir, target) = (project.clone(), Target::Number(1));
+    let dir = project.clone();
+    let target = Target::Number(1);
     vec![
         write(&path("a.txt"), &"as it was\n".into(), false),
         checkpoint(&project),
@@ -253,9 +272,12 @@ fn a_file_is_ignored_and_asked_for_alone((project, _, content): Place) -> Vec<Op
     ]
 }
 
-fn something_is_in_the_way_of_one_file((project, _, content): Place) -> Vec<Operation> {
+fn a_single_restored_file_has_an_obstacle(
+    Fixture { project, content, .. }: Fixture,
+) -> Vec<Operation> {
     let path = |name: &str| names::join(&project, &name.into());
-    let (dir, target) = (project.clone(), Target::Number(1));
+    let dir = project.clone();
+    let target = Target::Number(1);
     vec![
         write(&path("b/c"), &content, false),
         checkpoint(&project),
@@ -265,7 +287,7 @@ fn something_is_in_the_way_of_one_file((project, _, content): Place) -> Vec<Oper
     ]
 }
 
-fn work_goes_on_beyond_the_limit((project, path, content): Place) -> Vec<Operation> {
+fn checkpoints_exceed_the_limit(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
     let takes = |text: &str| [write(&path, &text.into(), false), checkpoint(&project)];
     let first = [write(&path, &content, false), checkpoint(&project)];
     let more = ["two\n", "three\n", "four\n", "five\n", "six\n"].map(takes);

@@ -1,35 +1,38 @@
-//! Tools that keep times: a file is written where it stands and its time of modification set back, so
-//! that neither that time nor its size says that it changed.
+//! Tools that keep times: a file is written in place and its modification time is set back, so that neither
+//! its time nor its size shows the change.
 //!
-//! It comes after what else is drawn, and leaves all of that as it is.
+//! This fragment is generated after everything else, which does not change.
 
 use super::content::Sizes;
-use super::idiom::{checkpoint, once_in, place, write};
+use super::idiom::{Fixture, checkpoint, fixture, once_in, write};
 use crate::history::{Operation, Target};
 use herma_model::{Edit, Request};
 use proptest::prelude::*;
 
-/// Of so many histories one has any of this.
+/// One history of so many has this fragment.
 const ONE_IN: u32 = 4;
 
-/// What comes last in a history, or nothing.
+/// The last operations of a history, or none.
 pub fn fragment(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
     once_in(ONE_IN, idiom(sizes))
 }
 
-/// A captured file is rewritten, and each of its two contents may be asked for afterwards.
+/// A captured file is rewritten, and one of its two checkpoints is restored afterwards.
 fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    (place(sizes), 0..2usize)
-        .prop_map(|((project, path, _), back)| {
+    (fixture(sizes), 0..2usize)
+        .prop_map(|(fixture, back)| {
+            let Fixture { project, path, .. } = fixture;
             let target = Target::Id { of: project.clone(), back, digits: 40 };
-            let [one, other] = ["1", "345"].map(|content| write(&path, &content.into(), false));
-            let mut all = vec![one, checkpoint(&project)];
-            all.push(Edit::Rewrite { path, content: "2".into() }.into());
-            all.push(checkpoint(&project));
-            // Without it the older content comes back over a file of the same size and time.
-            all.extend((back == 0).then_some(other));
-            all.push(Request::Restore { dir: project, target, exact: false, force: false }.into());
-            all
+            let first = write(&path, &"1".into(), false);
+            let later = write(&path, &"345".into(), false);
+            let mut operations = vec![first, checkpoint(&project)];
+            operations.push(Edit::Rewrite { path, content: "2".into() }.into());
+            operations.push(checkpoint(&project));
+            // Without this write, the older content is restored over a file of the same size and time.
+            operations.extend((back == 0).then_some(later));
+            operations
+                .push(Request::Restore { dir: project, target, exact: false, force: false }.into());
+            operations
         })
         .boxed()
 }

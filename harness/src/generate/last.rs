@@ -1,5 +1,5 @@
-//! What is drawn last in a history, so that every other part of it stays what it was: tools of an
-//! agent, the printed list, the configuration file, and what is asked where nothing can be stored.
+//! Fragments that are generated last, so that no other part of a history changes: tools of an agent, the
+//! printed list, the configuration file, and requests without a usable store.
 
 use super::content;
 use super::idiom::{checkpoint, write};
@@ -13,19 +13,19 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-/// Where the configuration file is.
+/// The path of the configuration file.
 const CONFIGURATION: &str = "home/.hermes/config.yaml";
 
-/// Each to be asked where there is room for it.
+/// Fragments that are appended as far as the history has room for them.
 pub fn fragments(maintenance: bool) -> BoxedStrategy<Vec<Vec<Operation>>> {
-    let drawn = (
+    let generated = (
         option::weighted(0.4, tools()),
         option::weighted(0.3, printed()),
         option::weighted(0.15, without_backend()),
         option::weighted(0.15, configured()),
         option::weighted(0.25, pruned_as_configured()),
     );
-    drawn
+    generated
         .prop_map(move |(tools, printed, without, configured, pruned)| {
             let pruned = pruned.filter(|_| maintenance);
             [tools, printed, without, configured, pruned].into_iter().flatten().collect()
@@ -33,27 +33,27 @@ pub fn fragments(maintenance: bool) -> BoxedStrategy<Vec<Vec<Operation>>> {
         .boxed()
 }
 
-/// One tool or two in one turn, in a project that changed.
+/// One or two tools in one turn, in a changed project.
 fn tools() -> BoxedStrategy<Vec<Operation>> {
     let changed = select(vec!["work/alpha/src/a.txt", "work/beta/a.txt", "work/beta/src/a.txt"]);
-    let drawn = (changed, 0..1_000u32, any::<bool>(), vec(tool(), 1..=2), names::project());
-    drawn
+    let choices = (changed, 0..1_000u32, any::<bool>(), vec(tool(), 1..=2), names::project());
+    choices
         .prop_map(|(changed, number, new_turn, tools, listed)| {
             let content = ByteString::from(&*format!("{number}\n"));
-            let mut all = vec![write(&changed.into(), &content, false)];
-            all.extend(new_turn.then(|| Request::NewTurn.into()));
-            all.extend(tools);
-            all.push(Request::List { dir: listed }.into());
-            all
+            let mut operations = vec![write(&changed.into(), &content, false)];
+            operations.extend(new_turn.then(|| Request::NewTurn.into()));
+            operations.extend(tools);
+            operations.push(Request::List { dir: listed }.into());
+            operations
         })
         .boxed()
 }
 
-/// A tool in a project, in a folder of one, or above both.
+/// A tool in a project, in a folder of a project, or above both projects.
 fn tool() -> BoxedStrategy<Operation> {
     let inside: &[&str] = &["a.txt", "src/a.txt", "src/main.rs", "new/a.txt"];
     let above: &[&str] = &["alpha/a.txt", "alpha/src/a.txt", "beta/a.txt", "beta/src/a.txt"];
-    let places = vec![
+    let directories = vec![
         ("work/alpha", inside),
         ("work/alpha/src", inside),
         ("work/beta", inside),
@@ -61,7 +61,7 @@ fn tool() -> BoxedStrategy<Operation> {
         ("work", above),
         ("work", above),
     ];
-    select(places)
+    select(directories)
         .prop_flat_map(|(dir, files)| {
             let form = select(vec![PatchForm::Envelope, PatchForm::Git, PatchForm::Unified]);
             let tool = prop_oneof![
@@ -79,18 +79,18 @@ fn tool() -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// The list as it is printed, mostly once more was taken for any reason.
+/// The printed list, mostly after one more checkpoint with any reason.
 fn printed() -> BoxedStrategy<Vec<Operation>> {
     (names::project(), option::of((0..1_000u32, content::reason())))
         .prop_map(|(dir, more)| {
-            let mut all = Vec::new();
+            let mut operations = Vec::new();
             if let Some((number, reason)) = more {
                 let content = ByteString::from(&*format!("{number}\n"));
-                all.push(write(&names::join(&dir, &"a.txt".into()), &content, false));
-                all.push(Request::Checkpoint { dir: dir.clone(), reason }.into());
+                operations.push(write(&names::join(&dir, &"a.txt".into()), &content, false));
+                operations.push(Request::Checkpoint { dir: dir.clone(), reason }.into());
             }
-            all.push(Request::PrintList { dir }.into());
-            all
+            operations.push(Request::PrintList { dir }.into());
+            operations
         })
         .boxed()
 }
@@ -101,12 +101,13 @@ fn without_backend() -> BoxedStrategy<Vec<Operation>> {
         .boxed()
 }
 
-/// A configuration file that sets some keys, beside what is no business of checkpoints.
+/// A configuration file that sets some keys, sometimes besides sections that do not concern checkpoints.
 fn configuration(keys: Vec<&'static str>) -> BoxedStrategy<Operation> {
-    let drawn = (subsequence(keys.clone(), 1..=keys.len()), vec(0..40u32, 8), any::<bool>());
-    drawn
-        .prop_map(|(keys, numbers, others)| {
-            let mut text = if others { "model:\n  name: \"any\"\n" } else { "" }.to_owned();
+    let choices = (subsequence(keys.clone(), 1..=keys.len()), vec(0..40u32, 8), any::<bool>());
+    choices
+        .prop_map(|(keys, numbers, has_other_section)| {
+            let mut text =
+                if has_other_section { "model:\n  name: \"any\"\n" } else { "" }.to_owned();
             text.push_str("checkpoints:\n");
             for (key, number) in keys.into_iter().zip(numbers) {
                 let value = match key {
@@ -120,7 +121,7 @@ fn configuration(keys: Vec<&'static str>) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// What is configured: what the file says, or without one the defaults.
+/// Reads the configuration from a file, or the defaults without a file.
 fn configured() -> BoxedStrategy<Vec<Operation>> {
     let keys = vec![
         "enabled",
@@ -137,22 +138,22 @@ fn configured() -> BoxedStrategy<Vec<Operation>> {
         .boxed()
 }
 
-/// A project that was not used for days, and a prune by what the file says of that.
+/// A project that was not used for days, and a prune with the retention of the configuration file.
 fn pruned_as_configured() -> BoxedStrategy<Vec<Operation>> {
     const DAY: i64 = 24 * 60 * 60;
     let file = option::weighted(0.8, configuration(vec!["retention_days", "delete_orphans"]));
     (file, names::project(), 0..1_000u32, 1..20i64)
         .prop_map(|(file, dir, number, days)| {
             let content = ByteString::from(&*format!("{number}\n"));
-            let mut all: Vec<Operation> = file.into_iter().collect();
-            all.extend([
+            let mut operations: Vec<Operation> = file.into_iter().collect();
+            operations.extend([
                 write(&names::join(&dir, &"a.txt".into()), &content, false),
                 checkpoint(&dir),
                 Event::Advance { seconds: days * DAY + 1 }.into(),
                 Request::PruneAsConfigured.into(),
                 Request::List { dir }.into(),
             ]);
-            all
+            operations
         })
         .boxed()
 }

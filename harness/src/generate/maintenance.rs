@@ -1,5 +1,5 @@
-//! What happens to a store as a whole, mixed with everything else: sweeps and prunes, passing days,
-//! projects that are removed and disks that are not mounted, leftovers of v1, and damage.
+//! Maintenance of the store, mixed with everything else: sweeps and prunes, passing days, removed projects
+//! and unmounted disks, leftovers of v1, and damage.
 
 use super::content::{self, Sizes};
 use super::idiom::{checkpoint, write};
@@ -14,38 +14,38 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::Union;
 
-/// A project on a disk of its own, which can be taken away.
+/// A project on a separate disk that can be unmounted.
 const ON_A_DISK: &str = "work/disk/gamma";
 
-/// Settings as `drawn`, with bounds for the store that a history can reach, in steps of `unit`.
+/// Adds limits of the store to generated settings: limits that a history can reach, in steps of `unit`.
 pub fn with_bounds(
-    drawn: BoxedStrategy<(Settings, u64)>,
-    real: bool,
+    settings_and_swarm: BoxedStrategy<(Settings, u64)>,
+    is_workspace: bool,
     unit: u64,
 ) -> BoxedStrategy<(Settings, u64)> {
-    let by_one = prop_oneof![
+    let in_bytes = prop_oneof![
         6 => Just(500u64 << 20),
         1 => Just(0u64),
         4 => 400..4_000u64,
         1 => 4_000..40_000u64,
     ];
     let two = unit.saturating_mul(2);
-    let by_unit = prop_oneof![6 => Just(500 << 20), 1 => Just(0), 4 => Just(unit), 1 => Just(two)];
-    // In a real tree a small bound would leave only the newest checkpoint.
-    let bytes = match (real, unit) {
+    let in_units = prop_oneof![6 => Just(500 << 20), 1 => Just(0), 4 => Just(unit), 1 => Just(two)];
+    // In a real workspace a small limit would leave only the newest checkpoint.
+    let bytes = match (is_workspace, unit) {
         (true, _) => Just(500 << 20).boxed(),
-        (false, 1) => by_one.boxed(),
-        (false, _) => by_unit.boxed(),
+        (false, 1) => in_bytes.boxed(),
+        (false, _) => in_units.boxed(),
     };
-    let rest = (
+    let other_settings = (
         prop::bool::weighted(0.9),
         prop_oneof![1 => Just(0u64), 4 => 1..10u64],
         prop::bool::weighted(0.8),
         prop_oneof![1 => Just(0u64), 3 => 1..48u64],
     );
-    (drawn, bytes, rest)
-        .prop_map(|((settings, swarm), max_total_bytes, rest)| {
-            let (auto_prune, retention_days, delete_orphans, min_interval_hours) = rest;
+    (settings_and_swarm, bytes, other_settings)
+        .prop_map(|((settings, swarm), max_total_bytes, other_settings)| {
+            let (auto_prune, retention_days, delete_orphans, min_interval_hours) = other_settings;
             let settings = Settings {
                 max_total_bytes,
                 auto_prune,
@@ -59,36 +59,36 @@ pub fn with_bounds(
         .boxed()
 }
 
-/// The fragments, with maintenance among them in three of four histories.
+/// The fragments, mixed with maintenance in three of four histories.
 pub fn among(
     fragments: BoxedStrategy<Vec<Operation>>,
     sizes: Sizes,
     kinds: Kinds,
 ) -> BoxedStrategy<Vec<Operation>> {
-    // The numbers follow those of the other kinds of operation.
+    // The numbers continue those of the kinds in `operation`.
     if !kinds.has(16) {
         return fragments;
     }
-    let of = |weight: u32, one: BoxedStrategy<Operation>| {
-        (weight, one.prop_map(|operation| vec![operation]).boxed())
+    let single = |weight: u32, operation: BoxedStrategy<Operation>| {
+        (weight, operation.prop_map(|operation| vec![operation]).boxed())
     };
-    let all = vec![
+    let common = vec![
         (90, fragments),
-        of(3, prune(sizes.units.total)),
-        of(3, Just(Operation::Ask(Request::Sweep)).boxed()),
-        of(2, Just(Operation::Ask(Request::Status)).boxed()),
-        of(3, days_pass()),
-        of(2, store_event()),
+        single(3, prune(sizes.units.total)),
+        single(3, Just(Operation::Ask(Request::Sweep)).boxed()),
+        single(2, Just(Operation::Ask(Request::Status)).boxed()),
+        single(3, days_pass()),
+        single(2, store_event()),
         (2, idiom(sizes)),
     ];
     let rare = kinds.has(17).then(|| {
-        of(
+        single(
             1,
             select(vec![Operation::Ask(Request::ClearLegacy), Operation::Ask(Request::Clear)])
                 .boxed(),
         )
     });
-    Union::new_weighted(all.into_iter().chain(rare).collect()).boxed()
+    Union::new_weighted(common.into_iter().chain(rare).collect()).boxed()
 }
 
 fn prune(unit: u64) -> BoxedStrategy<Operation> {
@@ -104,7 +104,7 @@ fn prune(unit: u64) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// Time passes: also exactly as much as a bound allows, or backwards.
+/// Time passes, sometimes exactly as much as a limit allows, sometimes backwards.
 fn days_pass() -> BoxedStrategy<Operation> {
     const DAY: i64 = 24 * 60 * 60;
     let seconds = prop_oneof![
@@ -116,21 +116,22 @@ fn days_pass() -> BoxedStrategy<Operation> {
 }
 
 fn directory() -> BoxedStrategy<ByteString> {
-    let others = select(vec![ON_A_DISK, "work/missing", "work/missing/deeper", "home/code"]);
-    prop_oneof![2 => names::project(), 1 => others.prop_map(ByteString::from)].boxed()
+    let other_directories =
+        select(vec![ON_A_DISK, "work/missing", "work/missing/deeper", "home/code"]);
+    prop_oneof![2 => names::project(), 1 => other_directories.prop_map(ByteString::from)].boxed()
 }
 
 fn damage() -> BoxedStrategy<Damage> {
     select(vec![Damage::Removed, Damage::Emptied, Damage::Halved, Damage::Garbled]).boxed()
 }
 
-/// What comes at the very end of a history, or nothing: a foreign folder that is called like what this
-/// tool left half-done, and something that tidies up.
-pub fn half_done() -> BoxedStrategy<Vec<Operation>> {
+/// The very end of a history, or nothing: a third-party folder named like a leftover of an interrupted removal,
+/// and a request that removes leftovers.
+pub fn lookalike_of_leftover() -> BoxedStrategy<Vec<Operation>> {
     let event = StoreEvent::Lookalike { of: Likeness::Leftover, days: 90 };
-    let stands = Operation::Event(Event::Store(event));
-    let tidies = select(vec![prunes(7, 0, true), Request::ClearLegacy.into()]);
-    let both = tidies.prop_map(move |tidies| vec![stands.clone(), tidies]);
+    let folder = Operation::Event(Event::Store(event));
+    let cleanup = select(vec![prunes(7, 0, true), Request::ClearLegacy.into()]);
+    let both = cleanup.prop_map(move |cleanup| vec![folder.clone(), cleanup]);
     prop_oneof![3 => Just(Vec::new()), 1 => both].boxed()
 }
 
@@ -156,7 +157,7 @@ fn prunes(retention_days: u64, max_total_bytes: u64, delete_orphans: bool) -> Op
     Request::Prune { retention_days, max_total_bytes, delete_orphans }.into()
 }
 
-fn gone(path: ByteString) -> Operation {
+fn remove(path: ByteString) -> Operation {
     Edit::Remove { path }.into()
 }
 
@@ -164,21 +165,24 @@ fn nine_days() -> Operation {
     Event::Advance { seconds: 9 * 24 * 60 * 60 }.into()
 }
 
-fn on_the_store(event: StoreEvent) -> Operation {
+fn store_operation(event: StoreEvent) -> Operation {
     Event::Store(event).into()
 }
 
-/// Several projects have more than one checkpoint each when the store must shrink.
-fn projects_make_room(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    let takes = |project: &str, content: &ByteString| {
+/// Several projects have more than one checkpoint each when a prune must shrink the store.
+fn store_shrinks_with_several_projects(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
+    let checkpoint_of = |project: &str, content: &ByteString| {
         let path = names::join(&project.into(), &"a.txt".into());
         [write(&path, content, false), checkpoint(&project.into())]
     };
-    let taken = move |contents: [[ByteString; 2]; 3], max_total_bytes| {
+    let operations_with = move |contents: [[ByteString; 2]; 3], max_total_bytes| {
         let projects = ["work/alpha", "work/beta"];
-        let each = |(project, content): (&&str, &ByteString)| takes(project, content);
-        let all = contents.iter().flat_map(|contents| projects.iter().zip(contents).map(each));
-        let mut operations: Vec<Operation> = all.flatten().collect();
+        let checkpoint_of_each =
+            |(project, content): (&&str, &ByteString)| checkpoint_of(project, content);
+        let checkpoints = contents
+            .iter()
+            .flat_map(|contents| projects.iter().zip(contents).map(checkpoint_of_each));
+        let mut operations: Vec<Operation> = checkpoints.flatten().collect();
         operations.push(prunes(0, max_total_bytes, true));
         operations
     };
@@ -186,28 +190,30 @@ fn projects_make_room(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
     if unit == 1 {
         let texts = ["one\n", "two\n", "three\n"].map(ByteString::from);
         let contents = texts.map(|text| [text.clone(), text]);
-        return (500..1_500u64).prop_map(move |bytes| taken(contents.clone(), bytes)).boxed();
+        return (500..1_500u64)
+            .prop_map(move |bytes| operations_with(contents.clone(), bytes))
+            .boxed();
     }
     sizes
         .large()
         .prop_map(move |size| {
             let contents =
                 [[1, 2], [3, 4], [5, 6]].map(|seeds| seeds.map(|seed| noise(size, seed)));
-            taken(contents, unit)
+            operations_with(contents, unit)
         })
         .boxed()
 }
 
-/// A project on a disk of its own goes, or its disk does.
+/// A project on a separate disk is removed, or its disk is unmounted.
 fn on_a_disk(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
     let path = || names::join(&ON_A_DISK.into(), &"a.txt".into());
-    let goes = select(vec!["work/disk", ON_A_DISK]);
-    (content::content(&path(), sizes), goes, prop::bool::weighted(0.75))
-        .prop_map(move |(content, goes, delete_orphans)| {
+    let removed = select(vec!["work/disk", ON_A_DISK]);
+    (content::content(&path(), sizes), removed, prop::bool::weighted(0.75))
+        .prop_map(move |(content, removed, delete_orphans)| {
             vec![
                 write(&path(), &content, false),
                 checkpoint(&ON_A_DISK.into()),
-                gone(goes.into()),
+                remove(removed.into()),
                 Request::Status.into(),
                 prunes(0, 0, delete_orphans),
                 Request::List { dir: ON_A_DISK.into() }.into(),
@@ -220,34 +226,35 @@ fn v1_repositories() -> BoxedStrategy<Vec<Operation>> {
     let repositories = vec((directory(), 0..12u16), 1..3);
     (repositories, names::project(), any::<bool>())
         .prop_map(|(repositories, project, collides)| {
-            // The name of their archive may be taken already.
+            // Another archive may already have the name.
             let archive = collides.then_some(StoreEvent::Archive { days: 0 });
-            let stands =
+            let repositories =
                 repositories.into_iter().map(|(dir, days)| StoreEvent::Repository { dir, days });
-            let events = archive.into_iter().chain(stands).map(on_the_store);
+            let events = archive.into_iter().chain(repositories).map(store_operation);
             events.chain([checkpoint(&project)]).collect()
         })
         .boxed()
 }
 
-/// Runs of operations that random single operations rarely produce.
+/// Sequences of operations that random single operations rarely produce.
 fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
     let forgotten = names::project().prop_map(|dir| {
         vec![checkpoint(&dir), nine_days(), prunes(7, 0, false), Request::List { dir }.into()]
     });
     let deleted_long_ago = names::project()
-        .prop_map(|dir| vec![checkpoint(&dir), gone(dir), nine_days(), prunes(7, 0, true)]);
+        .prop_map(|dir| vec![checkpoint(&dir), remove(dir), nine_days(), prunes(7, 0, true)]);
     let hours = prop_oneof![Just(None), (-30..60i32).prop_map(Some)];
-    let marked = hours
-        .prop_map(|hours| vec![on_the_store(StoreEvent::Marker { hours }), Request::Sweep.into()]);
+    let marked = hours.prop_map(|hours| {
+        vec![store_operation(StoreEvent::Marker { hours }), Request::Sweep.into()]
+    });
     let damaged = (names::project(), damage()).prop_map(|(dir, damage)| {
         let first = checkpoint(&dir);
-        vec![first, on_the_store(StoreEvent::Metadata { dir, damage }), Request::Sweep.into()]
+        vec![first, store_operation(StoreEvent::Metadata { dir, damage }), Request::Sweep.into()]
     });
-    // Where single operations hardly ever fill a store, this must.
-    let make_room = if sizes.units.total == 1 { 2 } else { 8 };
+    // With large units, random single operations rarely fill a store, so this idiom must.
+    let shrink_weight = if sizes.units.total == 1 { 2 } else { 8 };
     let cleared = select(vec![Request::ClearLegacy, Request::Clear])
-        .prop_map(|clear| vec![on_the_store(StoreEvent::Archive { days: 3 }), clear.into()]);
+        .prop_map(|clear| vec![store_operation(StoreEvent::Archive { days: 3 }), clear.into()]);
     prop_oneof![
         2 => v1_repositories(),
         4 => on_a_disk(sizes),
@@ -255,7 +262,7 @@ fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
         2 => deleted_long_ago,
         2 => marked,
         1 => damaged,
-        make_room => projects_make_room(sizes),
+        shrink_weight => store_shrinks_with_several_projects(sizes),
         1 => cleared,
     ]
     .boxed()

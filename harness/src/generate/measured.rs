@@ -1,5 +1,5 @@
-//! Histories that measure what requests take, of less and of more: nothing else happens in them, since
-//! each file that is large costs seconds.
+//! Histories that measure the cost of requests for small and for large files. They do nothing else, since
+//! each large file costs seconds.
 
 use super::idiom::{once_in, write};
 use crate::history::{Event, History, Operation, Target};
@@ -32,26 +32,25 @@ const REQUESTS: [Named; 5] = [
     }),
 ];
 
-/// One of these histories in one case of so many; in none for 0.
+/// One of these histories in one of `one_in` cases; never if `one_in` is 0.
 pub fn history(one_in: u32) -> BoxedStrategy<Option<History>> {
-    // Checkpoints are asked for most.
+    // Checkpoints are the most common request.
     let request = prop_oneof![1 => Just(0), 1 => 1..REQUESTS.len()];
-    let any = prop_oneof![
+    let history = prop_oneof![
         2 => request.prop_map(|request| memory(request, MEMORY_STEP_MIN)),
         1 => Just(unchanged(READING_STEP_MIN)),
     ];
-    once_in(one_in, any.prop_map(Some))
+    once_in(one_in, history.prop_map(Some))
 }
 
-/// Every one of these histories, by its name, with files of up to so many bytes.
+/// All of these histories with their names, with files of up to so many bytes.
 pub fn measured(bytes: u64) -> Vec<(String, History)> {
     let name = |request: usize| format!("measured: {}", REQUESTS[request].0);
     let memory = (0..REQUESTS.len()).map(|request| (name(request), memory(request, bytes / 2)));
     memory.chain([("measured: nothing changed".to_owned(), unchanged(bytes))]).collect()
 }
 
-/// The request of that number is measured beside an empty file, a file that is larger by `step`, and one
-/// that is larger by `step` again.
+/// Measures a request, given by its number, with a file of 0, `step` and 2 * `step` bytes.
 // rule: cost/memory
 fn memory(request: usize, step: u64) -> History {
     let mut operations = Vec::new();
@@ -65,8 +64,8 @@ fn memory(request: usize, step: u64) -> History {
     history_of(operations)
 }
 
-/// A checkpoint of unchanged files is measured beside an empty file and one of `step` bytes. The
-/// checkpoint before it is measured too, so that it is taken of files whose times can be trusted.
+/// Measures a checkpoint of an unchanged file of 0 and of `step` bytes. The checkpoint before it is measured,
+/// too, so that it is taken when the times of the file can be trusted.
 // rule: cost/unchanged
 fn unchanged(step: u64) -> History {
     let of_size = |bytes| {

@@ -1,9 +1,8 @@
 //! Generated histories, as proptest strategies that any test can use.
 //!
-//! Histories are biased to collisions: few projects and names, so that edits collide; names with
-//! every awkward character; limits random and small, and sizes at a limit or one off it. Swarm
-//! testing: each history leaves out a random subset of the kinds of operation, so that rare ones
-//! have room.
+//! Histories are biased towards collisions: few projects and names, so that edits collide; names with
+//! every awkward character; small random limits, and sizes at a limit or off by one. Swarm testing: each
+//! history leaves out a random subset of the kinds of operation, so that rare kinds have room.
 
 mod agent;
 mod attributes;
@@ -43,59 +42,58 @@ pub use measured::measured;
 pub use operation::Kinds;
 pub use stories::stories;
 
-/// What histories are drawn from.
+/// Options of the generator.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The most operations of one history.
+    /// The maximum number of operations of a history.
     pub operations_max: usize,
     /// A real directory whose copy is the first project, and some of its paths.
     pub workspace: Option<(PathBuf, Vec<ByteString>)>,
-    /// Whether anything is asked about the store as a whole, or done to it.
+    /// Whether there are maintenance requests and events of the store.
     pub maintenance: bool,
-    /// Whether the subject is told what the agent's tools write.
+    /// Whether the agent's tools report their writes to the subject.
     pub hands: bool,
-    /// Whether what is stored is damaged.
+    /// Whether the store is damaged.
     pub damage: bool,
-    /// Of so many histories something is made to happen at calls in one; in none for 0.
+    /// One history of so many has injections; none for 0.
     pub injections: u32,
-    /// One history of so many measures what requests take, and does nothing else; none for 0.
+    /// One history of so many measures the cost of requests, and does nothing else; none for 0.
     pub measured: u32,
-    /// One history of so many asks several processes at the same time, and does nothing else; none for 0.
+    /// One history of so many has requests to several processes at once, and nothing else; none for 0.
     pub together: u32,
-    /// How many other processes those are.
+    /// The number of the other processes in these histories.
     pub processes: RangeInclusive<u8>,
-    /// Whether there is an agent beside its files.
+    /// Whether there is agent state.
     pub agent: bool,
-    /// Whether there are databases, whose files belong together.
+    /// Whether there are databases, whose files are units.
     pub databases: bool,
-    /// In which steps the subject takes the settings that are sizes.
+    /// The units of the settings that are sizes.
     pub units: Units,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        let (operations_max, units) = (60, Units::default());
         Options {
-            operations_max,
+            operations_max: 60,
             workspace: None,
             maintenance: true,
             hands: true,
             damage: true,
             injections: 6,
             measured: 150,
-            // What they answer no seed says: whoever repeats a search has none.
+            // A search must be repeatable, and no seed determines the answers of several processes.
             together: 0,
             processes: 1..=3,
             agent: true,
             databases: true,
-            units,
+            units: Units::default(),
         }
     }
 }
 
 impl Options {
-    /// These options for a subject with these capabilities: without what it cannot be asked or
-    /// shown, and with sizes that it can be set to.
+    /// These options for a subject with these capabilities: without the requests and events that it does not
+    /// support, and with the sizes that it can be configured with.
     pub fn within(&self, capabilities: &Capabilities) -> Options {
         let maintenance = self.maintenance && capabilities.keeps_store();
         let hands = self.hands && capabilities.has("restore.others");
@@ -111,29 +109,34 @@ impl Options {
     }
 }
 
-/// Histories of the default kind; the documentation of this crate shows a test over them.
+/// Histories with the default options; the documentation of this crate shows a test with them.
 pub fn history() -> impl Strategy<Value = History> {
     history_with(Options::default())
 }
 
-/// Histories drawn from these options.
+/// Histories with these options.
 pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let workspace = options.workspace.as_ref().map(|(path, _)| path.clone());
-    let own_paths = options.workspace.map(|(_, paths)| paths).unwrap_or_default();
-    let real = workspace.is_some();
-    let (maintenance, told, units) = (options.maintenance, options.hands, options.units);
-    let damages = options.damage && !real;
-    let injections = if real { 0 } else { options.injections };
-    let measured = if real { 0 } else { options.measured };
-    let together = if real { 0 } else { options.together };
+    let workspace_paths = options.workspace.map(|(_, paths)| paths).unwrap_or_default();
+    let is_workspace = workspace.is_some();
+    let maintenance = options.maintenance;
+    let has_attribution = options.hands;
+    let units = options.units;
+    let damages = options.damage && !is_workspace;
+    let injections = if is_workspace { 0 } else { options.injections };
+    let measured = if is_workspace { 0 } else { options.measured };
+    let together = if is_workspace { 0 } else { options.together };
     let is_agent = options.agent;
-    let has_databases = options.databases && !real;
-    let drawn = (settings(real, units.file), any::<u64>()).boxed();
-    let drawn =
-        if maintenance { maintenance::with_bounds(drawn, real, units.total) } else { drawn };
-    drawn.prop_flat_map(move |(settings, swarm)| {
+    let has_databases = options.databases && !is_workspace;
+    let settings_and_swarm = (settings(is_workspace, units.file), any::<u64>()).boxed();
+    let settings_and_swarm = if maintenance {
+        maintenance::with_bounds(settings_and_swarm, is_workspace, units.total)
+    } else {
+        settings_and_swarm
+    };
+    settings_and_swarm.prop_flat_map(move |(settings, swarm)| {
         let sizes = Sizes::of(&settings, units);
-        let operation = operation::operation(sizes, Kinds(swarm), own_paths.clone());
+        let operation = operation::operation(sizes, Kinds(swarm), workspace_paths.clone());
         let single = operation.prop_map(|operation| vec![operation]);
         let fragment = prop_oneof![24 => single, 1 => idiom::idiom(sizes)];
         let fragment = if maintenance {
@@ -142,83 +145,91 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             fragment.boxed()
         };
         let workspace = workspace.clone();
-        // What came late to this suite is drawn last, so that it changes nothing else.
+        // Fragments that were added to this suite later are generated last, so that nothing else changes.
         let command = option::weighted(0.3, operation::command());
-        let hands = if told { hands::fragments(sizes) } else { Just(Vec::new()).boxed() };
+        let hands =
+            if has_attribution { hands::fragments(sizes) } else { Just(Vec::new()).boxed() };
         let fragments = vec(fragment, 1..=options.operations_max);
         let last = last::fragments(maintenance);
         let damage = if damages { damage::fragments(sizes) } else { Just(Vec::new()).boxed() };
         let agent = if is_agent { agent::fragments(sizes) } else { Just(Vec::new()).boxed() };
-        let gc = match maintenance && !real {
+        let gc = match maintenance && !is_workspace {
             true => collected::fragments(sizes, damages),
             false => Just(Vec::new()).boxed(),
         };
-        let others = attributes::fragments(sizes);
-        let kept = kept_times::fragment(sizes);
-        let tidied = match maintenance {
-            true => maintenance::half_done(),
+        let attributes = attributes::fragments(sizes);
+        let kept_times = kept_times::fragment(sizes);
+        let leftovers = match maintenance {
+            true => maintenance::lookalike_of_leftover(),
             false => Just(Vec::new()).boxed(),
         };
         let databases = match has_databases {
             true => units::fragments(),
             false => Just(Vec::new()).boxed(),
         };
-        let end = (kept, tidied).prop_map(|(kept, tidied)| [kept, tidied]);
+        let ending =
+            (kept_times, leftovers).prop_map(|(kept_times, leftovers)| [kept_times, leftovers]);
         let injected = injections::fragments(sizes, injections);
-        let of_a_pack = injections::of_a_pack(sizes, injections);
+        let packs = injections::fragments_with_packs(sizes, injections);
         let together = together::history(together, options.processes.clone());
-        let alone = (measured::history(measured), of_a_pack, together);
-        let end = (end, databases, injected, alone);
-        let drawn = (fragments, others, command, last, hands, damage, agent, gc, end);
-        drawn.prop_map(move |(fragments, others, command, last, hands, damage, agent, gc, end)| {
-            let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
-            let mut operations = attributes::among(operations, others);
-            operations = attributes::among(operations, hands);
-            // What a damaged object costs of an agent's state nobody has decided: one or the other.
-            let mut packed = gc.iter().flat_map(|(_, operations)| operations);
-            let is_whole = damage.is_empty() && !packed.any(collected::damages);
-            let (end, databases, injections, (measured, of_a_pack, together)) = end;
-            let injections = [injections, of_a_pack].concat();
-            if let Some(history) = measured.or(together) {
-                return history;
-            }
-            // Nor what it costs where something happened at a call.
-            let is_quiet = injections.is_empty();
-            let agent = if is_whole && is_quiet { agent } else { Vec::new() };
-            let damage = if is_quiet { damage } else { Vec::new() };
-            operations = attributes::among(operations, damage);
-            operations = attributes::among(operations, gc);
-            operations = attributes::among(operations, agent);
-            operations = attributes::among(operations, databases);
-            operations = attributes::among(operations, injections);
-            operations.truncate(options.operations_max);
-            if operations.len() < options.operations_max {
-                operations.extend(command);
-            }
-            for fragment in last.into_iter().chain(end) {
-                if operations.len() + fragment.len() <= options.operations_max {
-                    operations.extend(fragment);
+        let alone = (measured::history(measured), packs, together);
+        let rest = (ending, databases, injected, alone);
+        let parts = (fragments, attributes, command, last, hands, damage, agent, gc, rest);
+        parts.prop_map(
+            move |(fragments, attributes, command, last, hands, damage, agent, gc, rest)| {
+                let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
+                let mut operations = attributes::among(operations, attributes);
+                operations = attributes::among(operations, hands);
+                // No rule decides how damage affects agent state, so a history has only one of both.
+                let mut packed = gc.iter().flat_map(|(_, operations)| operations);
+                let is_undamaged = damage.is_empty() && !packed.any(collected::damages);
+                let (ending, databases, injections, (measured, packs, together)) = rest;
+                let injections = [injections, packs].concat();
+                if let Some(history) = measured.or(together) {
+                    return history;
                 }
-            }
-            if workspace.is_some() {
-                // The point of a real tree: it is checkpointed unchanged, and at the end every
-                // checkpoint is restored.
-                let (dir, reason) = (ByteString::from("work/alpha"), "as it came".to_owned());
-                operations
-                    .insert(0, Operation::Ask(Request::Checkpoint { dir: dir.clone(), reason }));
-                operations.push(Operation::Event(Event::RestoreEach { dir }));
-            }
-            let (settings, workspace) = (settings.clone(), workspace.clone());
-            // With another home a call may have another number.
-            History { settings, workspace, plain_home: !is_quiet, operations }
-        })
+                // Nor does any rule decide about damage or agent state together with injections.
+                let without_injections = injections.is_empty();
+                let agent = if is_undamaged && without_injections { agent } else { Vec::new() };
+                let damage = if without_injections { damage } else { Vec::new() };
+                operations = attributes::among(operations, damage);
+                operations = attributes::among(operations, gc);
+                operations = attributes::among(operations, agent);
+                operations = attributes::among(operations, databases);
+                operations = attributes::among(operations, injections);
+                operations.truncate(options.operations_max);
+                if operations.len() < options.operations_max {
+                    operations.extend(command);
+                }
+                for fragment in last.into_iter().chain(ending) {
+                    if operations.len() + fragment.len() <= options.operations_max {
+                        operations.extend(fragment);
+                    }
+                }
+                if workspace.is_some() {
+                    // The purpose of a real workspace: it is checkpointed unchanged, and at the end every
+                    // checkpoint is restored.
+                    let dir = ByteString::from("work/alpha");
+                    let reason = "as it came".to_owned();
+                    operations.insert(
+                        0,
+                        Operation::Ask(Request::Checkpoint { dir: dir.clone(), reason }),
+                    );
+                    operations.push(Operation::Event(Event::RestoreEach { dir }));
+                }
+                let settings = settings.clone();
+                let workspace = workspace.clone();
+                // With another home directory the number of a call may differ.
+                History { settings, workspace, plain_home: !without_injections, operations }
+            },
+        )
     })
 }
 
-/// Limits are small, so that histories reach them; that of a file as small as its unit lets it be. A
-/// real workspace has the default ones.
-fn settings(real: bool, unit: u64) -> BoxedStrategy<Settings> {
-    if real {
+/// Settings with small limits that histories reach; the file size limit is as small as its unit permits. A real
+/// workspace has the default settings.
+fn settings(is_workspace: bool, unit: u64) -> BoxedStrategy<Settings> {
+    if is_workspace {
         return Just(Settings::default()).boxed();
     }
     let enabled = prop::bool::weighted(0.93);
@@ -242,7 +253,7 @@ fn settings(real: bool, unit: u64) -> BoxedStrategy<Settings> {
         .boxed()
 }
 
-/// The history that `seed` and `number` stand for: always the same, on every machine.
+/// The history for `seed` and `number`; the same on every machine.
 pub fn draw(options: &Options, seed: u64, number: u64) -> History {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());

@@ -1,5 +1,5 @@
-//! The names that histories use: few enough to collide, awkward enough to break what quotes,
-//! globs or decodes them.
+//! The names in histories: few enough to collide, awkward enough to break code that quotes, globs or
+//! decodes them.
 
 use herma_model::ByteString;
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ const MEANINGFUL: &[&str] = &[
     "target",
 ];
 
-/// Names that some tool on the way may take for more than a name.
+/// Names that some tool may interpret as more than a name.
 const AWKWARD: &[&[u8]] = &[
     b"*.txt",
     b"[ab].txt",
@@ -73,7 +73,7 @@ pub fn file() -> BoxedStrategy<ByteString> {
     .boxed()
 }
 
-/// File paths as a person may type them for a single restore: also ones that must be refused.
+/// File paths as a user may type them for a single restore, including paths that must be refused.
 pub fn typed_file() -> BoxedStrategy<ByteString> {
     const TYPED: &[&[u8]] = &[
         b"",
@@ -100,13 +100,13 @@ pub fn typed_file() -> BoxedStrategy<ByteString> {
     prop_oneof![1 => file(), 2 => select(TYPED).prop_map(ByteString::from)].boxed()
 }
 
-/// The projects themselves, mostly one of them.
+/// The projects, mostly the first one.
 pub fn project() -> BoxedStrategy<ByteString> {
     prop_oneof![5 => Just("work/alpha"), 1 => Just("work/beta")].prop_map(ByteString::from).boxed()
 }
 
-/// Directories as a person may name them: projects under all their names, and directories that are
-/// none.
+/// Directories as a user may name them: projects under all their names, and directories that are not
+/// projects.
 pub fn dir() -> BoxedStrategy<ByteString> {
     const ALIASES: &[&str] =
         &["work/alias", "work/alpha/", "./alpha", "./../work/alpha", "work//beta", "./alias/."];
@@ -137,8 +137,8 @@ pub fn dir() -> BoxedStrategy<ByteString> {
     .boxed()
 }
 
-/// Files whose project is asked for.
-pub fn file_of_some_project() -> BoxedStrategy<ByteString> {
+/// Files for requests about the project of a file.
+pub fn file_in_or_outside_projects() -> BoxedStrategy<ByteString> {
     const FILES: &[&str] = &[
         "~/x.txt",
         "~/code/main.py",

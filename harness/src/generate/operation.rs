@@ -1,4 +1,4 @@
-//! One operation of a history, drawn from the kinds that its swarm leaves in.
+//! One operation of a history, generated from the kinds that its swarm includes.
 
 use super::content::{self, Sizes};
 use super::names;
@@ -10,32 +10,32 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::Union;
 
-/// Which kinds of operation a history leaves out. A kind stays if its bit or the next one is set,
-/// so that three in four do.
+/// The kinds of operation that a history includes. A kind is included if its bit or the next one is set, so
+/// three in four are.
 #[derive(Clone, Copy, Debug)]
 pub struct Kinds(pub u64);
 
 impl Kinds {
-    /// How many kinds have bits of their own.
+    /// The number of kinds that do not share bits.
     const MAX: usize = u64::BITS as usize / 2;
 
-    /// Whether the kind of that number stays.
+    /// Whether the kind with that number is included.
     pub fn has(self, kind: usize) -> bool {
         assert!(kind < Self::MAX, "kind {kind} would share its bits with another");
         (self.0 >> (kind * 2)) & 0b11 != 0
     }
 }
 
-/// Draws operations with files of about these sizes; `own_paths` are paths of a real workspace.
+/// Generates operations with files of about these sizes; `workspace_paths` are paths of a real workspace.
 pub fn operation(
     sizes: Sizes,
     kinds: Kinds,
-    own_paths: Vec<ByteString>,
+    workspace_paths: Vec<ByteString>,
 ) -> BoxedStrategy<Operation> {
-    let file = if own_paths.is_empty() {
+    let file = if workspace_paths.is_empty() {
         names::file()
     } else {
-        prop_oneof![3 => select(own_paths), 1 => names::file()].boxed()
+        prop_oneof![3 => select(workspace_paths), 1 => names::file()].boxed()
     };
     // Writes and checkpoints are never left out: everything else depends on them.
     let mut weighted = vec![(30, write(&file, sizes)), (14, checkpoint()), (6, ensure())];
@@ -51,7 +51,7 @@ pub fn operation(
         (3, advance()),
         (
             3,
-            names::file_of_some_project()
+            names::file_in_or_outside_projects()
                 .prop_map(|file| Operation::Ask(Request::ProjectOf { file }))
                 .boxed(),
         ),
@@ -65,18 +65,19 @@ pub fn operation(
         (14, restore()),
         (9, restore_file(&file)),
         (1, names::project().prop_map(|dir| Operation::Event(Event::RestoreEach { dir })).boxed()),
-        // Whole projects are removed, moved and brought back less often, since that discards what
-        // was set up.
-        (1, whole_project()),
+        // Entire projects are removed, moved and restored less often, since that discards the earlier
+        // operations.
+        (1, entire_project()),
     ];
-    let chosen = optional.into_iter().enumerate().filter(|(kind, _)| kinds.has(*kind));
-    weighted.extend(chosen.map(|(_, weighted)| weighted));
+    let included = optional.into_iter().enumerate().filter(|(kind, _)| kinds.has(*kind));
+    weighted.extend(included.map(|(_, weighted)| weighted));
     Union::new_weighted(weighted).boxed()
 }
 
-/// A question about a terminal command, alone or between others that change nothing.
+/// Classifies a terminal command, alone or between commands that change nothing.
 pub fn command() -> BoxedStrategy<Operation> {
-    let around = |all: &'static [&'static str]| prop_oneof![2 => Just(""), 1 => select(all)];
+    let around =
+        |commands: &'static [&'static str]| prop_oneof![2 => Just(""), 1 => select(commands)];
     (around(BEFORE), select(COMMANDS), around(AFTER))
         .prop_map(|(before, (command, _), after)| {
             Operation::Ask(Request::Classify { command: format!("{before}{command}{after}") })
@@ -106,8 +107,11 @@ fn remove(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
 }
 
 fn link(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
-    let place = prop_oneof![2 => file.clone(), 1 => select(&["link", "out"][..]).prop_map(ByteString::from)];
-    (path_in_project(&place.boxed()), content::link_target())
+    let name = prop_oneof![
+        2 => file.clone(),
+        1 => select(&["link", "out"][..]).prop_map(ByteString::from),
+    ];
+    (path_in_project(&name.boxed()), content::link_target())
         .prop_map(|(path, target)| Operation::Edit(Edit::Link { path, target }))
         .boxed()
 }
@@ -134,15 +138,15 @@ fn make_directory(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> 
     path_in_project(file).prop_map(|path| Operation::Edit(Edit::MakeDirectory { path })).boxed()
 }
 
-fn whole_project() -> BoxedStrategy<Operation> {
-    let gone = |path: &str| Edit::Remove { path: path.into() };
-    let moved = |from: &str, to: &str| Edit::Rename { from: from.into(), to: to.into() };
+fn entire_project() -> BoxedStrategy<Operation> {
+    let remove = |path: &str| Edit::Remove { path: path.into() };
+    let rename = |from: &str, to: &str| Edit::Rename { from: from.into(), to: to.into() };
     let edits = vec![
-        gone("work/alpha"),
-        gone("work/beta"),
-        moved("work/alpha", "work/missing"),
-        moved("work/missing", "work/alpha"),
-        moved("work/alpha", "work/beta"),
+        remove("work/alpha"),
+        remove("work/beta"),
+        rename("work/alpha", "work/missing"),
+        rename("work/missing", "work/alpha"),
+        rename("work/alpha", "work/beta"),
         Edit::Write { path: "work/beta".into(), content: "a file\n".into(), executable: false },
         Edit::Link { path: "work/alias".into(), target: "beta".into() },
         Edit::Link { path: "work/alias".into(), target: "$SANDBOX/work/beta".into() },
@@ -184,8 +188,8 @@ fn restore_file(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// Mostly existing numbers; then ids of all lengths, of this and of other projects; then targets
-/// that must be refused.
+/// Mostly existing numbers, then ids of all lengths from this and other projects, then targets that must be
+/// refused.
 fn target() -> BoxedStrategy<Target> {
     const TEXTS: &[&[u8]] = &[
         b"",
@@ -232,19 +236,22 @@ mod tests {
     use proptest::test_runner::TestRunner;
 
     #[test]
-    fn each_kind_of_operation_is_left_out_independently_of_every_other() {
-        // Those of this file, and the two of maintenance.
+    fn kinds_has_excludes_each_kind_of_operation_independently_of_the_others() {
+        // The kinds of this file, and the two of maintenance.
         let kinds = 18;
         let mut runner = TestRunner::deterministic();
-        let mut draw = || any::<u64>().new_tree(&mut runner).unwrap().current();
-        let swarms: Vec<Kinds> = (0..1_000).map(|_| Kinds(draw())).collect();
-        for one in 0..kinds {
-            for other in 0..one {
+        let mut random = || any::<u64>().new_tree(&mut runner).unwrap().current();
+        let swarms: Vec<Kinds> = (0..1_000).map(|_| Kinds(random())).collect();
+        for first in 0..kinds {
+            for second in 0..first {
                 for combination in [(true, true), (true, false), (false, true), (false, false)] {
-                    let has = |swarm: &&Kinds| (swarm.has(one), swarm.has(other)) == combination;
-                    // Even both left out together happens in one of sixteen.
-                    let met = swarms.iter().filter(has).count();
-                    assert!(met > 20, "kinds {one} and {other}: {combination:?} {met} times");
+                    let has = |swarm: &&Kinds| (swarm.has(first), swarm.has(second)) == combination;
+                    // Even the exclusion of both has a probability of one in sixteen.
+                    let count = swarms.iter().filter(has).count();
+                    assert!(
+                        count > 20,
+                        "kinds {first} and {second}: {combination:?} {count} times"
+                    );
                 }
             }
         }

@@ -1,10 +1,10 @@
-//! Idioms of projects that git laid out: a sparse checkout, a linked worktree, a submodule.
+//! Idioms of projects in git layouts: a sparse checkout, a linked worktree, a submodule.
 //!
-//! What git takes a path for is nothing to a checkpoint: the files that are there are captured, and
-//! nothing of a repository is captured or changed. These are repositories that git itself accepts,
-//! so that a store that asks git about the project is told of them.
+//! A checkpoint does not depend on what git makes of a path: it captures the existing files, and neither
+//! captures nor changes a repository. Git itself accepts these repositories, so a store that asks git about
+//! the project gets an answer that reflects them.
 
-use super::idiom::{Place, checkpoint, restore, write};
+use super::idiom::{Fixture, checkpoint, restore, write};
 use super::names::join;
 use crate::history::Operation;
 use herma_model::{ByteString, Edit};
@@ -19,19 +19,19 @@ fn file(directory: &ByteString, name: &str, content: impl Into<ByteString>) -> O
     write(&join(directory, &name.into()), &content.into(), false)
 }
 
-/// A repository with this configuration and without a commit.
-fn repository(at: &ByteString, configuration: &str) -> Vec<Operation> {
-    let folder = |name: &str| Edit::MakeDirectory { path: join(at, &name.into()) }.into();
+/// A repository with this configuration and without commits.
+fn repository(directory: &ByteString, configuration: &str) -> Vec<Operation> {
+    let folder = |name: &str| Edit::MakeDirectory { path: join(directory, &name.into()) }.into();
     vec![
         folder("objects"),
         folder("refs"),
-        file(at, "HEAD", "ref: refs/heads/main\n"),
-        file(at, "config", configuration),
+        file(directory, "HEAD", "ref: refs/heads/main\n"),
+        file(directory, "config", configuration),
     ]
 }
 
-/// A file of the project is captured, changed and brought back.
-fn comes_back(project: &ByteString, name: &str, content: &ByteString) -> Vec<Operation> {
+/// A file of the project is captured, changed and restored.
+fn captured_and_restored(project: &ByteString, name: &str, content: &ByteString) -> Vec<Operation> {
     vec![
         file(project, name, &content[..]),
         checkpoint(project),
@@ -40,17 +40,17 @@ fn comes_back(project: &ByteString, name: &str, content: &ByteString) -> Vec<Ope
     ]
 }
 
-pub fn a_checkout_is_sparse((project, _, content): Place) -> Vec<Operation> {
+pub fn a_checkout_is_sparse(Fixture { project, content, .. }: Fixture) -> Vec<Operation> {
     let git = join(&project, &".git".into());
     let configuration = "[core]\n\tbare = false\n\tsparseCheckout = true\n";
     let mut operations = repository(&git, configuration);
     operations.push(file(&git, "info/sparse-checkout", "/*\n!/src/\n"));
     operations.push(file(&git, "index", SPARSE_INDEX));
-    operations.extend(comes_back(&project, "src/lib.rs", &content));
+    operations.extend(captured_and_restored(&project, "src/lib.rs", &content));
     operations
 }
 
-pub fn a_worktree_is_linked((project, _, content): Place) -> Vec<Operation> {
+pub fn a_worktree_is_linked(Fixture { project, content, .. }: Fixture) -> Vec<Operation> {
     let git = ByteString::from("outside/repository/.git");
     let worktree = join(&git, &"worktrees/linked".into());
     let mut operations = repository(&git, "[core]\n\tbare = false\n");
@@ -60,11 +60,13 @@ pub fn a_worktree_is_linked((project, _, content): Place) -> Vec<Operation> {
         file(&worktree, "gitdir", "../../../../../work/alpha/.git\n"),
         file(&project, ".git", "gitdir: ../../outside/repository/.git/worktrees/linked\n"),
     ]);
-    operations.extend(comes_back(&project, "src/main.rs", &content));
+    operations.extend(captured_and_restored(&project, "src/main.rs", &content));
     operations
 }
 
-pub fn a_submodule_stands_in_the_project((project, _, content): Place) -> Vec<Operation> {
+pub fn a_submodule_is_inside_the_project(
+    Fixture { project, content, .. }: Fixture,
+) -> Vec<Operation> {
     let git = join(&project, &".git/modules/nested".into());
     let mut operations = repository(&git, "[core]\n\tworktree = ../../../nested\n");
     let modules = "[submodule \"nested\"]\n\tpath = nested\n\turl = ../nested\n";
@@ -73,6 +75,6 @@ pub fn a_submodule_stands_in_the_project((project, _, content): Place) -> Vec<Op
         Edit::Remove { path: join(&project, &"nested/.git".into()) }.into(),
         file(&project, "nested/.git", "gitdir: ../.git/modules/nested\n"),
     ]);
-    operations.extend(comes_back(&project, "nested/code.rs", &content));
+    operations.extend(captured_and_restored(&project, "nested/code.rs", &content));
     operations
 }

@@ -1,5 +1,5 @@
-//! Stories: a few requests in a row on one project, of which the last one meets everything that can
-//! happen, at each of its calls. What an injection into an earlier one leaves is what a shorter story shows.
+//! Scenarios: a few requests in a row on one project, with every injection into each call of the last
+//! request. The effect of an injection into an earlier request is shown by a shorter scenario.
 
 use super::idiom::{PRUNE, checkpoint, prune, restore, write};
 use crate::history::{At, Event, History, Injection, Left, Operation, StoreEvent, Target, What};
@@ -7,32 +7,32 @@ use herma_model::{ByteString, Edit, Request, Settings};
 
 const PROJECT: &str = "work/alpha";
 const FILE: &str = "work/alpha/src/main.rs";
-/// What is new in the last change.
+/// The file that the last change creates.
 const NEW: &str = "work/alpha/new.txt";
-/// What it removes.
+/// The file that the last change removes.
 const REMOVED: &str = "work/alpha/run.sh";
 const FOLDER: &str = "work/alpha/src";
-/// What has the names of what is in the folder, outside the project.
+/// A file outside the project with the same name as the file in the folder.
 const TWIN: &str = "outside/twin/main.rs";
 
-/// A request of a story, by its name.
-type Asked = (&'static str, fn() -> Operation);
+/// The name of a request, and the operation.
+type NamedRequest = (&'static str, fn() -> Operation);
 
-/// Requests that leave something behind for the next one.
-const EARLIER: [Asked; 3] = [LAST[0], LAST[2], LAST[5]];
+/// Requests whose effect the next request meets.
+const EARLIER: [NamedRequest; 3] = [LAST[0], LAST[2], LAST[5]];
 
-/// `git gc` packs the store. A story with it keeps one checkpoint, so that what is packed becomes garbage.
-const COLLECTED: Asked = ("git gc", || Event::Store(StoreEvent::Collected).into());
+/// `git gc` packs the store. Scenarios with it keep one checkpoint, so that packed objects become garbage.
+const GIT_GC: NamedRequest = ("git gc", || Event::Store(StoreEvent::Collected).into());
 
-/// Requests that can meet something.
-const LAST: [Asked; 10] = [
+/// Requests that get an injection.
+const LAST: [NamedRequest; 10] = [
     ("checkpoint", || checkpoint(&PROJECT.into())),
     ("ensure", || ensure()),
     ("restore", || restore(&PROJECT.into(), 1, false)),
     ("restore exactly", || restore(&PROJECT.into(), 1, true)),
     ("restore one file", || {
-        let (dir, path) = (PROJECT.into(), "src/main.rs".into());
-        Request::RestoreFile { dir, target: Target::Number(1), path }.into()
+        let path = "src/main.rs".into();
+        Request::RestoreFile { dir: PROJECT.into(), target: Target::Number(1), path }.into()
     }),
     ("prune", prune),
     ("sweep", || Request::Sweep.into()),
@@ -41,74 +41,78 @@ const LAST: [Asked; 10] = [
     ("status", || Request::Status.into()),
 ];
 
-fn ensure_of(project: &str) -> Request<Target> {
+fn ensure_request(project: &str) -> Request<Target> {
     Request::EnsureCheckpoint { dir: project.into(), reason: "before write_file".into() }
 }
 
 fn ensure() -> Operation {
-    ensure_of(PROJECT).into()
+    ensure_request(PROJECT).into()
 }
 
-/// Every story of up to so many requests with each thing that can happen at these calls, by its name. The
-/// first request is a checkpoint, since without one nothing can be lost.
+/// Every scenario of up to `length` requests with every injection at these calls, with its name. The first
+/// request is a checkpoint, since without one nothing can be lost.
 pub fn stories(length: usize, at: At) -> Vec<(String, History)> {
-    let mut all = Vec::new();
-    let mut earlier: Vec<Vec<Asked>> = vec![Vec::new()];
+    let mut stories = Vec::new();
+    let mut earlier: Vec<Vec<NamedRequest>> = vec![Vec::new()];
     for number in 0..length {
         let is_first = number == 0;
         let last = if is_first { &LAST[..1] } else { &LAST[..] };
-        let collected = (number == 1).then(|| vec![LAST[0], COLLECTED]);
+        let collected = (number == 1).then(|| vec![LAST[0], GIT_GC]);
         for before in earlier.iter().chain(&collected) {
-            for one in last {
-                let names: Vec<&str> = before.iter().chain([one]).map(|(name, _)| *name).collect();
-                all.extend(injections(one.0, at).into_iter().map(|(what, injection)| {
-                    (format!("{}: {what}", names.join(", ")), story(before, *one, injection))
-                }));
+            for request in last {
+                let names: Vec<&str> =
+                    before.iter().chain([request]).map(|(name, _)| *name).collect();
+                stories.extend(injections(request.0, at).into_iter().map(
+                    |(injected, injection)| {
+                        let name = format!("{}: {injected}", names.join(", "));
+                        (name, scenario(before, *request, injection))
+                    },
+                ));
             }
         }
         let next = if is_first { &EARLIER[..1] } else { &EARLIER[..] };
         earlier = earlier
             .iter()
-            .flat_map(|before| next.iter().map(|one| [&before[..], &[*one]].concat()))
+            .flat_map(|before| next.iter().map(|request| [&before[..], &[*request]].concat()))
             .collect();
     }
-    all
+    stories
 }
 
-/// All that can happen in a request: edits only where a project is read or written.
+/// Every injection into a request, with its name; edits only where a project is read or written.
 fn injections(request: &str, at: At) -> Vec<(String, Injection)> {
-    let mut all = Vec::new();
-    for what in What::ALONE {
-        let name = match what {
+    let mut injections = Vec::new();
+    for effect in What::ALONE {
+        let name = match effect {
             What::PowerLoss(Left::Names) => "power loss, names are left",
             What::PowerLoss(Left::Blocks) => "power loss, some blocks are left",
             What::PowerLoss(Left::Nothing) => "power loss, nothing is left",
-            what => what.word(),
+            effect => effect.word(),
         };
-        // Before the end it leaves what another one leaves at an earlier call.
-        if what != What::PowerLoss(Left::Nothing) {
-            all.push((name.to_owned(), Injection::new(at, what)));
+        // Before the end, this power loss has the effect of another one at an earlier call.
+        if effect != What::PowerLoss(Left::Nothing) {
+            injections.push((name.to_owned(), Injection::new(at, effect)));
         }
-        if what.ends_process() {
-            all.push((format!("{name}, after the answer"), Injection::new(At::End, what)));
+        if effect.ends_process() {
+            injections.push((format!("{name}, after the answer"), Injection::new(At::End, effect)));
         }
     }
     if request.starts_with("restore") || ["checkpoint", "ensure"].contains(&request) {
         for (name, meanwhile) in edits() {
-            all.push((name.to_owned(), Injection::edited(at, meanwhile)));
+            injections.push((name.to_owned(), Injection::edited(at, meanwhile)));
         }
     }
-    let other = if request.starts_with("restore") { "work/beta" } else { PROJECT };
-    for (name, asked) in [
-        ("another process takes a checkpoint", ensure_of(other)),
+    let project = if request.starts_with("restore") { "work/beta" } else { PROJECT };
+    for (name, overlapping) in [
+        ("another process takes a checkpoint", ensure_request(project)),
         ("another process prunes", PRUNE),
     ] {
-        all.push((name.to_owned(), Injection::overlapped(at, asked)));
+        injections.push((name.to_owned(), Injection::overlapped(at, overlapping)));
     }
-    all
+    injections
 }
 
-/// What somebody does meanwhile, by its name.
+/// The edits that a user makes meanwhile, with their names.
 fn edits() -> [(&'static str, Vec<Edit>); 6] {
     let save = |path: &str| Edit::Write {
         path: path.into(),
@@ -130,8 +134,8 @@ fn edits() -> [(&'static str, Vec<Edit>); 6] {
     ]
 }
 
-/// A story, and what is asked after it.
-fn story(before: &[Asked], last: Asked, injection: Injection) -> History {
+/// The history of a scenario, with the requests that show its effect.
+fn scenario(before: &[NamedRequest], last: NamedRequest, injection: Injection) -> History {
     let put = |path: &str, content: &str| write(&path.into(), &content.into(), false);
     let change = |number: usize| {
         [
@@ -148,14 +152,14 @@ fn story(before: &[Asked], last: Asked, injection: Injection) -> History {
         put(TWIN, "fn outside() {}"),
         put("work/beta/b.txt", "another project"),
     ];
-    // The only request of a story also makes the store.
+    // If a scenario has only one request, that request also creates the store.
     if !before.is_empty() {
         operations.push(checkpoint(&ByteString::from("work/beta")));
     }
-    for (number, (_, asked)) in before.iter().enumerate() {
+    for (number, (_, request)) in before.iter().enumerate() {
         operations.extend(change(number));
         operations.push(Request::NewTurn.into());
-        operations.push(asked());
+        operations.push(request());
     }
     operations.extend(change(before.len()));
     if !before.is_empty() {
@@ -170,7 +174,7 @@ fn story(before: &[Asked], last: Asked, injection: Injection) -> History {
     operations.push(restore(&"work/beta".into(), 1, true));
     operations.push(prune());
     operations.push(Event::RestoreEach { dir: PROJECT.into() }.into());
-    let is_collected = before.iter().any(|(name, _)| *name == COLLECTED.0);
+    let is_collected = before.iter().any(|(name, _)| *name == GIT_GC.0);
     let mut settings = Settings::default();
     if is_collected {
         settings.max_snapshots = 1;

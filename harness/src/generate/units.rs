@@ -1,8 +1,8 @@
-//! Databases in histories: small files that begin like those of SQLite and LevelDB, which belong
-//! together, and files that only have such names.
+//! Databases: units of small files that begin like those of SQLite and LevelDB, and files that only have such
+//! names.
 //!
-//! Each fragment writes the files of one database, takes a checkpoint, writes other ones and restores;
-//! what is drawn besides mixes with it.
+//! Each fragment writes the files of one database, takes a checkpoint, writes other files and restores; other
+//! generated operations mix with it.
 
 use super::idiom::{checkpoint, once_in, restore, write};
 use super::names;
@@ -12,10 +12,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// Of so many histories one has any of this.
+/// One history of so many has such fragments.
 const ONE_IN: u32 = 3;
 
-/// A kind of database: where its files are, and how each of them begins.
+/// A kind of database: the path of each file, and its first bytes.
 type Kind = &'static [(&'static str, &'static [u8])];
 
 const SQLITE: Kind = &[
@@ -32,7 +32,7 @@ const LEVEL: Kind = &[
     ("level/LOG", b"text"),
     ("level/LOCK", b""),
 ];
-/// Names that look like those of a database, and content that does not.
+/// Files named like those of a database, with other content.
 const ALIKE: Kind = &[
     ("notes", b"text"),
     ("notes-journal", b"text"),
@@ -41,49 +41,50 @@ const ALIKE: Kind = &[
     ("level/000005.ldb", b"text"),
 ];
 
-/// The files of one state: for each whether it is there, and how many bytes follow its beginning.
+/// The state of each file: the number of bytes after the first ones, or `None` if it does not exist.
 type State = Vec<Option<usize>>;
 
-/// What stands in the way of capturing one file, if anything does.
+/// Why one file of a database is not captured.
 #[derive(Clone, Copy, Debug)]
-enum Cause {
+enum Obstacle {
     Nothing,
     Ignored,
     Unreadable,
 }
 
-/// A few fragments, each with the place in a history where it is to stand.
+/// A few fragments, each with its position in the history.
 pub fn fragments() -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
-    let some = vec((any::<Index>(), fragment()), 1..=2).boxed();
-    once_in(ONE_IN, some)
+    let fragments = vec((any::<Index>(), fragment()), 1..=2).boxed();
+    once_in(ONE_IN, fragments)
 }
 
-/// Most databases are a few bytes that begin like one; some are written with SQLite.
+/// Most databases are small files that only begin like one; some are written by SQLite.
 fn fragment() -> BoxedStrategy<Vec<Operation>> {
     prop_oneof![5 => small(), 1 => real()].boxed()
 }
 
 fn real() -> BoxedStrategy<Vec<Operation>> {
-    let written = || (select(&[JournalMode::Wal, JournalMode::Delete][..]), 1..40u32, end());
-    (names::project(), written(), written(), cause(), cause())
+    let written =
+        || (select(&[JournalMode::Wal, JournalMode::Delete][..]), 1..40u32, database_end());
+    (names::project(), written(), written(), obstacle(), obstacle())
         .prop_flat_map(|(project, first, second, before, after)| {
             let write = |(journal_mode, rows, end)| {
                 let path = names::join(&project, &"app.db".into());
                 Event::Database(DatabaseWrite { path, journal_mode, rows, end }).into()
             };
             let mut operations = vec![write(first)];
-            operations.extend(caused(&project, &project, SQLITE, before));
+            operations.extend(edits_for_obstacle(&project, &project, SQLITE, before));
             operations.push(checkpoint(&project));
             operations.push(write(second));
-            operations.extend(caused(&project, &project, SQLITE, after));
-            vec(ending(project.clone(), project, SQLITE), 1..=2).prop_map(move |end| {
-                operations.iter().cloned().chain(end.into_iter().flatten()).collect()
+            operations.extend(edits_for_obstacle(&project, &project, SQLITE, after));
+            vec(final_requests(project.clone(), project, SQLITE), 1..=2).prop_map(move |requests| {
+                operations.iter().cloned().chain(requests.into_iter().flatten()).collect()
             })
         })
         .boxed()
 }
 
-fn end() -> BoxedStrategy<DatabaseEnd> {
+fn database_end() -> BoxedStrategy<DatabaseEnd> {
     prop_oneof![
         2 => Just(DatabaseEnd::Closed),
         2 => Just(DatabaseEnd::Killed),
@@ -98,17 +99,17 @@ fn small() -> BoxedStrategy<Vec<Operation>> {
         .prop_flat_map(|(project, kind, is_deep)| {
             let folder =
                 if is_deep { names::join(&project, &"data".into()) } else { project.clone() };
-            let states = (state(kind), state(kind), cause(), cause());
-            let end = vec(ending(project.clone(), folder.clone(), kind), 1..=3);
-            (Just((project, folder)), states, end).prop_map(
-                move |((project, folder), states, end)| {
+            let states = (state(kind), state(kind), obstacle(), obstacle());
+            let requests = vec(final_requests(project.clone(), folder.clone(), kind), 1..=3);
+            (Just((project, folder)), states, requests).prop_map(
+                move |((project, folder), states, requests)| {
                     let (first, second, before, after) = states;
-                    let mut operations = at(&folder, kind, &first, "one");
-                    operations.extend(caused(&project, &folder, kind, before));
+                    let mut operations = write_state(&folder, kind, &first, "one");
+                    operations.extend(edits_for_obstacle(&project, &folder, kind, before));
                     operations.push(checkpoint(&project));
-                    operations.extend(at(&folder, kind, &second, "two"));
-                    operations.extend(caused(&project, &folder, kind, after));
-                    operations.extend(end.into_iter().flatten());
+                    operations.extend(write_state(&folder, kind, &second, "two"));
+                    operations.extend(edits_for_obstacle(&project, &folder, kind, after));
+                    operations.extend(requests.into_iter().flatten());
                     operations
                 },
             )
@@ -116,68 +117,81 @@ fn small() -> BoxedStrategy<Vec<Operation>> {
         .boxed()
 }
 
-/// Mostly the first files of a kind are there, without which it is none.
+/// Mostly the first file of a kind exists, without which the files are not a database.
 fn state(kind: Kind) -> BoxedStrategy<State> {
-    let file = |at: usize| {
-        let chance = if at == 0 { 0.9 } else { 0.6 };
+    let file = |index: usize| {
+        let chance = if index == 0 { 0.9 } else { 0.6 };
         prop::option::weighted(chance, 0..24usize).boxed()
     };
     (0..kind.len()).map(file).collect::<Vec<_>>().boxed()
 }
 
-fn cause() -> BoxedStrategy<Cause> {
-    prop_oneof![5 => Just(Cause::Nothing), 1 => Just(Cause::Ignored), 1 => Just(Cause::Unreadable)]
-        .boxed()
+fn obstacle() -> BoxedStrategy<Obstacle> {
+    prop_oneof![
+        5 => Just(Obstacle::Nothing),
+        1 => Just(Obstacle::Ignored),
+        1 => Just(Obstacle::Unreadable),
+    ]
+    .boxed()
 }
 
-/// The edits after which these files are there and no others of the kind.
-fn at(folder: &ByteString, kind: Kind, state: &State, generation: &str) -> Vec<Operation> {
+/// The edits after which exactly the files of this state exist, out of the files of the kind.
+fn write_state(folder: &ByteString, kind: Kind, state: &State, generation: &str) -> Vec<Operation> {
     let edit = |((name, beginning), length): (&(&str, &[u8]), &Option<usize>)| {
         let path = names::join(folder, &(*name).into());
         let Some(length) = length else { return Edit::Remove { path }.into() };
         let is_exact = *name == "level/CURRENT";
         let rest = if is_exact { "" } else { generation };
-        let fill = if is_exact { 0 } else { *length };
-        let content = [*beginning, rest.as_bytes(), &vec![b'.'; fill][..]].concat();
+        let filler_length = if is_exact { 0 } else { *length };
+        let content = [*beginning, rest.as_bytes(), &vec![b'.'; filler_length][..]].concat();
         write(&path, &content.into(), false)
     };
     kind.iter().zip(state).map(edit).collect()
 }
 
-/// The second or third file of the kind is ignored or cannot be read, or no file is.
-fn caused(project: &ByteString, folder: &ByteString, kind: Kind, cause: Cause) -> Vec<Operation> {
+/// The edits after which the second or third file of the kind is ignored or unreadable, or no file is.
+fn edits_for_obstacle(
+    project: &ByteString,
+    folder: &ByteString,
+    kind: Kind,
+    obstacle: Obstacle,
+) -> Vec<Operation> {
     let name = kind[1].0;
-    let ignores = names::join(project, &".gitignore".into());
-    match cause {
-        Cause::Nothing => vec![Edit::Remove { path: ignores }.into()],
-        Cause::Ignored => {
+    let ignore_file = names::join(project, &".gitignore".into());
+    match obstacle {
+        Obstacle::Nothing => vec![Edit::Remove { path: ignore_file }.into()],
+        Obstacle::Ignored => {
             let pattern = match kind[0].0 {
                 "app.db" => "*.db-wal\n",
                 _ => "0*.log\n",
             };
-            vec![write(&ignores, &pattern.into(), false)]
+            vec![write(&ignore_file, &pattern.into(), false)]
         }
-        Cause::Unreadable => {
+        Obstacle::Unreadable => {
             let path = names::join(folder, &name.into());
             vec![Edit::SetReadable { path, readable: false }.into()]
         }
     }
 }
 
-/// A look at the checkpoint, or a restore of all or of one file; some are taken back.
-fn ending(project: ByteString, folder: ByteString, kind: Kind) -> BoxedStrategy<Vec<Operation>> {
+/// A diff with the checkpoint, or a restore of all files or of one file; some restores are undone.
+fn final_requests(
+    project: ByteString,
+    folder: ByteString,
+    kind: Kind,
+) -> BoxedStrategy<Vec<Operation>> {
     let names: Vec<&str> = kind.iter().map(|(name, _)| *name).collect();
     let inner = folder.strip_prefix(&project[..]).unwrap_or_default();
     let inner = ByteString::from(inner.strip_prefix(b"/").unwrap_or_default());
-    let all = {
+    let restore_all = {
         let project = project.clone();
         prop::bool::weighted(0.4).prop_map(move |exact| vec![restore(&project, 1, exact)])
     };
-    let back = {
+    let undone = {
         let project = project.clone();
         Just(vec![restore(&project, 1, false), restore(&project, 1, true)])
     };
-    let alone = {
+    let single_file = {
         let project = project.clone();
         select(names).prop_map(move |name| {
             let path = names::join(&inner, &name.into());
@@ -185,6 +199,6 @@ fn ending(project: ByteString, folder: ByteString, kind: Kind) -> BoxedStrategy<
             vec![Request::RestoreFile { dir, target: Target::Number(1), path }.into()]
         })
     };
-    let look = Just(vec![Request::Diff { dir: project, target: Target::Number(1) }.into()]);
-    prop_oneof![4 => all, 2 => back, 2 => alone, 1 => look].boxed()
+    let diff = Just(vec![Request::Diff { dir: project, target: Target::Number(1) }.into()]);
+    prop_oneof![4 => restore_all, 2 => undone, 2 => single_file, 1 => diff].boxed()
 }

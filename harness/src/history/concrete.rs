@@ -1,5 +1,5 @@
-//! From a symbolic operation to the concrete request a subject is asked, with what the model
-//! knows of the world so far.
+//! Translates symbolic operations into concrete requests, edits and events, using the world that the model
+//! expects so far.
 
 use super::{DatabaseWrite, Event, Injection, Operation, StoreEvent, Target};
 use crate::git_objects;
@@ -8,30 +8,30 @@ use herma_model::world::Checkpoint;
 use herma_model::{ByteString, Edit, Node, Request, StoreEdit, World};
 use jiff::Timestamp;
 
-/// What an operation means in a given world.
+/// The meaning of an operation in a given world.
 #[derive(Debug)]
 pub enum Step {
-    /// The runner edits files itself.
+    /// The runner edits files.
     Edit(Edit),
-    /// The runner changes the store itself.
+    /// The runner changes the store.
     Store(StoreEdit),
-    /// A process of its own writes a database.
+    /// A separate process writes a database.
     Database(DatabaseWrite),
-    /// Something happens while the subject is asked next.
+    /// The next request gets an injection.
     Inject(Injection),
-    /// What the next request takes is measured.
+    /// The cost of the next request is measured.
     Measure,
-    /// The subject is asked, once or several times.
+    /// The subject gets these requests.
     Ask(Vec<Request>),
 }
 
-/// Digits of an id that no checkpoint has, for a target that does not exist in this world.
-const NOBODY: &str = "0123456789abcdef0123456789abcdef01234567";
+/// An id that no checkpoint has, for a target that does not exist in this world.
+const UNUSED_ID: &str = "0123456789abcdef0123456789abcdef01234567";
 
 /// The beginning of a link target that is an absolute path into the sandbox.
 pub const SANDBOX: &str = "$SANDBOX";
 
-/// Makes `operation` concrete.
+/// The concrete step of an operation.
 pub fn step(operation: &Operation, world: &World) -> Step {
     match operation {
         Operation::Ask(request) => Step::Ask(vec![concrete(request.clone(), world)]),
@@ -54,7 +54,7 @@ pub fn step(operation: &Operation, world: &World) -> Step {
     }
 }
 
-/// The request as the subject gets it.
+/// The concrete request of a symbolic one.
 fn concrete(mut request: Request<Target>, world: &World) -> Request {
     if let Request::ProjectOf { file: path } | Request::BeforeTool { dir: path, .. } = &mut request
     {
@@ -69,12 +69,12 @@ fn concrete(mut request: Request<Target>, world: &World) -> Request {
     request.with_target(|target| spell(&target, world))
 }
 
-/// The edit with the sandbox's path filled in.
+/// The edit with [`SANDBOX`] replaced by the path of the sandbox.
 fn located(edit: &Edit, world: &World) -> Edit {
     let inside = |target: &[u8]| match target.strip_prefix(SANDBOX.as_bytes())? {
         [] => Some(world.absolute(b"")),
         [b'/', path @ ..] => Some(world.absolute(path)),
-        // A name like any other.
+        // An ordinary name.
         _ => None,
     };
     match edit {
@@ -82,22 +82,22 @@ fn located(edit: &Edit, world: &World) -> Edit {
             let target = inside(target).unwrap_or_else(|| target.clone());
             Edit::Link { path: path.clone(), target }
         }
-        other => other.clone(),
+        edit => edit.clone(),
     }
 }
 
-/// The inverse of that: the sandbox at `root` replaced by [`SANDBOX`].
+/// The node with the path of the sandbox, `root`, replaced by [`SANDBOX`].
 pub fn without_place(node: &Node, root: &[u8]) -> Node {
     match node {
         Node::Link { target } => match target.strip_prefix(root) {
             Some(inside) => Node::Link { target: [SANDBOX.as_bytes(), inside].concat().into() },
             None => node.clone(),
         },
-        other => other.clone(),
+        node => node.clone(),
     }
 }
 
-/// The change of the store; none where it is about what is not there.
+/// The concrete change of the store; `None` if it concerns a checkpoint that does not exist.
 fn store_edit(event: &StoreEvent, world: &World) -> Option<StoreEdit> {
     let project = |dir: &ByteString| world.canonical(&typed(dir, world)).unwrap_or_default();
     let ago = |days: u16| (world.seconds() - i64::from(days) * 24 * 60 * 60).max(0);
@@ -114,7 +114,7 @@ fn store_edit(event: &StoreEvent, world: &World) -> Option<StoreEdit> {
             let changed = ago(*days);
             let name = match of {
                 Likeness::Name => "legacy-photos".into(),
-                // Another second than that of any archive of a history.
+                // No archive of a history has this second in its name.
                 Likeness::Archive => archive(changed + 1),
                 Likeness::Repository => "mirror".into(),
                 Likeness::Leftover => ".removing-photos".into(),
@@ -133,8 +133,8 @@ fn store_edit(event: &StoreEvent, world: &World) -> Option<StoreEdit> {
         }
         StoreEvent::Stored { dir, back, piece, damage } => {
             let id = checkpoint(dir, *back, world)?.id.clone();
-            let (project, piece) = (project(dir), piece.clone());
-            StoreEdit::Stored { project, id, piece, damage: *damage }
+            let project = project(dir);
+            StoreEdit::Stored { project, id, piece: piece.clone(), damage: *damage }
         }
         StoreEvent::Ref { dir, damage } => {
             StoreEdit::Ref { project: project(dir), damage: *damage }
@@ -144,7 +144,7 @@ fn store_edit(event: &StoreEvent, world: &World) -> Option<StoreEdit> {
     })
 }
 
-/// The name of an archive that was made at that time.
+/// The name of an archive that was made at that time, in seconds.
 fn archive(made: i64) -> String {
     let moment = Timestamp::from_second(made).unwrap_or_default();
     moment.strftime("legacy-%Y%m%d-%H%M%S").to_string()
@@ -152,7 +152,7 @@ fn archive(made: i64) -> String {
 
 fn restore_each(dir: &ByteString, world: &World) -> Vec<Request> {
     let project = world.canonical(dir).unwrap_or_default();
-    let ids = world.history(&project).iter().rev().map(|one| one.id.as_str());
+    let ids = world.history(&project).iter().rev().map(|checkpoint| checkpoint.id.as_str());
     ids.map(|id| Request::Restore {
         dir: dir.clone(),
         target: id.into(),
@@ -162,7 +162,7 @@ fn restore_each(dir: &ByteString, world: &World) -> Vec<Request> {
     .collect()
 }
 
-/// The path as the subject gets it.
+/// The concrete path of a symbolic one.
 pub fn typed(path: &ByteString, world: &World) -> ByteString {
     match &path[..] {
         [b'~', ..] | [b'/', ..] => path.clone(),
@@ -171,42 +171,43 @@ pub fn typed(path: &ByteString, world: &World) -> ByteString {
     }
 }
 
-/// The target as the subject gets it.
+/// The concrete target of a symbolic one.
 pub fn spell(target: &Target, world: &World) -> ByteString {
-    let nobody = || NOBODY.to_owned();
+    let unused_id = || UNUSED_ID.to_owned();
     let text = match target {
         Target::Text(text) => return text.clone(),
         Target::Number(number) => number.to_string(),
         Target::Id { of, back, digits } => {
             let id = checkpoint(of, *back, world).map(|checkpoint| checkpoint.id.clone());
-            short(id.unwrap_or_else(nobody), *digits, world)
+            short(id.unwrap_or_else(unused_id), *digits, world)
         }
         Target::TreeOf { of, back } => checkpoint(of, *back, world)
-            .and_then(|one| one.captured.as_ref())
-            .map_or_else(nobody, |one| git_objects::tree_id(&one.tree).to_string()),
+            .and_then(|checkpoint| checkpoint.captured.as_ref())
+            .map_or_else(unused_id, |captured| git_objects::tree_id(&captured.tree).to_string()),
         Target::BlobOf { of, back } => checkpoint(of, *back, world)
-            .and_then(|one| one.captured.as_ref()?.tree.values().next().cloned())
-            .map_or_else(nobody, |entry| git_objects::blob_id(entry.bytes()).to_string()),
+            .and_then(|checkpoint| checkpoint.captured.as_ref()?.tree.values().next().cloned())
+            .map_or_else(unused_id, |entry| git_objects::blob_id(entry.bytes()).to_string()),
     };
     ByteString::from(text.as_str())
 }
 
-/// The first digits of an id, such that their meaning does not depend on the id: too few digits are
-/// never a number, and otherwise digits are added until they are no number and only this checkpoint
-/// has them.
+/// The first digits of an id, with a meaning that does not depend on the id: too few digits are replaced by
+/// letters, and otherwise digits are added until they are not a number and only this checkpoint has them.
 fn short(id: String, digits: usize, world: &World) -> String {
     const TOO_FEW: &str = "abc";
     if digits <= TOO_FEW.len() {
         return TOO_FEW[..digits].to_owned();
     }
-    let others = world.histories().flat_map(|(_, all)| all.iter().map(|one| &one.id));
-    let others: Vec<&String> = others.filter(|other| **other != id).collect();
-    let says_one = |short: &&str| {
+    let ids = world
+        .histories()
+        .flat_map(|(_, checkpoints)| checkpoints.iter().map(|checkpoint| &checkpoint.id));
+    let other_ids: Vec<&String> = ids.filter(|candidate| **candidate != id).collect();
+    let is_unambiguous = |short: &&str| {
         !short.bytes().all(|byte| byte.is_ascii_digit())
-            && !others.iter().any(|other| other.starts_with(*short))
+            && !other_ids.iter().any(|other_id| other_id.starts_with(*short))
     };
     let mut lengths = digits.min(id.len())..=id.len();
-    let short = lengths.find_map(|length| id.get(..length).filter(says_one));
+    let short = lengths.find_map(|length| id.get(..length).filter(is_unambiguous));
     short.unwrap_or(&id).to_owned()
 }
 

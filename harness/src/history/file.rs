@@ -1,4 +1,4 @@
-//! Histories as YAML files: read, written, and refused with the line that is wrong.
+//! Histories as YAML files. Reading reports the line of an error.
 
 use super::{History, reading};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ pub enum HistoryError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The file cannot be written.
@@ -19,15 +19,15 @@ pub enum HistoryError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The text is no history.
+    /// The text is not a valid history.
     #[error("{path:?} is no history: {why}")]
     Parse {
         /// The file.
         path: PathBuf,
-        /// Where and what is wrong.
+        /// The error, with its position.
         why: String,
     },
 }
@@ -37,7 +37,7 @@ pub fn to_yaml(history: &History) -> String {
     serde_saphyr::to_string(history).expect("a history holds only what YAML can say")
 }
 
-/// Reads a history from a YAML document; `path` is where it came from, for messages.
+/// Reads a history from a YAML document; `path` is its origin in messages.
 ///
 /// # Errors
 /// [`HistoryError::Parse`].
@@ -62,7 +62,7 @@ pub fn from_yaml(text: &str, path: &Path) -> Result<History, HistoryError> {
     inside.map_err(|why| HistoryError::Parse { path: path.to_owned(), why })
 }
 
-/// The text of a file that holds a history.
+/// Reads the text of a history file.
 ///
 /// # Errors
 /// [`HistoryError::Read`].
@@ -71,7 +71,7 @@ pub fn read(path: &Path) -> Result<String, HistoryError> {
         .map_err(|source| HistoryError::Read { path: path.to_owned(), source })
 }
 
-/// Writes a history to a file, after comment lines that say what it shows.
+/// Writes a history to a file, after comment lines.
 ///
 /// # Errors
 /// [`HistoryError::Write`].

@@ -1,7 +1,7 @@
-//! Injections: what a history makes happen at one call to the disk of the request that comes next.
+//! Injections: what is made to happen at one call to the disk during the next request, such as a kill or edits.
 //!
-//! An injection is an operation like any other, so that a history without it is a history, too. How it
-//! is made to happen is `crate::inject`'s affair, what may be answered then is the model's.
+//! An injection is an operation like any other, so a history without it is also a history. `crate::inject`
+//! carries it out, and the model decides which answers are allowed.
 
 use super::{Event, Operation, StoreEvent, Target};
 use herma_model::{Edit, Request};
@@ -11,78 +11,78 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// Something that happens at one call of the next request.
+/// An effect at one call of the next request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Injection {
-    /// At which of its calls.
+    /// The call.
     pub call: At,
-    /// What happens there.
+    /// The effect.
     pub what: What,
-    /// What the call waits for: edits where it is held, one request of another process where it overlaps
-    /// that. Of several processes it is what the others are asked at the same time.
+    /// What the call waits for: edits if the call is held, or one request to another process if it overlaps
+    /// that. For several processes: the requests to the other processes at the same time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub meanwhile: Vec<Operation>,
 }
 
 impl Injection {
-    /// Something that happens at a call and is no edit.
-    pub fn new(call: At, what: What) -> Self {
-        Injection { call, what, meanwhile: Vec::new() }
+    /// An effect without edits or other requests.
+    pub fn new(call: At, effect: What) -> Self {
+        Injection { call, what: effect, meanwhile: Vec::new() }
     }
 
-    /// Somebody makes edits while a call waits.
+    /// Edits while a call waits.
     pub fn edited(call: At, edits: Vec<Edit>) -> Self {
         let meanwhile = edits.into_iter().map(Operation::Edit).collect();
         Injection { call, what: What::Hold, meanwhile }
     }
 
-    /// The next request is asked of a process of its own, and at the same time so many others these, dealt to
-    /// them in turn. The first of these is killed at that call; [`At::End`] kills none.
-    pub fn together(call: At, processes: u8, asked: Vec<Operation>) -> Self {
-        Injection { call, what: What::Together(processes), meanwhile: asked }
+    /// The next request goes to a separate process, and at the same time `requests` go to so many other
+    /// processes in turn. The first of the others is killed at that call; [`At::End`] kills none.
+    pub fn together(call: At, processes: u8, requests: Vec<Operation>) -> Self {
+        Injection { call, what: What::Together(processes), meanwhile: requests }
     }
 
     /// The edits that are made meanwhile.
     pub fn edits(&self) -> impl Iterator<Item = &Edit> {
-        self.meanwhile.iter().filter_map(|one| match one {
+        self.meanwhile.iter().filter_map(|operation| match operation {
             Operation::Edit(edit) => Some(edit),
             _ => None,
         })
     }
 
-    /// Another process is asked something while a call waits.
+    /// A request to another process while a call waits.
     pub fn overlapped(call: At, request: Request<Target>) -> Self {
         Injection { call, what: What::Overlap, meanwhile: vec![Operation::Ask(request)] }
     }
 
-    /// Whether that happens meanwhile which may.
+    /// Whether `meanwhile` suits the effect.
     ///
     /// # Errors
-    /// What else may, in words.
+    /// The operations that are allowed instead, in words.
     pub(crate) fn is_possible(&self) -> Result<(), &'static str> {
         use Request::{Checkpoint, Diff, EnsureCheckpoint, List, Prune, Status, Sweep};
-        let may_overlap = |asked: &Request<Target>| {
+        let may_overlap = |request: &Request<Target>| {
             matches!(
-                asked,
+                request,
                 Checkpoint { .. } | EnsureCheckpoint { .. } | List { .. } | Prune { .. } | Sweep
             )
         };
         let may_be_together = |operation: &Operation| match operation {
             Operation::Ask(Diff { .. } | Status) => true,
-            Operation::Ask(asked) => may_overlap(asked),
-            other => *other == Event::Store(StoreEvent::Collected).into(),
+            Operation::Ask(request) => may_overlap(request),
+            operation => *operation == Event::Store(StoreEvent::Collected).into(),
         };
-        let is_right = match (self.what, &self.meanwhile[..]) {
-            (What::Hold, edits) => edits.iter().all(|one| matches!(one, Operation::Edit(_))),
-            (What::Overlap, [Operation::Ask(asked)]) => may_overlap(asked),
+        let is_suitable = match (self.what, &self.meanwhile[..]) {
+            (What::Hold, edits) => edits.iter().all(|edit| matches!(edit, Operation::Edit(_))),
+            (What::Overlap, [Operation::Ask(request)]) => may_overlap(request),
             (What::Overlap, _) => false,
-            (What::Together(processes), asked) => {
-                processes > 0 && !asked.is_empty() && asked.iter().all(may_be_together)
+            (What::Together(processes), requests) => {
+                processes > 0 && !requests.is_empty() && requests.iter().all(may_be_together)
             }
             (_, meanwhile) => meanwhile.is_empty(),
         };
-        is_right.then_some(()).ok_or(
+        is_suitable.then_some(()).ok_or(
             "`meanwhile` has edits where a call is held, one checkpoint, list, prune or sweep where it \
              overlaps another process, such requests, diffs, statuses and `git gc` where several \
              processes are asked together, and nothing else",
@@ -90,27 +90,27 @@ impl Injection {
     }
 }
 
-/// At which call of a request, of those that count for what happens.
+/// A call of a request, among the calls at which the effect is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// At this one, from 1; 0 is before the first, which a file cannot say.
+    /// The call with this number, from 1; 0 is before the first call and not possible in a file.
     Call(u64),
-    /// After it was answered.
+    /// After the answer.
     End,
-    /// At each of them, in a run of the whole history for each.
+    /// Every call, with a run of the entire history for each.
     Every,
-    /// The same at so many of them, evenly spread.
+    /// So many calls, evenly spread, with a run of the entire history for each.
     Spread(u64),
 }
 
 impl At {
-    /// Whether it stands for a run for each call.
+    /// Whether it means several runs, one for each call.
     pub fn is_for_several(self) -> bool {
         matches!(self, At::Every | At::Spread(_))
     }
 }
 
-/// What happens at a call.
+/// The effect of an injection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
@@ -124,20 +124,20 @@ pub enum What {
     DiskFull,
     /// A call that reads fails with EIO.
     ReadError,
-    /// A call writes half of its bytes and says so, which the core's disk never shows: it comes to
-    /// adapters only.
+    /// A call writes half of its bytes and reports that number. The core's disk hides this, so only adapters
+    /// get it.
     ShortWrite,
-    /// The power goes before the call is made.
+    /// The power fails before the call is made.
     PowerLoss(Left),
-    /// The call waits while somebody edits files.
+    /// The call waits while files are edited.
     Hold,
-    /// The call waits while another process is asked something.
+    /// The call waits while another process handles a request.
     Overlap,
-    /// So many other processes are asked something at the same time.
+    /// So many other processes get requests at the same time.
     Together(u8),
 }
 
-/// What a power loss leaves of the changes that were not synced.
+/// The part of the unsynced changes that remains after a power loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Left {
@@ -150,7 +150,7 @@ pub enum Left {
 }
 
 impl What {
-    /// All that needs nobody who does something meanwhile.
+    /// All effects without edits or requests meanwhile.
     pub const ALONE: [What; 9] = [
         What::Kill,
         What::Error,
@@ -163,7 +163,7 @@ impl What {
         What::PowerLoss(Left::Nothing),
     ];
 
-    /// What it is called in a symptom.
+    /// The name of the effect in a symptom.
     pub fn word(self) -> &'static str {
         match self {
             What::Kill => "kill",
@@ -179,12 +179,12 @@ impl What {
         }
     }
 
-    /// Whether the call waits until somebody did something.
+    /// Whether the call waits for edits or for another process.
     pub fn waits(self) -> bool {
         matches!(self, What::Hold | What::Overlap)
     }
 
-    /// Whether it ends the process, so that nothing is answered.
+    /// Whether the effect ends the process, so that there is no answer.
     pub fn ends_process(self) -> bool {
         matches!(self, What::Kill | What::PowerLoss(_))
     }
@@ -198,7 +198,7 @@ impl FromStr for What {
     }
 }
 
-/// The words for what is no number.
+/// The words for calls without a number.
 const WORDS: [(&str, At); 2] = [("end", At::End), ("every", At::Every)];
 
 impl fmt::Display for At {
@@ -238,9 +238,10 @@ impl<'de> Deserialize<'de> for At {
             Ok(Written::Spread { spread: spread @ 1.. }) => return Ok(At::Spread(spread)),
             Ok(_) | Err(_) => String::new(),
         };
-        let found = WORDS.iter().find(|(one, _)| *one == word);
-        let wrong = || Error::custom("a call is a number from 1, `end`, `every` or `{spread: 12}`");
-        found.map(|(_, at)| *at).ok_or_else(wrong)
+        let found = WORDS.iter().find(|(name, _)| *name == word);
+        let invalid =
+            || Error::custom("a call is a number from 1, `end`, `every` or `{spread: 12}`");
+        found.map(|(_, at)| *at).ok_or_else(invalid)
     }
 }
 
@@ -253,8 +254,8 @@ mod tests {
     }
 
     #[test]
-    fn an_injection_is_read_as_it_is_written() {
-        for (text, call, what) in [
+    fn inject_operations_round_trip_through_yaml() {
+        for (text, call, effect) in [
             ("inject: {call: 3, what: kill}", At::Call(3), What::Kill),
             ("inject: {call: every, what: disk_full}", At::Every, What::DiskFull),
             ("inject: {call: {spread: 12}, what: error}", At::Spread(12), What::Error),
@@ -264,7 +265,7 @@ mod tests {
                 What::PowerLoss(Left::Names),
             ),
         ] {
-            let injection = Operation::Event(Event::Inject(Injection::new(call, what)));
+            let injection = Operation::Event(Event::Inject(Injection::new(call, effect)));
             assert_eq!(read(text), Ok(injection.clone()));
             let written = serde_saphyr::to_string(&injection).unwrap();
             assert_eq!(read(&written), Ok(injection), "{written}");
@@ -272,9 +273,9 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_meanwhile_is_edits_or_one_request() {
+    fn is_possible_checks_the_operations_that_happen_meanwhile() {
         let prune = "prune: {retention_days: 0, max_total_bytes: 0, delete_orphans: true}";
-        for (what, meanwhile, is_possible) in [
+        for (effect, meanwhile, is_possible) in [
             ("hold", "make_directory: {path: work/a}", true),
             ("hold", "sweep", false),
             ("overlap", "sweep", true),
@@ -289,7 +290,7 @@ mod tests {
             ("{together: 0}", "sweep", false),
             ("{together: 3}", "clear", false),
         ] {
-            let text = format!("inject: {{call: 1, what: {what}, meanwhile: [{meanwhile}]}}");
+            let text = format!("inject: {{call: 1, what: {effect}, meanwhile: [{meanwhile}]}}");
             let Ok(Operation::Event(Event::Inject(injection))) = read(&text) else {
                 panic!("{text}: {:?}", read(&text))
             };
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_call_is_refused_with_what_is() {
+    fn inject_with_an_invalid_call_is_refused_with_the_valid_forms() {
         for text in ["inject: {call: 0, what: kill}", "inject: {call: all, what: kill}"] {
             let error = read(text).unwrap_err();
             assert!(error.contains("a number from 1, `end`, `every`"), "{error}");

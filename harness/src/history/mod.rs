@@ -1,8 +1,8 @@
-//! Histories: the operations of one run, as people write and read them.
+//! Histories: the operations of one run, in the form that users write and read.
 //!
-//! A request in a history names directories relative to the sandbox and checkpoints by their place
-//! in a project's history, so that it means the same on every machine. Every operation is legal in
-//! every state, so every subsequence of a history is a history.
+//! A request in a history names directories relative to the sandbox, and checkpoints by their position in a
+//! project's history, so that it means the same on every machine. Every operation is valid in every state, so
+//! every subsequence of a history is a history.
 
 pub(crate) mod concrete;
 pub mod file;
@@ -18,35 +18,35 @@ use herma_model::store_edit::{Damage, Likeness, StoreFile};
 use herma_model::{ByteString, Edit, Piece, Settings};
 use serde::{Deserialize, Serialize};
 
-/// One run, from a fresh sandbox on.
+/// One run, which starts with a fresh sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct History {
-    /// What the subject is configured with.
+    /// The settings of the subject.
     #[serde(default, skip_serializing_if = "is_default")]
     pub settings: Settings,
     /// A real directory whose copy is the first project, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<std::path::PathBuf>,
-    /// Whether the home holds no git configuration instead of a hostile one.
+    /// Whether the home directory has no git configuration instead of a hostile one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plain_home: bool,
-    /// What happens, in order.
+    /// The operations, in order.
     pub operations: Vec<Operation>,
 }
 
 impl History {
-    /// What is not as usual when it begins, a line each: the settings that differ from the default ones,
-    /// and a home without a git configuration.
+    /// The unusual initial conditions, one per line: settings that differ from the defaults, and a home
+    /// directory without a git configuration.
     pub fn conditions(&self) -> Vec<String> {
         let fields = |settings: &Settings| match serde_json::to_value(settings) {
             Ok(serde_json::Value::Object(fields)) => fields,
             _ => serde_json::Map::new(),
         };
-        let usual = fields(&Settings::default());
+        let default = fields(&Settings::default());
         let differing: Vec<String> = fields(&self.settings)
             .into_iter()
-            .filter(|(name, value)| usual.get(name) != Some(value))
+            .filter(|(name, value)| default.get(name) != Some(value))
             .map(|(name, value)| format!("{name}: {value}"))
             .collect();
         let settings =
@@ -55,38 +55,39 @@ impl History {
         settings.into_iter().chain(home).collect()
     }
 
-    /// The same with injections at this call, where they come at each.
+    /// The history with injections at `call` instead of several calls.
     pub fn at_call(&self, call: Option<At>) -> History {
-        self.with_calls(|injected| if injected.is_for_several() { call } else { None })
+        self.with_calls(|planned| if planned.is_for_several() { call } else { None })
     }
 
-    /// The same where nothing happens at any call: edits that one waits for are made before.
+    /// The history without effects at calls: edits for which a call would wait are made before the request.
     pub fn before_calls(&self) -> History {
         self.with_calls(|_| Some(At::Call(0)))
     }
 
-    /// The same with injections at each call, where they come at one; none where there is no injection.
+    /// The history with injections at every call instead of one call; `None` if it has no injection.
     pub fn at_every_call(&self) -> Option<History> {
         let every = self.with_calls(|call| matches!(call, At::Call(_)).then_some(At::Every));
         every.is_for_every_call().then_some(every)
     }
 
-    fn with_calls(&self, other: impl Fn(At) -> Option<At>) -> History {
+    /// The history with the calls of injections replaced where `replace` returns another one.
+    fn with_calls(&self, replace: impl Fn(At) -> Option<At>) -> History {
         let mut history = self.clone();
         for operation in &mut history.operations {
             if let Operation::Event(Event::Inject(injection)) = operation {
-                injection.call = other(injection.call).unwrap_or(injection.call);
+                injection.call = replace(injection.call).unwrap_or(injection.call);
             }
         }
         history
     }
 
-    /// Whether it stands for a run for each call of a request.
+    /// Whether the history means several runs, one for each call of a request.
     pub fn is_for_every_call(&self) -> bool {
         self.injections().any(|(_, injection)| injection.call.is_for_several())
     }
 
-    /// Its injections, each with the number of its operation, from 0.
+    /// The injections, each with the number of its operation, from 0.
     pub fn injections(&self) -> impl Iterator<Item = (usize, &Injection)> {
         let numbered = self.operations.iter().enumerate();
         numbered.filter_map(|(number, operation)| match operation {
@@ -95,11 +96,11 @@ impl History {
         })
     }
 
-    /// Whether no edit can change anything outside the sandbox. The runner itself carries out edits,
-    /// so a history from a stranger must not name the files of whoever runs it.
+    /// Checks that no edit can change anything outside the sandbox. The runner itself carries out edits, so a
+    /// third-party history must not name files of the user who runs it.
     ///
     /// # Errors
-    /// The first edit that could, in words.
+    /// The first edit that can, in words.
     pub(crate) fn stays_inside(&self) -> Result<(), String> {
         let outside = self.operations.iter().enumerate().find_map(|(number, operation)| {
             let paths = match operation {
@@ -123,7 +124,7 @@ impl History {
     }
 }
 
-/// Whether a path is one below the folder that it is relative to, whatever stands there.
+/// Whether a relative path stays below its base folder, whatever exists there.
 fn is_inside(path: &[u8]) -> bool {
     let is_name = |name: &[u8]| ![&b""[..], b".", b".."].contains(&name) && !name.contains(&0);
     path.split(|byte| *byte == b'/').all(is_name)
@@ -133,76 +134,76 @@ pub(crate) fn is_default(settings: &Settings) -> bool {
     *settings == Settings::default()
 }
 
-/// Something that happens to the base of a store without a request.
+/// An event in the base directory of a store that is not a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreEvent {
-    /// V1 kept a repository of this directory.
+    /// There is a repository of this directory from v1.
     Repository {
         /// The directory.
         dir: ByteString,
-        /// How many days ago it changed last.
+        /// The number of days since its last change.
         days: u16,
     },
-    /// Such repositories were archived.
+    /// There is an archive of repositories from v1.
     Archive {
-        /// How many days ago.
+        /// The number of days since it was made.
         days: u16,
     },
-    /// A foreign file lies there.
+    /// There is a third-party file.
     Stray,
-    /// A foreign folder stands there that looks like something of the store.
+    /// There is an unrelated folder that looks like a part of the store.
     Lookalike {
-        /// Like what.
+        /// The part that it looks like.
         of: Likeness,
-        /// How many days ago it changed last.
+        /// The number of days since its last change.
         days: u16,
     },
     /// The metadata of a project is damaged.
     Metadata {
         /// The project.
         dir: ByteString,
-        /// How.
+        /// The kind of damage.
         damage: Damage,
     },
     /// The index of a project is damaged.
     Index {
         /// The project.
         dir: ByteString,
-        /// How.
+        /// The kind of damage.
         damage: Damage,
     },
-    /// A piece of a checkpoint is damaged where it is stored: its own file, or the pack that it is in,
-    /// if that is lost as a whole.
+    /// A stored piece of a checkpoint is damaged: its own file, or the pack that contains it, if the entire
+    /// pack is lost.
     Stored {
         /// The project.
         dir: ByteString,
-        /// How many checkpoints were taken of it since.
+        /// The number of later checkpoints of the project.
         back: usize,
-        /// Which piece of the checkpoint.
+        /// The piece of the checkpoint.
         piece: Piece,
-        /// How.
+        /// The kind of damage.
         damage: Damage,
     },
-    /// What names the newest checkpoint of a project is damaged, if it has a file of its own.
+    /// The ref of a project is damaged, if it is a separate file.
     Ref {
         /// The project.
         dir: ByteString,
-        /// How.
+        /// The kind of damage.
         damage: Damage,
     },
-    /// A file of the store is damaged that belongs to no project, if there is one.
+    /// A file of the store that belongs to no project is damaged, if it exists.
     File {
-        /// Which file.
+        /// The file.
         file: StoreFile,
-        /// How.
+        /// The kind of damage.
         damage: Damage,
     },
-    /// Somebody runs plain `git gc` in the store, unless it is damaged.
+    /// A user runs plain `git gc` in the store, unless the store is damaged.
     Collected,
-    /// The marker of the last sweep says something else.
+    /// The marker of the last sweep is changed.
     Marker {
-        /// How many hours ago the sweep was; `None` for text that is no time.
+        /// The number of hours since the sweep; `None` for text that is not a time.
         hours: Option<i32>,
     },
 }
@@ -212,7 +213,7 @@ mod tests {
     use super::file::from_yaml;
 
     #[test]
-    fn an_edit_of_what_lies_outside_the_sandbox_is_refused_before_anything_runs() {
+    fn from_yaml_refuses_edits_outside_the_sandbox() {
         for edit in [
             "write: {path: /tmp/a, content: x}",
             "write: {path: work/../../a, content: x}",
@@ -226,8 +227,8 @@ mod tests {
             "inject: {call: 1, what: hold, meanwhile: [{remove: {path: /tmp/a}}]}",
         ] {
             let text = format!("operations:\n- new_turn\n- {edit}\n");
-            let said = from_yaml(&text, "here".as_ref()).unwrap_err().to_string();
-            assert!(said.contains("operations[1]: the path `"), "{edit}: {said}");
+            let error = from_yaml(&text, "here".as_ref()).unwrap_err().to_string();
+            assert!(error.contains("operations[1]: the path `"), "{edit}: {error}");
         }
         let inside = "operations:\n- link: {path: work/a.., target: /etc}\n";
         assert!(from_yaml(inside, "here".as_ref()).is_ok());

@@ -1,5 +1,5 @@
-//! One operation of a history, and how it is parsed: by its name, so that an error names the
-//! operation that is wrong.
+//! Operations of a history. An operation is parsed by its name, so that an error is reported for the named
+//! operation.
 
 use super::{Injection, StoreEvent};
 use crate::nearest::nearest;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize, forward_to_deserialize_any};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// How a checkpoint is named to the subject.
+/// How a request names a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
@@ -20,87 +20,87 @@ pub enum Target {
     Number(u32),
     /// By the first digits of the id of a project's checkpoint.
     Id {
-        /// The project the checkpoint was taken of, which need not be the one it is used for.
+        /// The project of the checkpoint, which may differ from the project of the request.
         of: ByteString,
-        /// How many checkpoints were taken of it since.
+        /// The number of later checkpoints of the project.
         back: usize,
-        /// How many digits, at most all of them.
+        /// The number of digits, at most all of them.
         digits: usize,
     },
-    /// By the id of the checkpoint's outermost tree, which is no checkpoint.
+    /// By the id of the checkpoint's root tree, which is not a checkpoint.
     TreeOf {
         /// The project.
         of: ByteString,
-        /// How many checkpoints were taken of it since.
+        /// The number of later checkpoints of the project.
         back: usize,
     },
-    /// By the id of the first blob in the checkpoint, which is no checkpoint.
+    /// By the id of the first blob in the checkpoint, which is not a checkpoint.
     BlobOf {
         /// The project.
         of: ByteString,
-        /// How many checkpoints were taken of it since.
+        /// The number of later checkpoints of the project.
         back: usize,
     },
     /// By these bytes.
     Text(ByteString),
 }
 
-/// One thing that happens.
+/// One operation of a history.
 ///
-/// Directories and files are relative to the sandbox. One that begins with a tilde or with `./` is
-/// given to the subject as it stands; `/` is the file system's root. The target of a link is as
-/// written, unless it begins with `$SANDBOX/`: that is an absolute path into the sandbox.
+/// Directories and files are relative to the sandbox. A path that begins with a tilde or with `./` is passed to
+/// the subject unchanged; `/` is the root of the file system. The target of a link is used unchanged, unless it
+/// begins with `$SANDBOX/`: then it is an absolute path into the sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Operation {
-    /// The subject is asked something.
+    /// A request to the subject.
     Ask(Request<Target>),
-    /// Somebody edits a file.
+    /// An edit of a file.
     Edit(Edit),
-    /// Something happens that is neither.
+    /// Any other event.
     Event(Event),
 }
 
-/// What happens in a history beside requests and edits.
+/// An event of a history that is not a request or an edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// Time passes; it may also be set back.
     Advance {
-        /// By how many seconds.
+        /// The number of seconds.
         seconds: i64,
     },
-    /// A full restore of every checkpoint the project has, one after the other, newest first, each
-    /// removing what was created since.
+    /// A full restore of every checkpoint of the project, one after the other, newest first; each removes the
+    /// files created since.
     RestoreEach {
         /// The project.
         dir: ByteString,
     },
-    /// Something happens to the store without a request.
+    /// The store is changed without a request.
     Store(StoreEvent),
-    /// A process of its own writes rows into a real SQLite database.
+    /// A separate process writes rows into a real SQLite database.
     Database(DatabaseWrite),
-    /// Something happens at one call of the next request that reads or changes checkpoints.
+    /// An injection into a call of the next request that reads or changes checkpoints.
     Inject(Injection),
-    /// The next such request is asked of a process of its own, and what its processes take is measured.
+    /// The next such request goes to a separate process, and the cost of its processes is measured.
     Measure,
 }
 
-/// How a real database is written, which is made where there is none.
+/// How a real database is written; it is created if it does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatabaseWrite {
     /// The database file.
     pub path: ByteString,
-    /// What keeps a transaction.
+    /// How SQLite stores a transaction.
     pub journal_mode: JournalMode,
-    /// How many rows are added.
+    /// The number of added rows.
     pub rows: u32,
     /// How the process ends.
     pub end: DatabaseEnd,
 }
 
-/// How SQLite keeps a transaction.
+/// How SQLite stores a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JournalMode {
@@ -111,7 +111,7 @@ pub enum JournalMode {
 }
 
 impl JournalMode {
-    /// What SQLite calls it.
+    /// The name of the mode in SQLite.
     pub fn word(self) -> &'static str {
         match self {
             JournalMode::Delete => "delete",
@@ -120,20 +120,20 @@ impl JournalMode {
     }
 }
 
-/// How a process ends that wrote a database.
+/// How a process that wrote a database ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DatabaseEnd {
     /// It closes the database.
     Closed,
-    /// It is killed: in a `-wal` the rows remain, a `-journal` in the middle of a transaction.
+    /// It is killed: the rows remain in a `-wal`, or a `-journal` remains in the middle of a transaction.
     Killed,
-    /// Not at all: it has the database open until it is written again, or the history ends.
+    /// It does not end: it keeps the database open until the next write or the end of the history.
     Open,
 }
 
 impl DatabaseEnd {
-    /// What it is called.
+    /// Its name.
     pub fn word(self) -> &'static str {
         match self {
             DatabaseEnd::Closed => "closed",
@@ -199,26 +199,27 @@ impl<'de> Visitor<'de> for ByName {
 
     fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<Operation, A::Error> {
         let (name, fields) = access.variant::<String>()?;
-        let known = |mut names: Box<dyn Iterator<Item = &str>>| names.any(|one| one == name);
-        let (asks, edits) = (known(Box::new(requests())), EDITS.contains(&&name[..]));
+        let is_among = |mut names: Box<dyn Iterator<Item = &str>>| names.any(|found| found == name);
+        let is_request = is_among(Box::new(requests()));
+        let is_edit = EDITS.contains(&&name[..]);
         let named = Named { fields, name: name.clone(), error: PhantomData };
-        if asks {
+        if is_request {
             return Request::deserialize(named).map(Operation::Ask);
         }
-        if edits {
+        if is_edit {
             return Edit::deserialize(named).map(Operation::Edit);
         }
         if EVENTS.contains(&&name[..]) {
             return Event::deserialize(named).map(Operation::Event);
         }
-        let all = requests().chain(EDITS.iter().copied()).chain(EVENTS.iter().copied());
+        let names = requests().chain(EDITS.iter().copied()).chain(EVENTS.iter().copied());
         let message =
-            format!("no operation is called `{name}`; did you mean `{}`?", nearest(&name, all));
+            format!("no operation is called `{name}`; did you mean `{}`?", nearest(&name, names));
         Err(A::Error::custom(message))
     }
 }
 
-/// A variant whose name was read, handed on to the type that has it.
+/// A variant whose name was read, passed on to the type that has the variant.
 struct Named<A, E> {
     name: String,
     fields: A,
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_is_found_by_its_name() {
+    fn operation_is_deserialized_by_its_name() {
         let sweep = Operation::Ask(Request::Sweep);
         assert_eq!(read("sweep"), Ok(sweep));
         let advance = Operation::Event(Event::Advance { seconds: -5 });
@@ -267,8 +268,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_of_the_operation_that_has_the_name() {
-        for (text, says) in [
+    fn deserializing_an_operation_reports_the_error_of_the_named_operation() {
+        for (text, expected) in [
             (
                 "chekpoint: {dir: a}",
                 "no operation is called `chekpoint`; did you mean `checkpoint`?",
@@ -278,12 +279,12 @@ mod tests {
             ("advance: {seconds: soon}", "soon"),
         ] {
             let error = read(text).unwrap_err();
-            assert!(error.contains(says), "{text}: {error}");
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 
     #[test]
-    fn every_name_that_is_listed_is_that_of_an_operation() {
+    fn every_name_in_events_and_edits_is_the_name_of_an_operation() {
         for name in EVENTS.iter().chain(EDITS) {
             let error = read(&format!("{name}: {{}}")).unwrap_err();
             assert!(!error.contains(&format!("`{name}`")), "{name}: {error}");

@@ -1,10 +1,10 @@
-//! The same history with other names: what a tool on the way may take for more than a name becomes
-//! one that nothing does, so that a failure may be held against a name only where this one holds.
+//! The same history with plain names: names that some tool may interpret as more than a name are replaced. A
+//! failure is blamed on a name only if the history with plain names passes.
 
 use super::{Event, History, Operation, StoreEvent};
 use herma_model::{ByteString, Piece, Request};
 
-/// The history with plain names in the place of others; `None` if all of them are plain.
+/// The history with all names replaced by plain ones; `None` if all names are plain.
 pub(crate) fn with_plain_names(history: &History) -> Option<History> {
     let mut plain = history.clone();
     for operation in &mut plain.operations {
@@ -15,7 +15,7 @@ pub(crate) fn with_plain_names(history: &History) -> Option<History> {
     (plain != *history).then_some(plain)
 }
 
-/// The paths that an operation names, but for what a link points at.
+/// The paths in an operation, except the target of a link.
 fn paths(operation: &mut Operation) -> Vec<&mut ByteString> {
     match operation {
         Operation::Ask(Request::RestoreFile { dir, path, .. }) => vec![dir, path],
@@ -40,14 +40,14 @@ fn paths(operation: &mut Operation) -> Vec<&mut ByteString> {
     }
 }
 
-/// A path whose unusual bytes are written as hexadecimal digits, so that names stay different and
-/// keep their endings, which ignore files may name.
+/// The path with unusual bytes replaced by hexadecimal digits, so that names stay distinct and keep their
+/// endings, which ignore files may contain.
 fn plain_path(path: &[u8]) -> ByteString {
     let mut plain = Vec::new();
-    for (at, byte) in path.iter().enumerate() {
-        let begins = at == 0 || path[at - 1] == b'/';
+    for (index, byte) in path.iter().enumerate() {
+        let begins_name = index == 0 || path[index - 1] == b'/';
         let is_plain = byte.is_ascii_alphanumeric() || b"._/".contains(byte);
-        if is_plain || *byte == b'-' && !begins {
+        if is_plain || *byte == b'-' && !begins_name {
             plain.push(*byte);
         } else {
             plain.extend(format!("_{byte:02x}").bytes());
@@ -63,7 +63,7 @@ mod tests {
     use herma_model::bytes::is_plain;
 
     #[test]
-    fn unusual_names_become_plain_and_stay_different() {
+    fn plain_path_makes_unusual_names_plain_and_distinct() {
         for (name, plain) in [
             ("work/a-b_1.txt", "work/a-b_1.txt"),
             ("work/-n/a b.txt", "work/_2dn/a_20b.txt"),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_of_plain_names_has_no_other_form() {
+    fn with_plain_names_returns_none_for_a_history_of_plain_names() {
         let write = |path: &str| Edit::Write {
             path: path.into(),
             content: "* ?".into(),

@@ -1,12 +1,11 @@
-//! YAML documents that a person wrote, read, or refused with the field that is wrong, what is expected
-//! there, and the line.
+//! Reads YAML documents that a user wrote. An error names the wrong field, the expected value and the line.
 
 use serde::de::DeserializeOwned;
 
 /// Reads a document.
 ///
 /// # Errors
-/// It is no such document: where, and what is expected there.
+/// The document is not valid: the position, and what is expected there.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let mut field = String::new();
     let read = serde_saphyr::with_deserializer_from_str(text, |document| {
@@ -16,15 +15,16 @@ pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
         })
     });
     read.map_err(|error| {
-        let said = error.to_string();
-        let said = said.trim_start_matches("error: ").replace(" --> <input>:", " --> ");
-        let said = EXPECTED.iter().fold(said, |said, (word, plain)| said.replace(word, plain));
-        // The document as a whole has no name.
-        if field == "." { said } else { format!("{field}: {said}") }
+        let message = error.to_string();
+        let message = message.trim_start_matches("error: ").replace(" --> <input>:", " --> ");
+        let message =
+            EXPECTED.iter().fold(message, |message, (word, plain)| message.replace(word, plain));
+        // The entire document has no name.
+        if field == "." { message } else { format!("{field}: {message}") }
     })
 }
 
-/// What the types of this program are to a person.
+/// Descriptions of the types of this program for users.
 const EXPECTED: &[(&str, &str)] = &[
     ("invalid u64", "a whole number is expected"),
     ("invalid u32", "a whole number is expected"),
@@ -39,8 +39,8 @@ mod tests {
     use crate::history::History;
 
     #[test]
-    fn what_is_wrong_is_said_with_the_field_what_is_expected_and_the_line() {
-        for (text, says) in [
+    fn read_reports_the_field_the_expected_value_and_the_line() {
+        for (text, expected) in [
             (
                 "settings: {max_snapshots: many}\n",
                 ["settings.max_snapshots: ", "line 1", "a whole number is expected"],
@@ -72,9 +72,9 @@ mod tests {
             ),
             ("operations:\n  - new_turn\n bad", ["line 3", "did not find expected key", "bad"]),
         ] {
-            let said = read::<History>(text).unwrap_err();
-            assert!(says.iter().all(|words| said.contains(words)), "{text}{said}");
-            assert!(!said.contains("untagged") && !said.contains("enum"), "{said}");
+            let error = read::<History>(text).unwrap_err();
+            assert!(expected.iter().all(|words| error.contains(words)), "{text}{error}");
+            assert!(!error.contains("untagged") && !error.contains("enum"), "{error}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Rollback arguments: any bytes as a target, any bytes as a path.
 //!
-//! Whatever they are, nothing panics; a refusal changes nothing at all; what is accepted names a
-//! checkpoint of the project and a path inside it; and nothing outside the project changes.
+//! For all arguments, nothing panics; a refusal changes nothing; accepted arguments name a checkpoint of the
+//! project and a path inside it; and nothing outside the project changes.
 
-use super::{Ground, escaped};
+use super::{Fixture, escaped};
 use crate::sandbox::Scratch;
 use crate::sandbox::manifest::outline;
 use crate::subject::Subject;
@@ -11,14 +11,14 @@ use herma_core::rollback_line::{Line, Misread, Task, read};
 use herma_model::answer::{Answer, Code};
 use herma_model::{ByteString, Request};
 
-/// Judges a line as it is typed after `rollback`: what it is refused for lies in it, and what it names
-/// is judged.
+/// Judges a line that is typed after `rollback`: an error must refer to a part of the line, and the target and
+/// path in the line are judged.
 ///
 /// # Errors
-/// What went wrong, as a text.
+/// The violated expectation, as a text.
 pub fn judge_line(typed: &[u8], scratch: &Scratch) -> Result<(), String> {
-    let asked = Line::split(typed).and_then(|line| read(&line));
-    match asked.map(|asked| asked.task) {
+    let arguments = Line::split(typed).and_then(|line| read(&line));
+    match arguments.map(|arguments| arguments.task) {
         Err(Misread { message, at }) if typed.get(at.clone()).is_none() => {
             Err(format!("{message}: {at:?} lies outside of the line"))
         }
@@ -33,26 +33,28 @@ pub fn judge_line(typed: &[u8], scratch: &Scratch) -> Result<(), String> {
 /// Judges one target and one path.
 ///
 /// # Errors
-/// What went wrong, as a text.
+/// The violated expectation, as a text.
 pub fn judge(target: &[u8], path: &[u8], scratch: &Scratch) -> Result<(), String> {
-    let mut ground = Ground::new(scratch).map_err(|error| format!("no sandbox: {error}"))?;
-    let dir = ground.project();
+    let mut fixture = Fixture::new(scratch).map_err(|error| format!("no sandbox: {error}"))?;
+    let dir = fixture.project();
     let target = ByteString::from(target);
     let requests = [
         Request::Diff { dir: dir.clone(), target: target.clone() },
         Request::RestoreFile { dir: dir.clone(), target: target.clone(), path: path.into() },
         Request::Restore { dir, target: target.clone(), exact: true, force: false },
     ];
-    // The list grows by a pre-rollback checkpoint only when a restore was accepted.
-    let mut listed = ground.ids.len();
+    // The list grows by a pre-restore checkpoint only when a restore is accepted.
+    let mut listed = fixture.ids.len();
     for request in requests {
         let failed = |why: String| Err(format!("{request:?}: {why}"));
-        let look = |ground: &Ground| ground.look().map_err(|error| error.to_string());
+        let manifest = |fixture: &Fixture| fixture.manifest().map_err(|error| error.to_string());
         let store =
-            |ground: &Ground| outline(&ground.sandbox.base()).map_err(|error| error.to_string());
-        let (files_before, store_before) = (look(&ground)?, store(&ground)?);
-        let answer = ground.subject.ask(&request);
-        let (files_after, store_after) = (look(&ground)?, store(&ground)?);
+            |fixture: &Fixture| outline(&fixture.sandbox.base()).map_err(|error| error.to_string());
+        let files_before = manifest(&fixture)?;
+        let store_before = store(&fixture)?;
+        let answer = fixture.subject.ask(&request);
+        let files_after = manifest(&fixture)?;
+        let store_after = store(&fixture)?;
         if let Some(path) = escaped(&files_before, &files_after) {
             return failed(format!("{path} changed"));
         }
@@ -70,13 +72,13 @@ pub fn judge(target: &[u8], path: &[u8], scratch: &Scratch) -> Result<(), String
                 }
             }
             accepted => {
-                if !names_a_checkpoint(&target, &ground.ids, listed) {
+                if !names_a_checkpoint(&target, &fixture.ids, listed) {
                     return failed(format!("accepted: {accepted:?}"));
                 }
                 if let Answer::Restored(restored) = accepted
                     && let Some(id) = restored.safety
                 {
-                    ground.ids.push(id);
+                    fixture.ids.push(id);
                     listed += 1;
                 }
             }

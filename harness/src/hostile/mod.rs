@@ -1,5 +1,5 @@
-//! Oracles for hostile input: what a user or a damaged store may give to the core, and what must
-//! hold in every case. Fuzz targets and property tests are thin glue over these.
+//! Oracles for hostile input: any input from a user or a damaged store to the core, and the properties that
+//! hold for all input. Fuzz targets and property tests only call these oracles.
 
 pub mod arguments;
 pub mod stored_tree;
@@ -12,14 +12,14 @@ use herma_model::bytes::below;
 use herma_model::{Answer, ByteString, Request};
 use std::os::unix::ffi::OsStrExt;
 
-/// A sandbox with the core in it, and two checkpoints of its first project.
-struct Ground {
+/// A sandbox with the core and two checkpoints of its first project.
+struct Fixture {
     sandbox: Sandbox,
     subject: CoreSubject,
     ids: Vec<String>,
 }
 
-impl Ground {
+impl Fixture {
     fn new(scratch: &Scratch) -> std::io::Result<Self> {
         let history = History::default();
         let sandbox = Sandbox::new(scratch, &history)?;
@@ -39,30 +39,31 @@ impl Ground {
                 ids.push(id);
             }
         }
-        Ok(Ground { sandbox, subject, ids })
+        Ok(Fixture { sandbox, subject, ids })
     }
 
     fn project(&self) -> ByteString {
         ByteString::from(self.sandbox.root().join("work/alpha").as_os_str().as_bytes())
     }
 
-    fn look(&self) -> std::io::Result<Manifest> {
+    fn manifest(&self) -> std::io::Result<Manifest> {
         manifest::read(self.sandbox.root(), &self.sandbox.base(), None)
     }
 }
 
 /// The first changed path that lies outside the project or in the project's own repository.
 fn escaped(before: &Manifest, after: &Manifest) -> Option<ByteString> {
-    let (old, new) = (&before.files, &after.files);
-    let untouchable = |path: &&ByteString| match below(b"work/alpha", path) {
+    let old = &before.files;
+    let new = &after.files;
+    let is_forbidden = |path: &&ByteString| match below(b"work/alpha", path) {
         None => true,
         Some(inside) => inside == b".git" || inside.starts_with(b".git/"),
     };
-    let changed = |path: &&ByteString| {
+    let is_changed = |path: &&ByteString| {
         old.get(path) != new.get(path) || before.modified.get(*path) != after.modified.get(*path)
     };
     let mut paths = old.iter().chain(new.iter()).map(|(path, _)| path);
-    paths.find(|path| untouchable(path) && changed(path)).cloned()
+    paths.find(|path| is_forbidden(path) && is_changed(path)).cloned()
 }
 
 #[cfg(test)]
@@ -70,17 +71,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_outside_or_in_the_repository_is_seen_and_one_inside_is_not() {
-        let ground = Ground::new(&Scratch::default_place()).expect("a sandbox");
-        let root = ground.sandbox.root();
-        let before = ground.look().expect("a manifest");
+    fn escaped_finds_changes_outside_the_project_or_in_its_repository_only() {
+        let fixture = Fixture::new(&Scratch::default_place()).expect("a sandbox");
+        let root = fixture.sandbox.root();
+        let before = fixture.manifest().expect("a manifest");
         std::fs::write(root.join("work/alpha/a.txt"), "other\n").expect("a write");
-        assert_eq!(escaped(&before, &ground.look().expect("a manifest")), None);
+        assert_eq!(escaped(&before, &fixture.manifest().expect("a manifest")), None);
         for path in ["outside/secret.txt", "work/alpha/.git/HEAD", "work/beta/new"] {
-            let before = ground.look().expect("a manifest");
+            let before = fixture.manifest().expect("a manifest");
             std::fs::write(root.join(path), "harm\n").expect("a write");
-            let seen = escaped(&before, &ground.look().expect("a manifest"));
-            assert_eq!(seen, Some(path.into()));
+            let found = escaped(&before, &fixture.manifest().expect("a manifest"));
+            assert_eq!(found, Some(path.into()));
         }
     }
 }

@@ -1,11 +1,10 @@
-//! Stored trees: anything a damaged or malicious store may hold as a checkpoint's content.
+//! Stored trees: any content of a checkpoint in a damaged or malicious store.
 //!
-//! Names that climb, repeat, hold slashes or name a repository; modes that git does not have; trees
-//! that contain each other's entries over and over; links planted in the way of later paths.
-//! Whatever it is, nothing panics, a refusal changes nothing, and nothing changes outside the
-//! project or in the project's own repository.
+//! Names that lead out of the project, repeat, contain slashes or name a repository; modes that git does not
+//! have; trees that contain the same trees many times; links in the way of later paths. In all cases nothing
+//! panics, a refusal changes nothing, and nothing changes outside the project or in its own repository.
 
-use super::{Ground, escaped};
+use super::{Fixture, escaped};
 use crate::sandbox::Scratch;
 use crate::subject::Subject;
 use flate2::Compression;
@@ -18,34 +17,34 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What an entry of a tree leads to.
+/// The object that an entry of a tree names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Child {
-    /// A blob with the text `../../outside/secret.txt`, which as a link leads out.
+    /// A blob with the text `../../outside/secret.txt`, which as a link leads out of the project.
     Outward,
-    /// A blob with some other text.
+    /// A blob with another text.
     Text,
-    /// The tree before the one that this entry is in, counted back.
+    /// An earlier tree, counted back from the tree of this entry.
     Tree(u8),
-    /// An object that is not there.
+    /// An object that does not exist.
     Missing,
 }
 
 /// One entry of a stored tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its mode, as git would print it.
+    /// Its mode, as git prints it.
     pub mode: u32,
     /// Its name, which may be invalid.
     pub name: Vec<u8>,
-    /// What it leads to.
+    /// The object that it names.
     pub child: Child,
 }
 
-/// Trees, each able to contain those before it; the last is the checkpoint's.
+/// Trees, each of which may contain earlier ones; the last is the root tree of the checkpoint.
 pub type Trees = Vec<Vec<Entry>>;
 
-/// Names that do harm, or might.
+/// Names that are or may be harmful.
 pub const NAMES: &[&[u8]] = &[
     b"..",
     b".",
@@ -72,7 +71,7 @@ pub const NAMES: &[&[u8]] = &[
 pub const MODES: &[u32] =
     &[0o100_644, 0o100_755, 0o120_000, 0o40_000, 0o160_000, 0o100_777, 0o104_755, 0, 0o60_000];
 
-/// Reads trees from bytes, as a fuzzer makes them: every input is valid.
+/// Reads trees from the bytes of a fuzzer; every input is valid.
 pub fn from_bytes(bytes: &[u8]) -> Trees {
     let mut trees: Trees = vec![Vec::new()];
     let mut rest = bytes.iter().copied();
@@ -90,7 +89,7 @@ pub fn from_bytes(bytes: &[u8]) -> Trees {
             Some(name) => name.to_vec(),
             None => rest.by_ref().take(usize::from(name & 7) + 1).collect(),
         };
-        // A NUL would end the name; the tree would only be cut short there.
+        // A NUL would end the name and truncate the tree.
         let name = name.into_iter().filter(|byte| *byte != 0).collect();
         let mode = MODES.get(usize::from(mode)).copied().unwrap_or(u32::from(mode) << 8);
         if let Some(tree) = trees.last_mut() {
@@ -100,15 +99,15 @@ pub fn from_bytes(bytes: &[u8]) -> Trees {
     trees
 }
 
-/// Stores the trees as the newest checkpoint of a project and judges what the core makes of it.
+/// Stores the trees as the newest checkpoint of a project and judges the answers of the core.
 ///
 /// # Errors
-/// What went wrong, as a text.
+/// The violated expectation, as a text.
 pub fn judge(trees: &Trees, scratch: &Scratch) -> Result<(), String> {
-    let mut ground = Ground::new(scratch).map_err(|error| format!("no sandbox: {error}"))?;
-    let store = ground.sandbox.store();
-    let id = plant(&store, trees, &ground).map_err(|error| format!("not planted: {error}"))?;
-    let dir = ground.project();
+    let mut fixture = Fixture::new(scratch).map_err(|error| format!("no sandbox: {error}"))?;
+    let store = fixture.sandbox.store();
+    let id = plant(&store, trees, &fixture).map_err(|error| format!("not planted: {error}"))?;
+    let dir = fixture.project();
     let target = herma_model::ByteString::from(id.as_str());
     for request in [
         Request::List { dir: dir.clone() },
@@ -117,9 +116,9 @@ pub fn judge(trees: &Trees, scratch: &Scratch) -> Result<(), String> {
         Request::Restore { dir, target, exact: true, force: true },
     ] {
         let failed = |why: String| Err(format!("{request:?}: {why}"));
-        let before = ground.look().map_err(|error| error.to_string())?;
-        let answer = ground.subject.ask(&request);
-        let after = ground.look().map_err(|error| error.to_string())?;
+        let before = fixture.manifest().map_err(|error| error.to_string())?;
+        let answer = fixture.subject.ask(&request);
+        let after = fixture.manifest().map_err(|error| error.to_string())?;
         if let Some(path) = escaped(&before, &after) {
             return failed(format!("{path} changed"));
         }
@@ -137,7 +136,7 @@ pub fn judge(trees: &Trees, scratch: &Scratch) -> Result<(), String> {
     Ok(())
 }
 
-fn plant(store: &Path, trees: &Trees, ground: &Ground) -> io::Result<String> {
+fn plant(store: &Path, trees: &Trees, fixture: &Fixture) -> io::Result<String> {
     let outward = write_object(store, "blob", b"../../outside/secret.txt")?;
     let text = write_object(store, "blob", b"planted\n")?;
     let mut ids: Vec<[u8; 20]> = Vec::new();
@@ -149,8 +148,8 @@ fn plant(store: &Path, trees: &Trees, ground: &Ground) -> io::Result<String> {
                 Child::Text => text,
                 Child::Missing => [0x42; 20],
                 Child::Tree(back) => {
-                    let place = ids.len().checked_sub(usize::from(back) + 1);
-                    place.map_or(text, |place| ids[place])
+                    let index = ids.len().checked_sub(usize::from(back) + 1);
+                    index.map_or(text, |index| ids[index])
                 }
             };
             bytes.extend_from_slice(format!("{:o} ", entry.mode).as_bytes());
@@ -161,11 +160,11 @@ fn plant(store: &Path, trees: &Trees, ground: &Ground) -> io::Result<String> {
         ids.push(write_object(store, "tree", &bytes)?);
     }
     let tree = hexadecimal(&ids.pop().unwrap_or(text));
-    let parent = ground.ids.last().map(|id| format!("parent {id}\n")).unwrap_or_default();
+    let parent = fixture.ids.last().map(|id| format!("parent {id}\n")).unwrap_or_default();
     let author = "Planted <planted@localhost> 1773635760 +0000";
     let commit = format!("tree {tree}\n{parent}author {author}\ncommitter {author}\n\nplanted\n");
     let id = hexadecimal(&write_object(store, "commit", commit.as_bytes())?);
-    let digest = Sha256::digest(&ground.project()[..]);
+    let digest = Sha256::digest(&fixture.project()[..]);
     let hash = hexadecimal(&digest[..8]);
     fs::write(store.join("refs/hermes").join(hash), format!("{id}\n"))?;
     Ok(id)
@@ -175,15 +174,15 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Writes a loose object without any check that it makes sense.
+/// Writes a loose object without checking its content.
 fn write_object(store: &Path, kind: &str, bytes: &[u8]) -> io::Result<[u8; 20]> {
-    let whole = [format!("{kind} {}\0", bytes.len()).as_bytes(), bytes].concat();
-    let id: [u8; 20] = Sha1::digest(&whole).into();
+    let object = [format!("{kind} {}\0", bytes.len()).as_bytes(), bytes].concat();
+    let id: [u8; 20] = Sha1::digest(&object).into();
     let digits = hexadecimal(&id);
     let folder = store.join("objects").join(&digits[..2]);
     fs::create_dir_all(&folder)?;
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(&whole)?;
+    encoder.write_all(&object)?;
     let path = folder.join(&digits[2..]);
     if !path.exists() {
         fs::write(path, encoder.finish()?)?;

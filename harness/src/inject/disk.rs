@@ -1,5 +1,5 @@
-//! The system's disk with a hook before every call: the hook may make the call fail, or do
-//! something to the disk first. An injector stands behind the hook.
+//! The system's disk with a hook before every call: the hook may make the call fail, or change the disk
+//! first. An injector runs after the hook.
 
 use super::{Injector, Syncs, is_torn};
 use herma_core::disk::{Access, Disk, LockGuard, Sharing, Stat, Stream, SystemDisk};
@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is about to be done.
+/// A call to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// [`Disk::stat`].
@@ -29,7 +29,7 @@ pub enum Call {
     MakeLink,
     /// [`Disk::make_directory`].
     MakeDirectory,
-    /// [`Disk::rename`], [`Disk::rename_new`] or [`Disk::exchange`], with the path it moves from.
+    /// [`Disk::rename`], [`Disk::rename_new`] or [`Disk::exchange`], with the source path.
     Rename,
     /// [`Disk::permit`] or [`Disk::permit_directory`].
     Permit,
@@ -45,7 +45,7 @@ pub enum Call {
     TryLock,
 }
 
-/// What runs before each call.
+/// The function that runs before each call.
 pub type Hook = dyn Fn(Call, &Path) -> io::Result<()> + Send + Sync;
 
 /// The file system of this machine, with a hook.
@@ -56,22 +56,22 @@ pub struct HookedDisk {
 }
 
 impl HookedDisk {
-    /// A disk on which `hook` runs before each call; an error of the hook becomes that of the call.
+    /// A disk on which `hook` runs before each call; an error of the hook becomes the error of the call.
     pub fn new(hook: impl Fn(Call, &Path) -> io::Result<()> + Send + Sync + 'static) -> Self {
         HookedDisk { hook: Box::new(hook), exchanges: true, injector: Arc::default() }
     }
 
-    /// The same as a file system that lets no two names change places, and renames over whatever there is.
+    /// The same disk, but like a file system that cannot exchange two names or rename without overwriting.
     pub fn without_exchange(self) -> Self {
         HookedDisk { exchanges: false, ..self }
     }
 
-    /// What can make something happen at a call.
+    /// The injector of this disk.
     pub fn injector(&self) -> Arc<Injector> {
         self.injector.clone()
     }
 
-    fn exchanges(&self) -> io::Result<()> {
+    fn require_exchange(&self) -> io::Result<()> {
         if self.exchanges { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
     }
 
@@ -87,14 +87,14 @@ impl HookedDisk {
         })
     }
 
-    /// Makes a call that makes nothing durable.
+    /// Makes a call that does not make anything durable.
     fn call<T>(
         &self,
         call: Call,
         path: &Path,
-        make: impl FnOnce() -> io::Result<T>,
+        operation: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<T> {
-        self.syncing(Syncs::Nothing, call, path, make)
+        self.syncing(Syncs::Nothing, call, path, operation)
     }
 
     fn syncing<T>(
@@ -102,16 +102,16 @@ impl HookedDisk {
         syncs: Syncs,
         call: Call,
         path: &Path,
-        make: impl FnOnce() -> io::Result<T>,
+        operation: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<T> {
         (self.hook)(call, path)?;
         self.injector.before(call, path)?;
-        let made = make()?;
+        let result = operation()?;
         self.injector.after(path, syncs)?;
-        Ok(made)
+        Ok(result)
     }
 
-    /// Writes a new file; who is killed half-way leaves half of it.
+    /// Writes a new file; a process that is killed half-way leaves half of the file.
     fn write(&self, syncs: Syncs, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
         let written = self.syncing(syncs, Call::WriteNew, path, || match syncs {
             Syncs::Nothing => SystemDisk.write_soon(path, content, mode),
@@ -150,7 +150,7 @@ impl Disk for HookedDisk {
     }
 
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-        self.write(Syncs::It, path, content, mode)
+        self.write(Syncs::Path, path, content, mode)
     }
 
     fn write_soon(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
@@ -162,7 +162,7 @@ impl Disk for HookedDisk {
     }
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {
-        self.syncing(Syncs::It, Call::SyncFile, path, || SystemDisk.sync_file(path))
+        self.syncing(Syncs::Path, Call::SyncFile, path, || SystemDisk.sync_file(path))
     }
 
     fn sync_file_system(&self, path: &Path) -> io::Result<()> {
@@ -191,13 +191,13 @@ impl Disk for HookedDisk {
     }
 
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.exchanges()?;
+        self.require_exchange()?;
         self.call(Call::Rename, from, || SystemDisk.rename_new(from, to))
     }
 
-    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
-        self.exchanges()?;
-        self.call(Call::Rename, one, || SystemDisk.exchange(one, other))
+    fn exchange(&self, left: &Path, right: &Path) -> io::Result<()> {
+        self.require_exchange()?;
+        self.call(Call::Rename, left, || SystemDisk.exchange(left, right))
     }
 
     fn access_list(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
@@ -221,7 +221,7 @@ impl Disk for HookedDisk {
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        self.syncing(Syncs::It, Call::SyncDirectory, path, || SystemDisk.sync_directory(path))
+        self.syncing(Syncs::Path, Call::SyncDirectory, path, || SystemDisk.sync_directory(path))
     }
 
     fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>> {

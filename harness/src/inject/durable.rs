@@ -1,9 +1,9 @@
-//! What a power loss leaves: what was synced for certain, and of the rest what a file system may keep.
+//! The state after a power loss: everything that was synced, and of the rest what a file system may keep.
 //!
-//! The model is a file system with a journal. Names (what is created, renamed, removed) become durable
-//! in the order in which they changed, at the latest with the next sync of anything; the bytes of a
-//! file with a sync of that file only. So three images are allowed: all names with the bytes that
-//! were synced, all names with some blocks of the others, and the names of the last sync.
+//! The model is a file system with a journal. Names (created, renamed, removed) become durable in the
+//! order in which they changed, at the latest with the next sync of any file; the bytes of a file only
+//! with a sync of that file. So three images are allowed: all names with the synced bytes, all names
+//! with some blocks of the unsynced bytes, and the names of the last sync.
 
 use crate::history::Left;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -13,37 +13,37 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// So many bytes of a file become durable together.
+/// The size of a block, which becomes durable at once, in bytes.
 const BLOCK: usize = 512;
 
-/// Which file it is, whatever it is called. The time of its birth tells it from another one that got
-/// its number.
+/// The identity of a file, independent of its name: device, inode and creation time. The creation time
+/// distinguishes it from a later file with the same inode number.
 type Id = (u64, u64, Option<SystemTime>);
 
-/// What a name stands for.
+/// What a name refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Named {
+enum NameTarget {
     Folder { mode: u32 },
     File { id: Id, mode: u32 },
     Link { target: PathBuf },
 }
 
-/// What is durable below some folders.
+/// The durable state below some folders.
 pub struct Durable {
     below: Vec<PathBuf>,
-    /// What each file held when it was synced.
+    /// The content of each file at its last sync.
     bytes: HashMap<Id, Vec<u8>>,
-    /// Files of which every write is synced as it is made.
+    /// Files of which every write is synced immediately.
     through: HashSet<Id>,
     /// All names at the last sync.
-    names: BTreeMap<PathBuf, Named>,
+    names: BTreeMap<PathBuf, NameTarget>,
 }
 
 impl Durable {
-    /// Everything that is there now.
+    /// A state in which everything that exists now is durable.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// A folder or file cannot be read.
     pub fn all(below: &[PathBuf]) -> io::Result<Self> {
         let mut durable = Durable {
             below: below.to_vec(),
@@ -55,10 +55,10 @@ impl Durable {
         Ok(durable)
     }
 
-    /// What one file or folder holds is durable now, and so are all names.
+    /// Makes the content of a file durable, and all names.
     ///
     /// # Errors
-    /// What is there cannot be read.
+    /// A folder or file cannot be read.
     pub fn sync(&mut self, file: &Path) -> io::Result<()> {
         let metadata = fs::metadata(file)?;
         if metadata.is_file() {
@@ -68,23 +68,23 @@ impl Durable {
         Ok(())
     }
 
-    /// Every write to a file is synced as it is made.
+    /// Syncs every write to a file immediately from now on.
     ///
     /// # Errors
-    /// The file is not there.
+    /// The file does not exist.
     pub fn write_through(&mut self, file: &Path) -> io::Result<()> {
         self.through.insert(id(&fs::metadata(file)?));
         Ok(())
     }
 
-    /// Everything that is there now is durable.
+    /// Makes everything that exists now durable.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// A folder or file cannot be read.
     pub fn sync_everything(&mut self) -> io::Result<()> {
         self.names = names(&self.below)?;
         for (path, named) in &self.names {
-            if let Named::File { id, .. } = named
+            if let NameTarget::File { id, .. } = named
                 && let Some(bytes) = unless_gone(fs::read(path))?
             {
                 self.bytes.insert(*id, bytes);
@@ -93,26 +93,27 @@ impl Durable {
         Ok(())
     }
 
-    /// Leaves what a power loss may leave. Nobody may write there any more.
+    /// Changes the folders to a state that a power loss may leave. No other process may write there.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The folders cannot be written.
     pub fn lose(&self, left: Left) -> io::Result<()> {
         match left {
-            Left::Nothing => self.back_to_names(),
+            Left::Nothing => self.restore_names(),
             Left::Names => self.change_unsynced(|_, durable| durable.to_vec()),
             Left::Blocks => self.change_unsynced(torn),
         }
     }
 
-    /// Gives every file what `left` says, of what it holds now and what it held when it was synced.
+    /// Changes every file to the bytes that `left` returns for its current and its synced bytes.
     fn change_unsynced(&self, left: impl Fn(&[u8], &[u8]) -> Vec<u8>) -> io::Result<()> {
         for (path, named) in names(&self.below)? {
-            let Named::File { id, .. } = named else { continue };
+            let NameTarget::File { id, .. } = named else { continue };
             if self.through.contains(&id) {
                 continue;
             }
-            let (now, durable) = (fs::read(&path)?, self.bytes.get(&id));
+            let now = fs::read(&path)?;
+            let durable = self.bytes.get(&id);
             let left = left(&now, durable.map_or(&[], |bytes| bytes));
             if left != now {
                 rewrite(&path, &left)?;
@@ -121,40 +122,42 @@ impl Durable {
         Ok(())
     }
 
-    /// The names of the last sync stand again, with the bytes that were synced.
-    fn back_to_names(&self) -> io::Result<()> {
+    /// Restores the names of the last sync, with the synced bytes.
+    fn restore_names(&self) -> io::Result<()> {
         let now = names(&self.below)?;
-        // What is in a folder comes after it.
+        // The entries of a folder come after it.
         for (path, named) in now.iter().rev() {
             let stays = match (named, self.names.get(path)) {
-                (Named::Folder { .. }, Some(Named::Folder { .. })) => true,
-                (Named::File { id, .. }, Some(Named::File { id: before, .. })) => id == before,
+                (NameTarget::Folder { .. }, Some(NameTarget::Folder { .. })) => true,
+                (NameTarget::File { id, .. }, Some(NameTarget::File { id: before, .. })) => {
+                    id == before
+                }
                 (named, before) => Some(named) == before,
             };
             if !stays {
-                let is_folder = matches!(named, Named::Folder { .. });
+                let is_folder = matches!(named, NameTarget::Folder { .. });
                 if is_folder { fs::remove_dir(path)? } else { fs::remove_file(path)? }
             }
         }
         for (path, named) in &self.names {
             match named {
-                Named::Folder { .. } if path.is_dir() => {}
-                Named::Folder { .. } => fs::create_dir(path)?,
-                Named::Link { target } if fs::symlink_metadata(path).is_err() => {
+                NameTarget::Folder { .. } if path.is_dir() => {}
+                NameTarget::Folder { .. } => fs::create_dir(path)?,
+                NameTarget::Link { target } if fs::symlink_metadata(path).is_err() => {
                     symlink(target, path)?;
                 }
-                Named::Link { .. } => {}
-                Named::File { id, .. } if self.through.contains(id) && path.exists() => {}
-                Named::File { id, .. } => {
-                    let due = self.bytes.get(id).cloned().unwrap_or_default();
-                    if unless_gone(fs::read(path))?.as_ref() != Some(&due) {
-                        rewrite(path, &due)?;
+                NameTarget::Link { .. } => {}
+                NameTarget::File { id, .. } if self.through.contains(id) && path.exists() => {}
+                NameTarget::File { id, .. } => {
+                    let synced = self.bytes.get(id).cloned().unwrap_or_default();
+                    if unless_gone(fs::read(path))?.as_ref() != Some(&synced) {
+                        rewrite(path, &synced)?;
                     }
                 }
             }
         }
         for (path, named) in self.names.iter().rev() {
-            if let Named::Folder { mode } | Named::File { mode, .. } = named {
+            if let NameTarget::Folder { mode } | NameTarget::File { mode, .. } = named {
                 fs::set_permissions(path, Permissions::from_mode(*mode))?;
             }
         }
@@ -163,7 +166,7 @@ impl Durable {
 }
 
 /// Every name below some folders.
-fn names(below: &[PathBuf]) -> io::Result<BTreeMap<PathBuf, Named>> {
+fn names(below: &[PathBuf]) -> io::Result<BTreeMap<PathBuf, NameTarget>> {
     let mut names = BTreeMap::new();
     for folder in below.iter().filter(|folder| folder.is_dir()) {
         add_names(folder, &mut names)?;
@@ -171,19 +174,19 @@ fn names(below: &[PathBuf]) -> io::Result<BTreeMap<PathBuf, Named>> {
     Ok(names)
 }
 
-fn add_names(folder: &Path, names: &mut BTreeMap<PathBuf, Named>) -> io::Result<()> {
+fn add_names(folder: &Path, names: &mut BTreeMap<PathBuf, NameTarget>) -> io::Result<()> {
     for entry in unless_gone(fs::read_dir(folder))?.into_iter().flatten() {
         let path = entry?.path();
         let Some(metadata) = unless_gone(fs::symlink_metadata(&path))? else { continue };
         let mode = metadata.mode() & 0o7777;
         if metadata.is_dir() {
             add_names(&path, names)?;
-            names.insert(path, Named::Folder { mode });
+            names.insert(path, NameTarget::Folder { mode });
         } else if metadata.is_symlink() {
             let Some(target) = unless_gone(fs::read_link(&path))? else { continue };
-            names.insert(path, Named::Link { target });
+            names.insert(path, NameTarget::Link { target });
         } else if metadata.is_file() {
-            names.insert(path, Named::File { id: id(&metadata), mode });
+            names.insert(path, NameTarget::File { id: id(&metadata), mode });
         }
     }
     Ok(())
@@ -193,11 +196,12 @@ fn id(metadata: &Metadata) -> Id {
     (metadata.dev(), metadata.ino(), metadata.created().ok())
 }
 
-/// Every second changed block is as it was: what was there before, or zeros where nothing was.
+/// Reverts every second changed block: to the synced bytes, or to zeros where there were none.
 fn torn(now: &[u8], durable: &[u8]) -> Vec<u8> {
     let mut left = now.to_vec();
     let blocks = left.chunks_mut(BLOCK).enumerate();
-    let before = |at: usize| &durable[durable.len().min(at)..durable.len().min(at + BLOCK)];
+    let before =
+        |offset: usize| &durable[durable.len().min(offset)..durable.len().min(offset + BLOCK)];
     let changed = blocks
         .map(|(number, block)| (before(number * BLOCK), block))
         .filter(|(before, block)| before != block);
@@ -209,7 +213,7 @@ fn torn(now: &[u8], durable: &[u8]) -> Vec<u8> {
     left
 }
 
-/// Gives a file other bytes; it keeps its permissions and times.
+/// Writes new bytes into a file; keeps its permissions and modification time.
 fn rewrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let before = unless_gone(fs::metadata(path))?;
     if before.is_some() {
@@ -221,7 +225,7 @@ fn rewrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::set_permissions(path, before.permissions())
 }
 
-/// None where there is nothing; somebody may remove it at any moment.
+/// `None` if the path does not exist; another process may remove it at any moment.
 fn unless_gone<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -234,8 +238,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_torn_file_has_some_of_its_new_blocks_and_none_of_its_synced_ones_is_lost() {
-        let (old, new) = (vec![1; 4 * BLOCK], [vec![1; BLOCK], vec![2; 2 * BLOCK + 9]].concat());
+    fn torn_keeps_some_new_blocks_and_loses_no_synced_block() {
+        let old = vec![1; 4 * BLOCK];
+        let new = [vec![1; BLOCK], vec![2; 2 * BLOCK + 9]].concat();
         let torn = torn(&new, &old);
         assert_eq!(torn.len(), new.len());
         assert_eq!(torn[..2 * BLOCK], old[..2 * BLOCK]);
@@ -245,7 +250,7 @@ mod tests {
         assert_eq!(super::torn(b"same", b"same"), b"same");
     }
 
-    /// What is below a folder, and what is there after a power loss.
+    /// The paths and contents below a folder after a power loss.
     fn after(left: Left) -> Vec<(String, String)> {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
@@ -261,23 +266,23 @@ mod tests {
         fs::write(root.join("b/new"), "new").unwrap();
         durable.lose(left).unwrap();
         let names = names(&[root.to_owned()]).unwrap();
-        let shown = |(path, named): (&PathBuf, &Named)| {
+        let shown = |(path, named): (&PathBuf, &NameTarget)| {
             let text = match named {
-                Named::Folder { .. } => "folder".into(),
-                Named::Link { target } => target.display().to_string(),
-                Named::File { .. } => fs::read_to_string(path).unwrap(),
+                NameTarget::Folder { .. } => "folder".into(),
+                NameTarget::Link { target } => target.display().to_string(),
+                NameTarget::File { .. } => fs::read_to_string(path).unwrap(),
             };
             (path.strip_prefix(root).unwrap().display().to_string(), text)
         };
         names.iter().map(shown).collect()
     }
 
-    fn pairs(all: &[(&str, &str)]) -> Vec<(String, String)> {
-        all.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+    fn pairs(entries: &[(&str, &str)]) -> Vec<(String, String)> {
+        entries.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
     }
 
     #[test]
-    fn a_power_loss_takes_bytes_or_names_that_were_not_synced_and_nothing_else() {
+    fn lose_takes_only_bytes_and_names_that_were_not_synced() {
         let names_stay = |old, new| {
             pairs(&[
                 ("a", "folder"),

@@ -1,15 +1,16 @@
-//! Where a call waits while something else happens, and who does that waits for the call.
+//! A gate at which a call waits while another thread does something, and at which that thread waits for
+//! the call.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How far it is.
+/// The state of a gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
     #[default]
     Open,
     /// A call waits.
     Held,
-    /// It may go on, or none comes any more.
+    /// The call may continue, or no call is expected any more.
     Over,
 }
 
@@ -21,7 +22,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A call is here, and waits until it may go on.
+    /// Called by a call: waits until it may continue.
     pub fn hold(&self) {
         let mut stage = self.stage();
         if *stage == Stage::Open {
@@ -33,7 +34,7 @@ impl Gate {
         }
     }
 
-    /// Waits until a call is here, or none comes any more; returns whether one is.
+    /// Waits until a call is held, or no call is expected any more; returns whether a call is held.
     pub fn wait(&self) -> bool {
         let mut stage = self.stage();
         while *stage == Stage::Open {
@@ -42,7 +43,7 @@ impl Gate {
         *stage == Stage::Held
     }
 
-    /// The call may go on, and none is waited for any more.
+    /// Lets the call continue; no further call is held.
     pub fn end(&self) {
         *self.stage() = Stage::Over;
         self.changed.notify_all();
@@ -60,26 +61,27 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn a_call_waits_for_what_waited_for_it() {
-        let (gate, is_done) = (Gate::default(), AtomicBool::new(false));
-        let came = thread::scope(|scope| {
-            let other = scope.spawn(|| {
-                let came = gate.wait();
+    fn hold_returns_only_after_the_waiting_thread_ends_the_gate() {
+        let gate = Gate::default();
+        let is_done = AtomicBool::new(false);
+        let is_held = thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                let is_held = gate.wait();
                 is_done.store(true, Ordering::SeqCst);
                 gate.end();
-                came
+                is_held
             });
             gate.hold();
             assert!(is_done.load(Ordering::SeqCst));
-            other.join().unwrap()
+            waiting.join().unwrap()
         });
-        // A later one goes on.
+        // A later call is not held.
         gate.hold();
-        assert!(came);
+        assert!(is_held);
     }
 
     #[test]
-    fn nobody_waits_for_a_call_that_does_not_come() {
+    fn wait_returns_false_if_no_call_comes_before_the_end() {
         let gate = Gate::default();
         gate.end();
         assert!(!gate.wait());

@@ -1,5 +1,5 @@
-//! What a supervised process and who started it tell each other, by files: that it is held at a call
-//! and let go on, and that the power went.
+//! The signals between the suite and the supervisor of a process, as files: that the process is held at a
+//! call, that it is released, and that the power was lost.
 
 use std::fs::File;
 use std::io;
@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long to wait before looking again.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
-/// Longer than any other operation may take: nobody comes any more.
+/// The time between two checks for a file.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
+/// Longer than any other operation may take: after that no release is expected.
 const HELD_MAX: Duration = Duration::from_secs(300);
 
 /// The two files of one supervised process.
@@ -18,45 +18,45 @@ pub struct Hold {
     released: PathBuf,
 }
 
-/// What is there once a power loss came, beside where calls are noted.
+/// The file that exists after a power loss, next to the record of calls.
 pub fn power_went(points: &Path) -> PathBuf {
     points.with_extension("power-went")
 }
 
 impl Hold {
-    /// Beside where its calls are noted.
+    /// The files next to the record of calls of the process.
     pub fn beside(points: &Path) -> Self {
         Hold { held: points.with_extension("held"), released: points.with_extension("released") }
     }
 
-    /// Says that a call is held, and waits until it may go on.
+    /// Signals that a call is held, and waits until it is released.
     ///
     /// # Errors
-    /// It cannot be said.
+    /// The signal cannot be written.
     pub fn hold(&self) -> io::Result<()> {
         File::create(&self.held)?;
         let started = Instant::now();
         while !self.released.exists() && started.elapsed() < HELD_MAX {
-            sleep(LOOK_AGAIN);
+            sleep(POLL_INTERVAL);
         }
         Ok(())
     }
 
-    /// Waits until a call is held, or until none can be any more; returns whether one is.
+    /// Waits until a call is held, or until `is_over`; returns whether a call is held.
     pub fn wait(&self, is_over: &dyn Fn() -> bool) -> bool {
         while !self.held.exists() {
             if is_over() {
                 return self.held.exists();
             }
-            sleep(LOOK_AGAIN);
+            sleep(POLL_INTERVAL);
         }
         true
     }
 
-    /// Lets it go on.
+    /// Releases the call.
     ///
     /// # Errors
-    /// It cannot be told.
+    /// The signal cannot be written.
     pub fn release(&self) -> io::Result<()> {
         File::create(&self.released).map(drop)
     }

@@ -1,7 +1,7 @@
-//! Making something happen at one call of a request: the process is killed, a call fails, the power goes.
+//! Injections at one call of a request: the process is killed, a call fails, or the power is lost.
 //!
-//! In this process it happens on the disk that the core works on ([`Injector`]); what a power loss
-//! leaves is [`durable`]'s. What a history says of it is in [`crate::history`].
+//! In this process, injections happen on the disk of the core ([`Injector`]); [`durable`] computes the
+//! state after a power loss. [`crate::history`] defines injections in histories.
 
 mod calls;
 mod disk;
@@ -23,41 +23,41 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is to happen at which call of one request.
+/// An injection at a call of a request.
 #[derive(Clone)]
 pub struct Point {
     /// The call.
     pub call: At,
-    /// What happens.
+    /// The event.
     pub what: What,
-    /// Where a call waits that is held.
+    /// The gate at which a held call waits.
     pub gate: Arc<Gate>,
 }
 
-/// What came of a request at one of whose calls something was to happen.
+/// The outcome of a request with an injection.
 #[derive(Debug)]
 pub struct Injected {
-    /// What was answered; nothing where the process was ended.
+    /// The answer; `None` if the process was ended.
     pub answer: Option<Answer>,
-    /// Whether it happened: a request may make fewer calls.
+    /// Whether the injection happened: a request may make fewer calls.
     pub came: bool,
-    /// The calls that it could have come at, up to its end: what each did to what sort of file. Where it
-    /// came at one, that is the last.
+    /// The calls at which it could have happened, each with the kind of its file. If it happened at a
+    /// call, that call is the last.
     pub calls: Vec<String>,
 }
 
-/// What a call makes durable once it is made.
+/// What a call makes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syncs {
     /// Nothing.
     Nothing,
-    /// The file or folder that it is about, and all names.
-    It,
+    /// The file or folder of the call, and all names.
+    Path,
     /// Everything.
     Everything,
 }
 
-/// Half of what was to be written is there: the process was killed meanwhile.
+/// The error of a write that was killed half-way: half of the bytes are written.
 #[derive(Debug)]
 struct Torn;
 
@@ -69,12 +69,12 @@ impl fmt::Display for Torn {
 
 impl std::error::Error for Torn {}
 
-/// Whether a write failed since the process was killed half-way through it.
+/// Whether a write failed because the process was killed half-way through it.
 pub fn is_torn(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Torn>())
 }
 
-/// Stands before every call to a disk, and lets it be until it is armed.
+/// Runs before every call to a disk, and does nothing until it is armed.
 #[derive(Default)]
 pub struct Injector {
     is_armed: AtomicBool,
@@ -87,66 +87,72 @@ struct Armed {
     projects: PathBuf,
     calls: Vec<String>,
     came: bool,
-    /// Nothing more is done.
+    /// Whether the process is dead: all further calls fail.
     is_dead: bool,
-    /// Where the power is to go.
+    /// The durable state, if the power is to be lost.
     durable: Option<Durable>,
 }
 
 impl Injector {
-    /// From now on calls count, and the injection happens at its call. A power loss takes only what is
-    /// below the base and the folder of the projects.
+    /// Starts to count calls; the injection happens at its call. A power loss only affects files below the
+    /// base and the folder of the projects.
     ///
     /// # Errors
-    /// What is durable there cannot be read.
+    /// The durable state cannot be read.
     pub fn arm(&self, point: Point, base: &Path, projects: &Path) -> io::Result<()> {
-        let loses = matches!(point.what, What::PowerLoss(_));
-        let durable = loses.then(|| Durable::all(&[base.into(), projects.into()])).transpose()?;
-        let (calls, projects) = (Vec::new(), projects.to_owned());
-        *self.armed() =
-            Some(Armed { point, projects, calls, came: false, is_dead: false, durable });
+        let is_power_loss = matches!(point.what, What::PowerLoss(_));
+        let durable =
+            is_power_loss.then(|| Durable::all(&[base.into(), projects.into()])).transpose()?;
+        *self.armed() = Some(Armed {
+            point,
+            projects: projects.to_owned(),
+            calls: Vec::new(),
+            came: false,
+            is_dead: false,
+            durable,
+        });
         self.is_armed.store(true, Ordering::SeqCst);
         Ok(())
     }
 
-    /// The request was answered or came to an end: the power goes now, if it is to. `answer` is nothing
-    /// where the process ended.
+    /// Ends the injection after the request, with its answer; a power loss takes effect now. The returned
+    /// answer is `None` if the process ended.
     ///
     /// # Errors
-    /// What a power loss leaves cannot be written.
+    /// The state after a power loss cannot be written.
     pub fn disarm(&self, answer: Answer) -> io::Result<Injected> {
         self.is_armed.store(false, Ordering::SeqCst);
         let Some(mut armed) = self.armed().take() else {
             return Ok(Injected { answer: Some(answer), came: false, calls: Vec::new() });
         };
-        let Point { call, what, .. } = armed.point;
-        let is_end = call == At::End && what.ends_process();
+        let Point { call, what: event, .. } = armed.point;
+        let is_end = call == At::End && event.ends_process();
         armed.came |= is_end;
-        if let (true, What::PowerLoss(left), Some(durable)) = (armed.came, what, &armed.durable) {
+        if let (true, What::PowerLoss(left), Some(durable)) = (armed.came, event, &armed.durable) {
             durable.lose(left)?;
         }
-        let is_answered = is_end || !(armed.came && what.ends_process());
+        let is_answered = is_end || !(armed.came && event.ends_process());
         Ok(Injected { answer: is_answered.then_some(answer), came: armed.came, calls: armed.calls })
     }
 
-    /// Decides about a call.
+    /// Runs before a call: may hold it, or make it fail.
     ///
     /// # Errors
-    /// It is not to be made.
+    /// The call fails by the injection.
     pub fn before(&self, call: Call, path: &Path) -> io::Result<()> {
         if !self.is_armed.load(Ordering::SeqCst) {
             return Ok(());
         }
         let gate = self.armed().as_mut().map_or(Ok(None), |armed| armed.before(call, path))?;
-        // Nobody else waits for what is armed meanwhile.
+        // The lock on `armed` is not held while the call waits.
         gate.iter().for_each(|gate| gate.hold());
         Ok(())
     }
 
-    /// A call was made.
+    /// Runs after a successful call.
     ///
     /// # Errors
-    /// What it made durable cannot be read.
+    /// The durable state cannot be read.
     pub fn after(&self, path: &Path, syncs: Syncs) -> io::Result<()> {
         if syncs == Syncs::Nothing || !self.is_armed.load(Ordering::SeqCst) {
             return Ok(());
@@ -160,12 +166,12 @@ impl Injector {
         }
     }
 
-    /// What is to happen during the request that is answered now, and whether it came.
+    /// The injection of the current request, and whether it has happened.
     pub fn happens(&self) -> Option<(What, bool)> {
         self.armed().as_ref().map(|armed| (armed.point.what, armed.came))
     }
 
-    /// Whether the process is to do nothing any more.
+    /// Whether the injection ended the process.
     pub fn is_dead(&self) -> bool {
         self.armed().as_ref().is_some_and(|armed| armed.is_dead)
     }
@@ -176,30 +182,31 @@ impl Injector {
 }
 
 impl Armed {
-    /// Decides about a call; where it is held, at which gate.
+    /// Decides about a call; returns the gate if the call is held.
     fn before(&mut self, call: Call, path: &Path) -> io::Result<Option<Arc<Gate>>> {
-        let dead = || Err(io::Error::other("the process is dead"));
+        let death_error = || Err(io::Error::other("the process is dead"));
         if self.is_dead {
-            return dead();
+            return death_error();
         }
-        let what = self.point.what;
-        // What is edited meanwhile shows in a project: at another call it is as at the next one there.
-        let is_no_matter = what == What::Hold && !path.starts_with(&self.projects);
-        if is_no_matter || !counts(what, call) {
+        let event = self.point.what;
+        // Edits meanwhile only show at a call in a project: at another call, the effect is the same as at the
+        // next call in a project.
+        let is_irrelevant = event == What::Hold && !path.starts_with(&self.projects);
+        if is_irrelevant || !counts(event, call) {
             return Ok(None);
         }
-        let is_now = self.is_at_next(call, path);
-        match what {
-            What::Kill | What::PowerLoss(_) if is_now => {
+        let happens_now = self.count(call, path);
+        match event {
+            What::Kill | What::PowerLoss(_) if happens_now => {
                 self.is_dead = true;
-                dead()
+                death_error()
             }
-            What::Error | What::ReadError if is_now => Err(Errno::IO.into()),
-            What::NoSpace if is_now => Err(Errno::NOSPC.into()),
+            What::Error | What::ReadError if happens_now => Err(Errno::IO.into()),
+            What::NoSpace if happens_now => Err(Errno::NOSPC.into()),
             What::DiskFull if self.came => Err(Errno::NOSPC.into()),
-            what if is_now && what.waits() => Ok(Some(self.point.gate.clone())),
-            // Half-way through, too.
-            What::Kill if writes(call) && self.is_at_next(call, path) => {
+            event if happens_now && event.waits() => Ok(Some(self.point.gate.clone())),
+            // Also half-way through the call.
+            What::Kill if writes(call) && self.count(call, path) => {
                 self.is_dead = true;
                 Err(io::Error::other(Torn))
             }
@@ -207,25 +214,25 @@ impl Armed {
         }
     }
 
-    /// Counts one more; returns whether the injection comes there.
-    fn is_at_next(&mut self, call: Call, path: &Path) -> bool {
+    /// Counts a call; returns whether the injection happens at it.
+    fn count(&mut self, call: Call, path: &Path) -> bool {
         if !self.came {
-            self.calls.push(format!("{call:?} {}", sort_of(path)));
+            self.calls.push(format!("{call:?} {}", kind_of(path)));
         }
-        let is_now = !self.came && self.point.call == At::Call(self.calls.len() as u64);
-        self.came |= is_now;
-        is_now
+        let happens_now = !self.came && self.point.call == At::Call(self.calls.len() as u64);
+        self.came |= happens_now;
+        happens_now
     }
 }
 
-/// The last names of a path, without what is another one each time.
-pub(crate) fn sort_of(path: &Path) -> String {
+/// The last two names of a path, with `#` for the parts that differ in each run.
+pub(crate) fn kind_of(path: &Path) -> String {
     let names: Vec<_> = path.iter().rev().take(2).map(|name| name.to_string_lossy()).collect();
     let names = names.into_iter().rev().collect::<Vec<_>>().join("/");
-    let is_other = |one: char| one.is_ascii_digit() || matches!(one, 'a'..='f');
-    let parts = names.split(|one: char| !one.is_ascii_alphanumeric());
-    let others = parts.filter(|part| part.len() > 1 && part.chars().all(is_other));
-    others.fold(names.clone(), |sort, part| sort.replacen(part, "#", 1))
+    let is_digit = |character: char| character.is_ascii_digit() || matches!(character, 'a'..='f');
+    let parts = names.split(|character: char| !character.is_ascii_alphanumeric());
+    let variable = parts.filter(|part| part.len() > 1 && part.chars().all(is_digit));
+    variable.fold(names.clone(), |kind, part| kind.replacen(part, "#", 1))
 }
 
 /// Whether the call writes bytes.
@@ -233,12 +240,12 @@ fn writes(call: Call) -> bool {
     matches!(call, Call::WriteNew | Call::Append)
 }
 
-/// Whether the call is one that this can come at.
-fn counts(what: What, call: Call) -> bool {
+/// Whether this injection can happen at the call.
+fn counts(injection: What, call: Call) -> bool {
     let reads =
         matches!(call, Call::Stat | Call::List | Call::Read | Call::FreeBytes | Call::ReadLink);
     let needs_space = writes(call) || matches!(call, Call::MakeLink | Call::MakeDirectory);
-    match what {
+    match injection {
         What::Kill | What::Error | What::PowerLoss(_) | What::Overlap | What::Together(_) => !reads,
         What::NoSpace | What::DiskFull => needs_space,
         What::ReadError => reads,

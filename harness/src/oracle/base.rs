@@ -1,4 +1,4 @@
-//! What is in the base beside the store: v1 repositories, their archives, and foreign files.
+//! The contents of the base other than the store: v1 repositories, their archives, and third-party files.
 
 use crate::sandbox::Sandbox;
 use crate::sandbox::manifest::digest;
@@ -11,15 +11,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A hash of what each repository held when it was planted, by its place in the base.
+/// A hash of the content of each planted repository, by its path in the base.
 pub type Planted = BTreeMap<String, u64>;
 
 /// A hash of everything below a folder: every path with its bytes.
 ///
 /// # Errors
-/// It cannot be read.
+/// The folder cannot be read.
 pub fn content(folder: &Path) -> io::Result<u64> {
-    let mut all = Vec::new();
+    let mut bytes = Vec::new();
     let mut pending: Vec<(PathBuf, Vec<u8>)> = vec![(folder.to_owned(), Vec::new())];
     while let Some((path, name)) = pending.pop() {
         if path.is_dir() {
@@ -30,35 +30,36 @@ pub fn content(folder: &Path) -> io::Result<u64> {
                 pending.push((entry.path(), below));
             }
         } else {
-            all.extend_from_slice(&name);
-            all.push(0);
-            all.extend_from_slice(&digest(&fs::read(&path)?).to_be_bytes());
+            bytes.extend_from_slice(&name);
+            bytes.push(0);
+            bytes.extend_from_slice(&digest(&fs::read(&path)?).to_be_bytes());
         }
     }
-    Ok(digest(&all))
+    Ok(digest(&bytes))
 }
 
-/// How many bytes the files below a folder hold.
+/// The total size of the files below a folder, in bytes.
 ///
 /// # Errors
-/// It cannot be read.
+/// The folder cannot be read.
 pub fn bytes(folder: &Path) -> io::Result<u64> {
-    let (mut held, mut pending) = (0, vec![folder.to_owned()]);
+    let mut total = 0;
+    let mut pending = vec![folder.to_owned()];
     while let Some(path) = pending.pop() {
         for entry in fs::read_dir(&path).into_iter().flatten() {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
                 pending.push(entry.path());
             } else {
-                held += entry.metadata()?.len();
+                total += entry.metadata()?.len();
             }
         }
     }
-    Ok(held)
+    Ok(total)
 }
 
-/// Where repositories of that name are: in the base itself, or in archives.
-fn places(sandbox: &Sandbox, name: &str) -> io::Result<Vec<(PathBuf, Option<String>)>> {
+/// The paths of repositories of that name, in the base itself or in archives, each with its archive.
+fn paths(sandbox: &Sandbox, name: &str) -> io::Result<Vec<(PathBuf, Option<String>)>> {
     let base = sandbox.base();
     let mut found = vec![(base.join(name), None)];
     for archive in archives(sandbox)? {
@@ -68,31 +69,31 @@ fn places(sandbox: &Sandbox, name: &str) -> io::Result<Vec<(PathBuf, Option<Stri
     Ok(found)
 }
 
-/// Which of the planted things are in the base, where they are, and whether they are whole.
+/// Which planted repositories and files are in the base, where they are, and whether they are intact.
 ///
 /// # Errors
 /// The base cannot be read.
-pub fn look(world: &World, planted: &mut Planted, sandbox: &Sandbox) -> io::Result<Base> {
+pub fn observe(world: &World, planted: &mut Planted, sandbox: &Sandbox) -> io::Result<Base> {
     let base = sandbox.base();
-    // The content of a rightly removed archive may be gone, and its name used again.
-    planted.retain(|place, _| {
-        place.split_once('/').is_none_or(|(archive, _)| world.archives().contains_key(archive))
+    // The content of a rightly removed archive is gone, and its name may be used again.
+    planted.retain(|path, _| {
+        path.split_once('/').is_none_or(|(archive, _)| world.archives().contains_key(archive))
     });
-    let whole =
+    let is_intact =
         |name: &String, path: &Path| content(path).is_ok_and(|now| planted.get(name) == Some(&now));
-    let whole_at = |name: &String| whole(name, &base.join(name));
+    let is_intact_in_base = |name: &String| is_intact(name, &base.join(name));
     let mut repositories = BTreeMap::new();
     for name in world.repositories().keys() {
-        let found = places(sandbox, name)?.into_iter();
-        let found = found.map(|(path, archive)| Place { whole: whole(name, &path), archive });
+        let found = paths(sandbox, name)?.into_iter();
+        let found = found.map(|(path, archive)| Place { whole: is_intact(name, &path), archive });
         repositories.insert(name.clone(), found.collect());
     }
-    let spoiled = |archive: &&String| {
-        let held = format!("{archive}/{ARCHIVED}");
-        let now = content(&base.join(&held)).ok();
-        planted.get(&held).is_some_and(|planted| now != Some(*planted))
+    let is_spoiled = |archive: &&String| {
+        let planted_path = format!("{archive}/{ARCHIVED}");
+        let now = content(&base.join(&planted_path)).ok();
+        planted.get(&planted_path).is_some_and(|planted| now != Some(*planted))
     };
-    let stands =
+    let exists =
         |name: &&String| fs::read(base.join(name)).is_ok_and(|content| !content.is_empty());
     let archives = archives(sandbox)?.into_iter();
     let archives = archives.filter(|name| !world.lookalikes().contains(name));
@@ -101,10 +102,15 @@ pub fn look(world: &World, planted: &mut Planted, sandbox: &Sandbox) -> io::Resu
         store_stands: sandbox.store().exists(),
         repositories,
         archives: archives.collect(),
-        spoiled_archives: world.archives().keys().filter(spoiled).cloned().collect(),
+        spoiled_archives: world.archives().keys().filter(is_spoiled).cloned().collect(),
         marker: base.join(".last_prune").exists(),
-        lookalikes: world.lookalikes().iter().filter(|name| whole_at(name)).cloned().collect(),
-        strays: world.strays().iter().filter(stands).cloned().collect(),
+        lookalikes: world
+            .lookalikes()
+            .iter()
+            .filter(|name| is_intact_in_base(name))
+            .cloned()
+            .collect(),
+        strays: world.strays().iter().filter(exists).cloned().collect(),
     })
 }
 

@@ -1,14 +1,14 @@
 //! The store as it would be without the damage that a history did to it, for plain git to read: git
-//! waits for a fifo forever and reads nothing of a store without a head, and what it would say of
-//! damage is no news. What is lost is told from the files alone.
+//! waits for a fifo forever, reads nothing of a store without a head, and its complaints about the damage
+//! judge nothing. Lost objects are determined from the files alone.
 
 use super::loose;
 use super::plain_git::Git;
 use crate::git_objects::name_of;
 use crate::sandbox::harm::Left;
 use crate::sandbox::stock::Stock;
-use crate::sandbox::store_edits::Harmed;
-use crate::sandbox::{Sandbox, Understood, edits};
+use crate::sandbox::store_edits::DamagedFile;
+use crate::sandbox::{AcceptedStores, Sandbox, edits};
 use herma_model::observation::is_stored;
 use herma_model::store::ENVELOPES;
 use herma_model::{ByteString, Object, World};
@@ -21,79 +21,81 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The damage of one history.
+/// The files that a history damaged.
 #[derive(Debug, Default)]
-pub struct Harms(Vec<Harmed>);
+pub struct StoreDamage(Vec<DamagedFile>);
 
-/// Git on the store, or on a copy of it in which what a history damaged is whole.
-pub struct Reading<'a> {
+/// Git on the store, or on a copy of it in which the damaged files are repaired.
+pub struct GitView<'a> {
     plain: &'a Git,
-    mended: Option<(Git, TempDir)>,
+    repaired: Option<(Git, TempDir)>,
 }
 
-impl Reading<'_> {
-    /// Whether it is such a copy.
-    pub fn is_mended(&self) -> bool {
-        self.mended.is_some()
+impl GitView<'_> {
+    /// Whether this is git on a repaired copy.
+    pub fn is_repaired(&self) -> bool {
+        self.repaired.is_some()
     }
 }
 
-impl Deref for Reading<'_> {
+impl Deref for GitView<'_> {
     type Target = Git;
 
     fn deref(&self) -> &Git {
-        self.mended.as_ref().map_or(self.plain, |(git, _)| git)
+        self.repaired.as_ref().map_or(self.plain, |(git, _)| git)
     }
 }
 
-impl Harms {
-    /// A history damaged this. What was damaged already held before what it held first.
-    pub fn add(&mut self, mut harmed: Harmed) {
-        let was = Left::Bytes(harmed.was.clone());
-        let is_before = |one: &&Harmed| one.path == harmed.path && one.left == was;
-        if let Some(before) = self.0.iter().rev().find(is_before) {
-            harmed.was.clone_from(&before.was);
+impl StoreDamage {
+    /// Adds a damaged file. A file that was damaged before keeps its content before the first damage.
+    pub fn add(&mut self, mut damaged: DamagedFile) {
+        let content = Left::Bytes(damaged.content.clone());
+        let is_earlier =
+            |earlier: &&DamagedFile| earlier.path == damaged.path && earlier.replacement == content;
+        if let Some(earlier) = self.0.iter().rev().find(is_earlier) {
+            damaged.content.clone_from(&earlier.content);
         }
-        self.0.push(harmed);
+        self.0.push(damaged);
     }
 
-    /// Whether a history damaged nothing.
-    pub fn is_none(&self) -> bool {
+    /// Whether nothing is damaged.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether anything of the checkpoints themselves was damaged, not only what is noted of them.
-    pub fn is_of_history(&self) -> bool {
-        self.0.iter().any(|one| {
-            let path = Path::new("store").join(&one.path);
+    /// Whether the checkpoints themselves were damaged, not only bookkeeping.
+    pub fn affects_checkpoints(&self) -> bool {
+        self.0.iter().any(|damaged| {
+            let path = Path::new("store").join(&damaged.path);
             let git_reads = ["HEAD", "config", "packed-refs", "shallow"];
-            git_reads.iter().any(|read| one.path == Path::new(read))
+            git_reads.iter().any(|file| damaged.path == Path::new(file))
                 || is_stored(path.as_os_str().as_bytes())
         })
     }
 
-    /// Whether that file of the store is still as damage left it.
-    fn stands(&self, store: &Path, path: &Path) -> bool {
-        self.0.iter().any(|one| one.path == path && one.stands(store))
+    /// Whether a file of the store is still as the damage left it.
+    fn is_still_damaged(&self, store: &Path, path: &Path) -> bool {
+        self.0.iter().any(|damaged| damaged.path == path && damaged.is_in_place(store))
     }
 
     /// Git on the store as it would be without the damage that is still there.
     ///
     /// # Errors
     /// The store cannot be read or copied.
-    pub fn reading<'a>(
+    pub fn git_view<'a>(
         &self,
         plain: &'a Git,
         sandbox: &Sandbox,
-        understood: &Understood,
-    ) -> io::Result<Reading<'a>> {
+        accepted_stores: &AcceptedStores,
+    ) -> io::Result<GitView<'a>> {
         let store = sandbox.store();
-        let harms: Vec<&Harmed> = self.0.iter().filter(|one| one.stands(&store)).collect();
-        if harms.is_empty() || !store.is_dir() {
-            return Ok(Reading { plain, mended: None });
+        let damaged: Vec<&DamagedFile> =
+            self.0.iter().filter(|damaged| damaged.is_in_place(&store)).collect();
+        if damaged.is_empty() || !store.is_dir() {
+            return Ok(GitView { plain, repaired: None });
         }
-        let beside = sandbox.root().parent().unwrap_or(Path::new("/"));
-        let folder = tempfile::Builder::new().prefix("herma-").tempdir_in(beside)?;
+        let parent = sandbox.root().parent().unwrap_or(Path::new("/"));
+        let folder = tempfile::Builder::new().prefix("herma-").tempdir_in(parent)?;
         let copy = folder.path().join("store");
         edits::copy_with(&store, &copy, &|from, to| {
             let kind = fs::symlink_metadata(from)?;
@@ -104,13 +106,13 @@ impl Harms {
             }
             Ok(())
         })?;
-        // The first damage of a file knows what it held.
-        harms.into_iter().rev().try_for_each(|one| mend(&copy, one))?;
-        let git = Git::on(copy, understood.clone());
-        Ok(Reading { plain, mended: Some((git, folder)) })
+        // The first damage of a file has its original content.
+        damaged.into_iter().rev().try_for_each(|damaged| repair(&copy, damaged))?;
+        let git = Git::on(copy, accepted_stores.clone());
+        Ok(GitView { plain, repaired: Some((git, folder)) })
     }
 
-    /// Which of these objects are not stored whole, where `git` reads the store.
+    /// Which of these objects are not stored intact, where `git` reads the store.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -123,28 +125,33 @@ impl Harms {
         let folder = store.join("objects");
         let named = objects.iter().filter_map(|object| Some((object, name_of(object)?)));
         let absent: Vec<(&Object, String)> =
-            named.filter(|(_, name)| !loose::is_whole(&folder, name)).collect();
+            named.filter(|(_, name)| !loose::is_intact(&folder, name)).collect();
         if absent.is_empty() {
             return Ok(BTreeSet::new());
         }
-        let is_packed = fs::read_dir(folder.join("pack")).is_ok_and(|mut all| all.next().is_some());
+        let is_packed =
+            fs::read_dir(folder.join("pack")).is_ok_and(|mut entries| entries.next().is_some());
         let mut stock = if is_packed { Stock::of(git.store())? } else { Stock::default() };
-        // Where git reads it, a damaged pack is whole.
-        let is_harmed = |pack: &PathBuf| {
-            ["pack", "idx"].iter().any(|ending| self.stands(store, &pack.with_extension(ending)))
+        // In the store that git reads, a damaged pack is repaired.
+        let is_damaged = |pack: &PathBuf| {
+            let extensions = ["pack", "idx"];
+            extensions
+                .iter()
+                .any(|extension| self.is_still_damaged(store, &pack.with_extension(extension)))
         };
-        stock.packs.retain(|pack, _| !is_harmed(pack));
-        let packed = |name: &String| stock.packs.values().any(|ids| ids.contains(name));
-        let lost = absent.into_iter().filter(|(_, name)| !packed(name));
+        stock.packs.retain(|pack, _| !is_damaged(pack));
+        let is_in_pack = |name: &String| stock.packs.values().any(|ids| ids.contains(name));
+        let lost = absent.into_iter().filter(|(_, name)| !is_in_pack(name));
         Ok(lost.map(|(object, _)| object.clone()).collect())
     }
 
-    /// The agent's state in checkpoints of which a damaged `packed-refs` named it, and nothing does now.
+    /// The agent states that a damaged `packed-refs` named, and no ref names now.
     pub fn lost_states(&self, store: &Path) -> BTreeSet<Object> {
         let packed = text(store, "packed-refs");
-        let harms = self.0.iter().filter(|harmed| harmed.path == Path::new("packed-refs"));
-        let before = harms.map(|harmed| String::from_utf8_lossy(&harmed.was));
-        let names: BTreeSet<String> = before
+        let damaged_files =
+            self.0.iter().filter(|damaged| damaged.path == Path::new("packed-refs"));
+        let texts = damaged_files.map(|damaged| String::from_utf8_lossy(&damaged.content));
+        let names: BTreeSet<String> = texts
             .flat_map(|text| {
                 let names = text.lines().filter_map(|line| line.split_once(' '));
                 let names = names.map(|(_, name)| name.to_owned());
@@ -157,43 +164,43 @@ impl Harms {
     }
 }
 
-/// Puts back what was damaged, as far as git reads it. A ref goes with the note of its project.
-fn mend(copy: &Path, one: &Harmed) -> io::Result<()> {
-    let path = copy.join(&one.path);
-    let name = one.path.file_name().unwrap_or_default().to_string_lossy();
-    let is_packed_refs = one.path == Path::new("packed-refs");
-    let is_read = one.path.starts_with("objects")
-        || ["HEAD", "config", "shallow"].iter().any(|read| one.path == Path::new(read));
-    let noted = |name: &str| copy.join("projects").join(format!("{name}.json")).exists();
+/// Repairs a damaged file, if git reads it. A ref is repaired only if the metadata of its project exists.
+fn repair(copy: &Path, damaged: &DamagedFile) -> io::Result<()> {
+    let path = copy.join(&damaged.path);
+    let name = damaged.path.file_name().unwrap_or_default().to_string_lossy();
+    let is_packed_refs = damaged.path == Path::new("packed-refs");
+    let is_read = damaged.path.starts_with("objects")
+        || ["HEAD", "config", "shallow"].iter().any(|file| damaged.path == Path::new(file));
+    let has_metadata = |name: &str| copy.join("projects").join(format!("{name}.json")).exists();
     let parent = path.parent().unwrap_or(copy);
     let _ = if path.is_dir() { fs::remove_dir(&path) } else { fs::remove_file(&path) };
-    // What a subject did away with, with the other half of it, was no pack any more.
+    // A pack or index whose other half the subject has removed is not part of the store any more.
     let is_half = ["pack", "idx"].iter().any(|ending| {
         let half = path.with_extension(ending);
         path.starts_with(copy.join("objects/pack")) && half != path && !half.exists()
     });
-    let is_noted = || one.path.starts_with("refs") && noted(&name);
-    if is_half || !(is_read || is_packed_refs || is_noted()) {
+    let is_recorded = || damaged.path.starts_with("refs") && has_metadata(&name);
+    if is_half || !(is_read || is_packed_refs || is_recorded()) {
         return Ok(());
     }
     if !parent.exists() {
         fs::create_dir_all(parent)?;
         fs::set_permissions(parent, fs::metadata(copy)?.permissions())?;
     }
-    let was = String::from_utf8_lossy(&one.was);
-    // Of what else it names the metadata says nothing.
-    let is_noted = |line: &&str| {
-        line.trim_end().split_once(" refs/hermes/").is_some_and(|(_, hash)| noted(hash))
+    let content = String::from_utf8_lossy(&damaged.content);
+    // Only lines of projects with metadata are restored.
+    let is_recorded = |line: &&str| {
+        line.trim_end().split_once(" refs/hermes/").is_some_and(|(_, hash)| has_metadata(hash))
     };
     let bytes = match is_packed_refs {
-        true => was.split_inclusive('\n').filter(is_noted).collect::<String>().into_bytes(),
-        false => one.was.clone(),
+        true => content.split_inclusive('\n').filter(is_recorded).collect::<String>().into_bytes(),
+        false => damaged.content.clone(),
     };
     fs::write(&path, bytes)?;
-    fs::set_permissions(&path, one.permissions.clone())
+    fs::set_permissions(&path, damaged.permissions.clone())
 }
 
-/// What a file of the store holds; nothing where there is no file.
+/// The text of a file of the store; empty if it is not a file.
 fn text(store: &Path, path: &str) -> String {
     match Left::at(&store.join(path)) {
         Ok(Left::Bytes(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -201,21 +208,21 @@ fn text(store: &Path, path: &str) -> String {
     }
 }
 
-/// The projects whose newest checkpoint nothing in the store names.
-pub fn adrift(world: &World, store: &Path) -> BTreeSet<ByteString> {
+/// The projects whose newest checkpoint is not named by any ref or metadata of the store.
+pub fn unnamed_projects(world: &World, store: &Path) -> BTreeSet<ByteString> {
     let text = |path: &str| text(store, path);
     let packed = text("packed-refs");
-    // What is cut short may hold the id, and says nothing to who reads it as JSON.
+    // Truncated metadata may contain the id, but is not valid JSON for its readers.
     let is_json = |text: &String| serde_json::from_str::<IgnoredAny>(text).is_ok();
-    let is_adrift = |project: &ByteString| {
+    let is_unnamed = |project: &ByteString| {
         let hash = world.hash(project);
-        let noted = Some(text(&format!("projects/{hash}.json"))).filter(is_json);
-        let places = [text(&format!("refs/hermes/{hash}")), noted.unwrap_or_default()];
+        let metadata = Some(text(&format!("projects/{hash}.json"))).filter(is_json);
+        let texts = [text(&format!("refs/hermes/{hash}")), metadata.unwrap_or_default()];
         let newest = world.newest(project);
         newest.is_some_and(|newest| {
-            !places.iter().chain([&packed]).any(|text| text.contains(&newest.id))
+            !texts.iter().chain([&packed]).any(|text| text.contains(&newest.id))
         })
     };
     let projects = world.histories().map(|(project, _)| project.clone());
-    projects.filter(is_adrift).collect()
+    projects.filter(is_unnamed).collect()
 }

@@ -1,11 +1,11 @@
 //! Reads a store from its plain files alone, for the many observations that need no git: git costs
-//! a process for every question, and a history observes the store after every other request.
+//! a process for every query, and a history observes the store after every other request.
 //!
-//! Only the simple case is read: refs that are files, and commits and objects with a file each. For
-//! anything else git is asked instead.
+//! Only the simple case is read: refs that are files, and loose commits and objects. Everything else is
+//! left to git.
 
 use super::rollbacks;
-use super::stored::{Commit, Found, Refs};
+use super::stored::{Commit, Refs, StoreContents};
 use crate::git_objects::object_id;
 use flate2::bufread::ZlibDecoder;
 use herma_model::observation::Sizes;
@@ -16,24 +16,26 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// The files that decide how git reads a store, without being part of its content.
+/// The files that decide how git reads a store, but are not part of its content.
 const DECIDING: [&str; 2] = ["HEAD", "config"];
 
-/// Files and folders by which git may see other refs, objects or parents than the plain files show.
+/// Files and folders through which git may find other refs, objects or parents than the plain files show.
 const ELSEWHERE: [&str; 3] = ["packed-refs", "info/grafts", "commondir"];
 
 /// The bytes of the [`DECIDING`] files.
 pub fn deciding(store: &Path) -> Option<Vec<Vec<u8>>> {
-    let all: Option<Vec<Vec<u8>>> =
+    let contents: Option<Vec<Vec<u8>>> =
         DECIDING.iter().map(|name| fs::read(store.join(name)).ok()).collect();
-    // A configuration that includes another file does not decide alone.
-    all.filter(|all| {
-        !all.iter().any(|text| text.windows(8).any(|word| word.eq_ignore_ascii_case(b"[include")))
+    // A configuration that includes another file depends on that file, too.
+    contents.filter(|contents| {
+        !contents
+            .iter()
+            .any(|text| text.windows(8).any(|word| word.eq_ignore_ascii_case(b"[include")))
     })
 }
 
-/// What the store holds; `None` if plain files do not show it.
-pub fn read(store: &Path) -> Option<Found> {
+/// The contents of the store; `None` if plain files do not show them.
+pub fn read(store: &Path) -> Option<StoreContents> {
     let refs = refs(store)?;
     let objects = store.join("objects");
     let sizes = sizes(&objects)?;
@@ -45,14 +47,14 @@ pub fn read(store: &Path) -> Option<Found> {
         }
     }
     rollbacks::insert(&mut visible, &refs);
-    Some(Found { visible, alone: sizes.clone(), sizes })
+    Some(StoreContents { visible, loose_sizes_max: sizes.clone(), sizes })
 }
 
-/// Where each ref points, by its name; `None` if plain files do not show it.
+/// The target of each ref, by its name; `None` if plain files do not show it.
 pub fn refs(store: &Path) -> Option<Refs> {
     let head = fs::read(store.join("HEAD")).ok()?;
-    let elsewhere = ELSEWHERE.iter().any(|name| store.join(name).exists());
-    if !head.starts_with(b"ref: ") || elsewhere {
+    let has_other_refs = ELSEWHERE.iter().any(|name| store.join(name).exists());
+    if !head.starts_with(b"ref: ") || has_other_refs {
         return None;
     }
     let mut found = Refs::new();
@@ -63,7 +65,7 @@ pub fn refs(store: &Path) -> Option<Refs> {
     Some(found)
 }
 
-/// The refs in a folder of them, which are those of histories and what stands beside them.
+/// Adds the refs in a folder to `found`: those of histories, and those in the folders [`BESIDE`] them.
 fn refs_below(store: &Path, folder: &str, found: &mut Refs) -> Option<()> {
     for (name, is_folder) in names(&store.join(folder))? {
         let path = format!("{folder}{name}");
@@ -73,7 +75,7 @@ fn refs_below(store: &Path, folder: &str, found: &mut Refs) -> Option<()> {
         }
         let is_history = folder == HISTORIES && are_digits(&name, name.len());
         let is_beside =
-            BESIDE.iter().any(|one| folder.starts_with(one)) && !name.ends_with(".lock");
+            BESIDE.iter().any(|prefix| folder.starts_with(prefix)) && !name.ends_with(".lock");
         let text = fs::read_to_string(store.join(&path)).ok()?;
         let id = text.strip_suffix('\n').filter(|id| are_digits(id, 40))?;
         (is_history || is_beside).then_some(())?;
@@ -82,7 +84,7 @@ fn refs_below(store: &Path, folder: &str, found: &mut Refs) -> Option<()> {
     Some(())
 }
 
-/// The names in a folder, each with whether it is a folder itself.
+/// The names in a folder, each with whether it is a folder.
 fn names(folder: &Path) -> Option<Vec<(String, bool)>> {
     let entries = fs::read_dir(folder).ok()?.map(|entry| {
         let entry = entry.ok()?;
@@ -95,13 +97,13 @@ fn are_digits(text: &str, count: usize) -> bool {
     text.len() == count && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// The size of each object's file, in bytes.
+/// The size of each loose object, in bytes.
 fn sizes(objects: &Path) -> Option<Sizes> {
     let mut sizes = Sizes::new();
     for (folder, is_folder) in names(objects)? {
         let inside = objects.join(&folder);
         match &folder[..] {
-            // Packs, the indexes over them, and other places to look for objects.
+            // Packs, their indexes, and other locations of objects.
             "pack" | "info" => names(&inside)?.is_empty().then_some(())?,
             _ if is_folder && are_digits(&folder, 2) => {
                 for entry in fs::read_dir(&inside).ok()? {
@@ -155,45 +157,45 @@ pub fn commits<'a>(
     parsed.collect()
 }
 
-/// The text of a commit, if its file is whole.
+/// The text of a loose commit, if its file is intact.
 pub(super) fn commit(objects: &Path, id: &str) -> Option<Vec<u8>> {
     object(objects, id).filter(|(kind, _)| kind == "commit").map(|(_, commit)| commit)
 }
 
-/// Whether an object has a whole file of its own.
-pub(super) fn is_whole(objects: &Path, id: &str) -> bool {
+/// Whether an object is stored loose and intact.
+pub(super) fn is_intact(objects: &Path, id: &str) -> bool {
     object(objects, id).is_some()
 }
 
-/// The kind and the bytes of an object, if its file is whole.
+/// The kind and the bytes of a loose object, if its file is intact.
 fn object(objects: &Path, id: &str) -> Option<(String, Vec<u8>)> {
     let (folder, name) = id.split_at(2);
     let path = objects.join(folder).join(name);
-    // Nobody waits for a fifo.
+    // Reading a fifo would block.
     fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
     let compressed = fs::read(path).ok()?;
     let mut bytes = Vec::new();
     let mut decoder = ZlibDecoder::new(&compressed[..]);
     decoder.read_to_end(&mut bytes).ok()?;
-    let ends = decoder.total_in() == compressed.len() as u64;
+    let is_complete = decoder.total_in() == compressed.len() as u64;
     let zero = bytes.iter().position(|byte| *byte == 0)?;
     let content = bytes.split_off(zero + 1);
     let kind = String::from_utf8_lossy(bytes.split(|byte| *byte == b' ').next()?).into_owned();
     let is_header = bytes == format!("{kind} {}\0", content.len()).as_bytes();
-    let whole = ends && is_header && object_id(&kind, &content).to_string() == id;
-    whole.then_some((kind, content))
+    let is_intact = is_complete && is_header && object_id(&kind, &content).to_string() == id;
+    is_intact.then_some((kind, content))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::oracle::plain_git::Git;
-    use crate::sandbox::Understood;
+    use crate::sandbox::AcceptedStores;
 
-    /// A store with a history of two, and its newest commit.
+    /// A store with a history of two commits, and the newest commit.
     fn store() -> (tempfile::TempDir, Git, String) {
         let folder = tempfile::tempdir().unwrap();
-        let git = Git::on(folder.path().to_owned(), Understood::default());
+        let git = Git::on(folder.path().to_owned(), AcceptedStores::default());
         assert!(git.run(&["init", "--quiet", "--bare", "--template="]).unwrap().status.success());
         let tree = git.text(&["write-tree"]).unwrap();
         let author = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
@@ -208,22 +210,22 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_store_is_read_as_git_reads_it() {
+    fn read_of_a_plain_store_returns_what_git_returns() {
         let (folder, git, second) = store();
-        let Found { visible, sizes, alone } = read(folder.path()).unwrap();
+        let StoreContents { visible, sizes, loose_sizes_max } = read(folder.path()).unwrap();
         assert_eq!(visible, git.visible().unwrap());
         assert_eq!(visible["0123456789abcdef"].len(), 2);
         assert_eq!(refs(folder.path()), git.listed_refs().unwrap().ok());
-        assert_eq!((sizes, alone), git.sizes().unwrap());
+        assert_eq!((sizes, loose_sizes_max), git.sizes().unwrap());
         fs::write(folder.path().join("shallow"), format!("{second}\n")).unwrap();
         assert_eq!(read(folder.path()), git.contents(true).ok());
         assert_eq!(git.visible().unwrap()["0123456789abcdef"], [second]);
     }
 
     #[test]
-    fn what_is_not_plainly_whole_is_left_to_git() {
-        type Harm = fn(&Path, &Path) -> std::io::Result<()>;
-        let harms: [Harm; 7] = [
+    fn read_leaves_damaged_unusual_and_packed_stores_to_git() {
+        type Damage = fn(&Path, &Path) -> std::io::Result<()>;
+        let damages: [Damage; 7] = [
             |store: &Path, commit: &Path| fs::write(store.join("HEAD"), commit.to_str().unwrap()),
             |_, commit| fs::remove_file(commit),
             |_, commit| {
@@ -236,11 +238,11 @@ mod tests {
             |store, _| fs::write(store.join("packed-refs"), ""),
             |store, _| fs::write(store.join("objects/pack/pack-0.idx"), ""),
         ];
-        for harm in harms {
+        for damage in damages {
             let (folder, _, second) = store();
             assert!(read(folder.path()).is_some());
             let commit = folder.path().join("objects").join(&second[..2]).join(&second[2..]);
-            harm(folder.path(), &commit).unwrap();
+            damage(folder.path(), &commit).unwrap();
             assert!(read(folder.path()).is_none());
         }
     }

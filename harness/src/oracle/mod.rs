@@ -1,8 +1,8 @@
-//! The oracle: observes files, base and store. The model alone compares that with what is allowed.
+//! The oracle: observes files, base and store. Only the model compares them with what is allowed.
 //!
 //! [`Oracle`] observes the files and the base before and after each request. If the subject's store
-//! can be read, it asks plain git too: a little after each request that needs it, and everything
-//! once something is wrong and at the end.
+//! can be read, it uses plain git, too: a little after each request that needs it, and for everything
+//! after a failure and at the end.
 
 mod base;
 mod harms;
@@ -17,8 +17,8 @@ pub use base::Planted;
 use crate::git_objects;
 use crate::sandbox::Sandbox;
 use crate::sandbox::manifest::{self, Manifest};
-use crate::sandbox::store_edits::Harmed;
-use harms::{Harms, Reading};
+use crate::sandbox::store_edits::DamagedFile;
+use harms::{GitView, StoreDamage};
 use herma_model::allowed::CheckpointKind;
 use herma_model::answer::{Answer, Restored, SweepOutcome};
 use herma_model::observation::{Contents, Sizes, is_stored};
@@ -29,21 +29,30 @@ use plain_git::Git;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
-use stored::Found;
+use stored::StoreContents;
+
+/// What an observation is about: the world before a request, and the sandbox.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The world.
+    pub world: &'a World,
+    /// The sandbox.
+    pub sandbox: &'a Sandbox,
+}
 
 /// Observes one sandbox.
 pub struct Oracle {
     git: Git,
     /// The disk as it was last observed; `None` once an edit changed it.
     seen: Option<Manifest>,
-    /// What the runner put into the base of the store.
+    /// What the runner added to the base of the store.
     planted: Planted,
-    /// What it damaged there.
-    harms: Harms,
+    /// The files of the store that the runner damaged.
+    damage: StoreDamage,
     /// The largest size of each stored object; `None` once something was stored without being
     /// observed.
     sizes_max: Option<Sizes>,
-    /// The folder of the projects that the subject keeps its store in, by name.
+    /// The name of the folder in the projects in which the subject keeps its store.
     store_folder: Option<String>,
     /// Whether the store can be read by plain git.
     layout: bool,
@@ -55,134 +64,143 @@ impl Oracle {
     /// # Errors
     /// The sandbox cannot be read.
     pub fn new(sandbox: &Sandbox, store_folder: Option<&str>, layout: bool) -> io::Result<Self> {
-        let git = Git::on(sandbox.store(), sandbox.understood().clone());
-        let (seen, planted, sizes_max) = (None, Planted::new(), None);
-        let store_folder = store_folder.map(str::to_owned);
-        let harms = Harms::default();
-        let mut oracle = Oracle { git, seen, planted, harms, sizes_max, store_folder, layout };
-        oracle.seen = Some(oracle.look(sandbox)?);
+        let git = Git::on(sandbox.store(), sandbox.accepted_stores().clone());
+        let mut oracle = Oracle {
+            git,
+            seen: None,
+            planted: Planted::new(),
+            damage: StoreDamage::default(),
+            sizes_max: None,
+            store_folder: store_folder.map(str::to_owned),
+            layout,
+        };
+        oracle.seen = Some(oracle.manifest(sandbox)?);
         Ok(oracle)
     }
 
-    fn look(&self, sandbox: &Sandbox) -> io::Result<Manifest> {
+    fn manifest(&self, sandbox: &Sandbox) -> io::Result<Manifest> {
         manifest::read(sandbox.root(), &sandbox.base(), self.store_folder.as_deref())
     }
 
-    /// The files as they are before something is asked.
+    /// The files before a request.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The files cannot be read.
     pub fn files(&mut self, sandbox: &Sandbox) -> io::Result<&Files> {
         if self.seen.is_none() {
-            self.seen = Some(self.look(sandbox)?);
+            self.seen = Some(self.manifest(sandbox)?);
         }
         Ok(&self.seen.get_or_insert_default().files)
     }
 
-    /// The runner changed files.
+    /// Records that the runner changed files.
     pub fn edited(&mut self) {
         self.seen = None;
     }
 
-    /// The runner put something into the base that must stay as it is now.
+    /// Records that the runner edited the base; the content at `path` must stay as it is now.
     ///
     /// # Errors
-    /// It cannot be read.
-    pub fn planted(&mut self, sandbox: &Sandbox, what: Option<String>) -> io::Result<()> {
-        // The base may have been made for it.
+    /// The content cannot be read.
+    pub fn planted(&mut self, sandbox: &Sandbox, path: Option<String>) -> io::Result<()> {
+        // The edit may have created the base.
         self.seen = None;
-        if let Some(what) = what {
-            self.planted.insert(what.clone(), base::content(&sandbox.base().join(&what))?);
+        if let Some(path) = path {
+            self.planted.insert(path.clone(), base::content(&sandbox.base().join(&path))?);
         }
         Ok(())
     }
 
     /// Whether the runner damaged the store.
-    pub fn is_harmed(&self) -> bool {
-        !self.harms.is_none()
+    pub fn is_damaged(&self) -> bool {
+        !self.damage.is_empty()
     }
 
-    /// The runner damaged a file of the store.
+    /// Records a file of the store that the runner damaged. Returns the lost objects, and the projects whose
+    /// newest checkpoint is not named any more.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn harmed(
+    pub fn damaged(
         &mut self,
-        (world, sandbox): (&World, &Sandbox),
-        harmed: Harmed,
+        context: Context<'_>,
+        damaged: DamagedFile,
     ) -> io::Result<(BTreeSet<Object>, BTreeSet<ByteString>)> {
-        self.harms.add(harmed);
-        // The store was made anew, or what was in it is known no more.
+        let Context { world, sandbox } = context;
+        self.damage.add(damaged);
+        // The store may be created anew, or its contents are no longer known.
         self.sizes_max = None;
         let mut lost = self.lost(sandbox, &world.objects())?;
-        // What was never stored is no damage, and the end says what is wrong with that.
+        // Objects that were never stored are not damaged; the comparison at the end reports them.
         let git = self.git(sandbox)?;
-        let never = self.harms.lost(git.store(), &git, &lost)?;
-        lost.retain(|one| !never.contains(one) || world.lost().contains(one));
-        Ok((lost, harms::adrift(world, &sandbox.store())))
+        let never_stored = self.damage.lost(git.store(), &git, &lost)?;
+        lost.retain(|object| !never_stored.contains(object) || world.lost().contains(object));
+        Ok((lost, harms::unnamed_projects(world, &sandbox.store())))
     }
 
-    /// Which of these objects are not stored whole.
+    /// Which of these objects are not stored intact.
     fn lost(&self, sandbox: &Sandbox, objects: &BTreeSet<Object>) -> io::Result<BTreeSet<Object>> {
-        let mut lost = self.harms.lost(&sandbox.store(), &*self.git(sandbox)?, objects)?;
-        lost.extend(self.harms.lost_states(&sandbox.store()));
+        let mut lost = self.damage.lost(&sandbox.store(), &*self.git(sandbox)?, objects)?;
+        lost.extend(self.damage.lost_states(&sandbox.store()));
         Ok(lost)
     }
 
-    /// Git, on a store in which it can read everything.
-    fn git(&self, sandbox: &Sandbox) -> io::Result<Reading<'_>> {
-        self.harms.reading(&self.git, sandbox, sandbox.understood())
+    /// Git on a store in which it can read everything.
+    fn git(&self, sandbox: &Sandbox) -> io::Result<GitView<'_>> {
+        self.damage.git_view(&self.git, sandbox, sandbox.accepted_stores())
     }
 
-    /// Asks the subject, and observes what it did.
+    /// Makes a request, and observes its effects.
     ///
     /// # Errors
     /// The sandbox cannot be read.
     pub fn observe(
         &mut self,
-        (world, sandbox): (&World, &Sandbox),
+        context: Context<'_>,
         request: &Request,
         allowed: &Allowed,
         ask: &mut dyn FnMut(&Request) -> Answer,
     ) -> io::Result<Observation> {
-        // What is damaged may be mended by who only looks.
-        let leaves_store = must_leave_store(request, allowed) && !self.harms.is_of_history();
+        let Context { world, sandbox } = context;
+        // Even a read-only request may repair damage.
+        let leaves_store = must_leave_store(request, allowed) && !self.damage.affects_checkpoints();
         let outline = || manifest::outline(&sandbox.base());
-        // Read only where it is compared: most requests may change the store.
-        let before = leaves_store.then(outline).transpose()?;
+        // The outline is only read where it is compared: most requests may change the store.
+        let outline_before = leaves_store.then(outline).transpose()?;
         let bounded = self.is_bounded(world, request);
         if bounded && self.sizes_max.is_none() {
-            self.sizes_max = Some(self.git(sandbox)?.contents(sandbox.has_store())?.alone);
+            self.sizes_max =
+                Some(self.git(sandbox)?.contents(sandbox.has_store())?.loose_sizes_max);
         }
         let sweeps = matches!(allowed, Allowed::Sweep(_));
-        let bytes = sweeps.then(|| base::bytes(&sandbox.base())).transpose()?;
+        let bytes_before = sweeps.then(|| base::bytes(&sandbox.base())).transpose()?;
         let answer = ask(request);
-        let after = self.look(sandbox)?;
-        let base_changes = match before {
-            Some(before) => {
-                let mut changes = manifest::changes(&before, &outline()?);
-                changes.retain(|path| self.harms.is_none() || is_stored(path));
+        let after = self.manifest(sandbox)?;
+        let base_changes = match outline_before {
+            Some(outline_before) => {
+                let mut changes = manifest::changes(&outline_before, &outline()?);
+                changes.retain(|path| self.damage.is_empty() || is_stored(path));
                 Some(changes)
             }
             None => None,
         };
         let touched = self.seen.as_ref().map(|before| manifest::touched(before, &after));
-        // Only what a restore left is judged by these.
-        let restored = matches!(answer, Answer::Restored(_));
-        let before = self.seen.as_ref().filter(|_| restored);
+        // Only the result of a restore is judged by these.
+        let is_restored = matches!(answer, Answer::Restored(_));
+        let before = self.seen.as_ref().filter(|_| is_restored);
         let rewritten = before.map(|before| manifest::rewritten(before, &after));
         let names = before.map(|before| (before.names.clone(), after.names.clone()));
-        let mut contents = self.contents((world, sandbox), request, &answer, bounded)?;
-        if let (Some(contents), Some(before)) = (&mut contents, bytes) {
-            contents.no_smaller = base::bytes(&sandbox.base())? >= before;
+        let mut contents = self.contents(context, request, &answer, bounded)?;
+        if let (Some(contents), Some(bytes_before)) = (&mut contents, bytes_before) {
+            contents.no_smaller = base::bytes(&sandbox.base())? >= bytes_before;
         }
         let clears = matches!(allowed, Allowed::Cleared(_) | Allowed::Sweep(_));
-        let looks_at_base = clears || !self.planted.is_empty() || !world.strays().is_empty();
+        let observes_base = clears || !self.planted.is_empty() || !world.strays().is_empty();
         let base =
-            looks_at_base.then(|| base::look(world, &mut self.planted, sandbox)).transpose()?;
+            observes_base.then(|| base::observe(world, &mut self.planted, sandbox)).transpose()?;
         let held = match (allowed, &answer) {
-            (Allowed::Restore(due), Answer::Restored(said)) if self.layout => {
-                self.held((world, sandbox), &due.project, &due.before.tree, said)?
+            (Allowed::Restore(expected), Answer::Restored(restored)) if self.layout => {
+                self.held(context, &expected.project, &expected.before.tree, restored)?
             }
             _ => None,
         };
@@ -208,27 +226,29 @@ impl Oracle {
         })
     }
 
-    /// Whether a request leaves the store under a bound on the total size that a history can reach.
+    /// Whether the store must be below a total size limit after a request, and a history can reach that
+    /// limit.
     fn is_bounded(&self, world: &World, request: &Request) -> bool {
         let bytes = world.size_bound(request);
-        let judged = self.layout && world.has("settings.max_total_bytes");
-        judged && (1..=BOUND_MET_MAX).contains(&bytes)
+        let is_judged = self.layout && world.has("settings.max_total_bytes");
+        is_judged && (1..=BOUND_MET_MAX).contains(&bytes)
     }
 
-    /// What the store holds after a request that keeps it within bounds.
+    /// The contents of the store after a request that keeps it within limits.
     fn contents(
         &mut self,
-        (world, sandbox): (&World, &Sandbox),
+        context: Context<'_>,
         request: &Request,
         answer: &Answer,
         bounded: bool,
     ) -> io::Result<Option<Contents>> {
+        let Context { world, sandbox } = context;
         let swept = matches!(answer, Answer::Swept { outcome: SweepOutcome::Done, .. });
         let stored =
             matches!(answer, Answer::Taken { .. } | Answer::Protected(_) | Answer::Restored(_));
-        let there = sandbox.has_store();
-        let looks = swept && self.layout || stored && bounded && there;
-        if !looks {
+        let has_store = sandbox.has_store();
+        let is_observed = swept && self.layout || stored && bounded && has_store;
+        if !is_observed {
             // The known sizes are complete only if every request is observed.
             if !(bounded || request.only_looks()) {
                 self.sizes_max = None;
@@ -236,16 +256,16 @@ impl Oracle {
             return Ok(None);
         }
         let git = self.git(sandbox)?;
-        let Found { visible, sizes, alone } = git.contents(there)?;
-        let is_mended = git.is_mended();
+        let StoreContents { visible, sizes, loose_sizes_max } = git.contents(has_store)?;
+        let is_repaired = git.is_repaired();
         drop(git);
         let mut sizes_max = self.sizes_max.take().unwrap_or_default();
         for (id, size) in &sizes {
-            // An object may be stored in another form now, and was perhaps in between: the largest
+            // An object may be stored in another form now, or may have been in between: the largest
             // size is judged.
-            let seen =
-                sizes_max.entry(id.clone()).or_insert(alone.get(id).copied().unwrap_or_default());
-            *seen = (*seen).max(*size);
+            let loose_max = loose_sizes_max.get(id).copied().unwrap_or_default();
+            let size_max = sizes_max.entry(id.clone()).or_insert(loose_max);
+            *size_max = (*size_max).max(*size);
         }
         let mut contents = Contents { visible, sizes, ..Contents::default() };
         if bounded {
@@ -257,33 +277,38 @@ impl Oracle {
             let projects = world.histories().map(|(project, _)| world.hash(project));
             contents.traces =
                 projects.map(|hash| (hash.clone(), base::traces(sandbox, &hash))).collect();
-            let found = there && !is_mended;
-            let found = found.then(|| self.git.unreachable(&contents)).transpose()?;
-            contents.unreachable = found;
+            let is_intact = has_store && !is_repaired;
+            let unreachable = is_intact.then(|| self.git.unreachable(&contents)).transpose()?;
+            contents.unreachable = unreachable;
         }
         Ok(Some(contents))
     }
 
     /// The content of the newest checkpoint before a restore, if it differs from what should have
-    /// been captured. For one that may be damaged, the one before it holds that as well.
+    /// been captured. If the newest checkpoint may be damaged, the checkpoint before it may hold that
+    /// instead.
     fn held(
         &self,
-        (world, sandbox): (&World, &Sandbox),
+        context: Context<'_>,
         project: &[u8],
         captured: &Tree,
-        said: &Restored,
+        restored: &Restored,
     ) -> io::Result<Option<Arc<Tree>>> {
-        let mut newest: Vec<&String> = said.safety.iter().collect();
-        for one in world.listed(project).iter().rev().take_while(|_| said.safety.is_none()) {
-            newest.push(&one.id);
-            if !world.is_damaged(one) {
+        let Context { world, sandbox } = context;
+        let mut newest: Vec<&String> = restored.safety.iter().collect();
+        let has_pre_restore_checkpoint = restored.safety.is_some();
+        for checkpoint in
+            world.listed(project).iter().rev().take_while(|_| !has_pre_restore_checkpoint)
+        {
+            newest.push(&checkpoint.id);
+            if !world.is_damaged(checkpoint) {
                 break;
             }
         }
         let git = self.git(sandbox)?;
-        let due = git_objects::tree_id(captured).to_string();
+        let expected = git_objects::tree_id(captured).to_string();
         let trees: Vec<_> = newest.iter().map(|id| git.tree_of(id)).collect::<io::Result<_>>()?;
-        if trees.contains(&Some(due)) {
+        if trees.contains(&Some(expected)) {
             return Ok(None);
         }
         match trees.into_iter().next() {
@@ -292,15 +317,12 @@ impl Oracle {
         }
     }
 
-    /// Observes all stored checkpoints, because something is wrong.
+    /// Adds all stored checkpoints to an observation, because something is wrong.
     ///
     /// # Errors
-    /// Git is not there.
-    pub fn look_closer(
-        &mut self,
-        (world, sandbox): (&World, &Sandbox),
-        seen: &mut Observation,
-    ) -> io::Result<()> {
+    /// Git is missing.
+    pub fn look_closer(&mut self, context: Context<'_>, seen: &mut Observation) -> io::Result<()> {
+        let Context { world, sandbox } = context;
         if self.layout && sandbox.has_store() {
             let project = seen.request.dir().and_then(|dir| world.canonical(dir));
             let captured = project.map(|project| world.capture(&project).tree);
@@ -310,24 +332,29 @@ impl Oracle {
         Ok(())
     }
 
-    /// Observes what is left at the end of a history; if `thorough`, git lists every checkpoint.
+    /// Observes the state at the end of a history; if `thorough`, git lists every checkpoint.
     ///
     /// # Errors
-    /// Git or the store is not there.
+    /// Git or the store is missing.
     pub fn look_at_end(
         &mut self,
-        world: &World,
-        sandbox: &Sandbox,
-        (hostile, thorough): (bool, bool),
+        context: Context<'_>,
+        hostile: bool,
+        thorough: bool,
     ) -> io::Result<End> {
-        let (ran, hooked) = (sandbox.mark().exists(), sandbox.hooked().exists());
-        let mut end = End { hostile, ran, hooked, ..End::default() };
-        let stands = sandbox.store().exists();
-        if self.layout && (stands || world.histories().next().is_some()) {
+        let Context { world, sandbox } = context;
+        let mut end = End {
+            hostile,
+            ran: sandbox.mark().exists(),
+            hooked: sandbox.hooked().exists(),
+            ..End::default()
+        };
+        let store_exists = sandbox.store().exists();
+        if self.layout && (store_exists || world.histories().next().is_some()) {
             let git = self.git(sandbox)?;
             let histories = store::histories(&git, world, None, thorough)?;
-            if stands {
-                end.layout = Some(store::layout(&git, world, git.is_mended())?);
+            if store_exists {
+                end.layout = Some(store::layout(&git, world, git.is_repaired())?);
             }
             end.histories = Some(histories);
         }
@@ -335,14 +362,14 @@ impl Oracle {
     }
 }
 
-/// Whether the request must leave no trace in the store.
+/// Whether the request must not change the store.
 fn must_leave_store(request: &Request, allowed: &Allowed) -> bool {
-    let restore = request.restores();
+    let restores = request.restores();
     match allowed {
-        Allowed::Refused(_) => restore || request.only_looks(),
-        Allowed::Restore(due) => !due.may_refuse.is_empty(),
-        Allowed::Checkpoint(due) => due.kind == CheckpointKind::Disabled,
-        Allowed::Protected(due) => due.disabled,
+        Allowed::Refused(_) => restores || request.only_looks(),
+        Allowed::Restore(restore) => !restore.may_refuse.is_empty(),
+        Allowed::Checkpoint(checkpoint) => checkpoint.kind == CheckpointKind::Disabled,
+        Allowed::Protected(protected) => protected.disabled,
         _ => request.only_looks(),
     }
 }

@@ -1,12 +1,12 @@
-//! Plain git as a program that answers questions about one store; the answers are judged elsewhere.
+//! Plain git as a program that answers queries about one store; the answers are judged elsewhere.
 //!
 //! Git runs with an empty environment, so that neither the user's nor the sandbox's configuration
 //! applies.
 
 use super::loose;
 use super::rollbacks;
-use super::stored::{Commit, Found, Refs};
-use crate::sandbox::{Understood, git_alone};
+use super::stored::{Commit, Refs, StoreContents};
+use crate::sandbox::{AcceptedStores, git_alone};
 use herma_model::files::Content;
 use herma_model::observation::{Contents, Sizes};
 use herma_model::store::HISTORIES;
@@ -20,22 +20,22 @@ use std::process::Output;
 /// Bytes of the empty tree in a pack: a type byte and an empty compressed stream.
 const EMPTY_TREE_PACKED: u64 = 9;
 
-/// The most that an object of so many bytes takes outside of a pack: what cannot be compressed grows
-/// by a few bytes for each block of it.
-fn alone_max(bytes: u64) -> u64 {
+/// The largest size of a loose object with so many bytes of content: incompressible content grows by a
+/// few bytes per block.
+fn loose_size_max(bytes: u64) -> u64 {
     bytes + bytes / 1000 + 64
 }
 
 /// Plain git on one store.
 pub struct Git {
     store: PathBuf,
-    understood: Understood,
+    accepted_stores: AcceptedStores,
 }
 
 impl Git {
     /// Git on the store at that path.
-    pub fn on(store: PathBuf, understood: Understood) -> Self {
-        Git { store, understood }
+    pub fn on(store: PathBuf, accepted_stores: AcceptedStores) -> Self {
+        Git { store, accepted_stores }
     }
 
     /// The store's folder.
@@ -43,14 +43,14 @@ impl Git {
         &self.store
     }
 
-    /// What the store holds now, if it exists (`stands`). Git itself is only asked if plain files
-    /// do not show it, or if it may not accept them as a repository.
+    /// The contents of the store, if it exists. Git itself is only run if plain files do not show the
+    /// contents, or if git may not accept them as a repository.
     ///
     /// # Errors
     /// As [`Git::run`].
-    pub fn contents(&self, stands: bool) -> io::Result<Found> {
-        if !stands {
-            return Ok(Found::default());
+    pub fn contents(&self, exists: bool) -> io::Result<StoreContents> {
+        if !exists {
+            return Ok(StoreContents::default());
         }
         if !self.is_plain() {
             let _ = self.listed_refs()?;
@@ -60,11 +60,11 @@ impl Git {
             return Ok(plain);
         }
         let visible = self.visible()?;
-        let (sizes, alone) = self.sizes()?;
-        Ok(Found { visible, sizes, alone })
+        let (sizes, loose_sizes_max) = self.sizes()?;
+        Ok(StoreContents { visible, sizes, loose_sizes_max })
     }
 
-    /// Where each ref points, by its name; or what git complains about.
+    /// The target of each ref, by its name; or the error message of git.
     ///
     /// # Errors
     /// As [`Git::run`].
@@ -73,23 +73,23 @@ impl Git {
         plain.map_or_else(|| self.listed_refs(), |refs| Ok(Ok(refs)))
     }
 
-    /// The same as listed by git itself.
+    /// As [`Git::refs`], but always listed by git.
     pub(super) fn listed_refs(&self) -> io::Result<Result<Refs, String>> {
         let listed = self.run(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
         if !listed.status.success() {
             return Ok(Err(String::from_utf8_lossy(&listed.stderr).into_owned()));
         }
         if let Some(deciding) = loose::deciding(&self.store) {
-            self.understood.add(deciding);
+            self.accepted_stores.add(deciding);
         }
         let text = String::from_utf8_lossy(&listed.stdout).into_owned();
         let refs = text.lines().filter_map(|line| line.split_once(' '));
         Ok(Ok(refs.map(|(name, id)| (name.to_owned(), id.to_owned())).collect()))
     }
 
-    /// Whether git is known to accept a store with such a head and configuration as a repository.
+    /// Whether git is known to accept a store with this head and configuration as a repository.
     fn is_plain(&self) -> bool {
-        loose::deciding(&self.store).is_some_and(|deciding| self.understood.has(&deciding))
+        loose::deciding(&self.store).is_some_and(|deciding| self.accepted_stores.has(&deciding))
     }
 
     /// The id of the tree that a commit holds, if there is such a commit.
@@ -112,7 +112,7 @@ impl Git {
     /// Runs git with these arguments.
     ///
     /// # Errors
-    /// Git is not there.
+    /// Git is missing.
     pub fn run(&self, arguments: &[&str]) -> io::Result<Output> {
         let mut command = git_alone();
         command.arg("--git-dir").arg(&self.store).args(arguments);
@@ -157,8 +157,8 @@ impl Git {
         Ok(visible)
     }
 
-    /// The path of the file of an object, if it has one of its own.
-    fn loose(&self, id: &str) -> PathBuf {
+    /// The path that an object has if it is loose.
+    fn loose_path(&self, id: &str) -> PathBuf {
         let (folder, name) = id.split_at(2);
         self.store.join("objects").join(folder).join(name)
     }
@@ -168,15 +168,15 @@ impl Git {
     /// # Errors
     /// As [`Git::run`].
     pub fn check(&self, options: &[&str]) -> io::Result<Output> {
-        let speeds = ["info/commit-graph", "info/commit-graphs", "pack/multi-pack-index"];
-        // Git starts two more processes to verify these, even if there are none.
-        let has_any = speeds.iter().any(|name| self.store.join("objects").join(name).exists());
+        let caches = ["info/commit-graph", "info/commit-graphs", "pack/multi-pack-index"];
+        // Git starts two more processes to verify these files, even if they do not exist.
+        let has_any = caches.iter().any(|name| self.store.join("objects").join(name).exists());
         let without = ["-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"];
         let settings = if has_any { &[][..] } else { &without };
         self.run(&[settings, &["fsck", "--no-progress"], options].concat())
     }
 
-    /// Every stored object that nothing needs, in a store with these contents.
+    /// Every unreachable object in a store with these contents.
     ///
     /// # Errors
     /// As [`Git::run`].
@@ -191,27 +191,28 @@ impl Git {
         Ok(unreachable.map(str::to_owned).collect())
     }
 
-    /// What each object takes, and the most that it may take outside of a pack, in bytes.
+    /// The size of each stored object, and its largest size as a loose object, in bytes.
     pub(super) fn sizes(&self) -> io::Result<(Sizes, Sizes)> {
         let format = "--batch-check=%(objectname) %(objectsize:disk) %(objectsize)";
         let lines = self.text(&["cat-file", "--batch-all-objects", "--unordered", format])?;
         let size = |line: &str| {
             let mut words = line.split(' ');
             let id = words.next()?;
-            let [size, whole] = [words.next()?.parse().ok()?, words.next()?.parse::<u64>().ok()?];
-            let loose = self.loose(id).metadata().map(|file| file.size());
-            // In a pack it may be a small difference to another one, which says nothing of what it
-            // takes without that one.
-            let alone = *loose.as_ref().unwrap_or(&alone_max(whole));
+            let stored = words.next()?.parse::<u64>().ok()?;
+            let uncompressed = words.next()?.parse::<u64>().ok()?;
+            let loose = self.loose_path(id).metadata().map(|file| file.size());
+            // In a pack it may be a small delta against another object, which does not bound its size
+            // as a loose object.
+            let loose_max = *loose.as_ref().unwrap_or(&loose_size_max(uncompressed));
             // The empty tree is built into git, which reports its size as 0.
-            let size = if size == 0 { loose.unwrap_or(EMPTY_TREE_PACKED) } else { size };
-            Some(((id.to_owned(), size), (id.to_owned(), alone)))
+            let size = if stored == 0 { loose.unwrap_or(EMPTY_TREE_PACKED) } else { stored };
+            Some(((id.to_owned(), size), (id.to_owned(), loose_max)))
         };
         Ok(lines.lines().filter_map(size).unzip())
     }
 
-    /// Every commit that a ref leads to, by its id. Git itself is only asked if a `visible` one has
-    /// no plain file.
+    /// Every commit reachable from a ref, by its id. Git itself is only run if a `visible` commit is not
+    /// loose.
     ///
     /// # Errors
     /// As [`Git::run`].
@@ -229,7 +230,7 @@ impl Git {
         Ok(records.map(|(id, text)| (id.to_owned(), Commit::parse(text))).collect())
     }
 
-    /// What a tree holds.
+    /// The entries of a tree.
     ///
     /// # Errors
     /// As [`Git::run`].

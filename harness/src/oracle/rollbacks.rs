@@ -1,12 +1,12 @@
-//! The checkpoints that stand beside a history: those that the core takes before a restore, each
-//! with a ref of its own, and those that are pinned and out of sight otherwise.
+//! The checkpoints with refs of their own, in addition to a history: pre-restore checkpoints, and pinned
+//! checkpoints that are evicted from the history.
 
 use super::stored::Refs;
 use herma_model::store::{PINS, ROLLBACKS};
 use std::collections::BTreeMap;
 
-/// Puts the checkpoints with refs of their own among those of their projects, each before its
-/// parent, or at the end where that is out of sight.
+/// Inserts the checkpoints with refs of their own among those of their projects, each before its
+/// parent, or at the end if the parent is not visible.
 pub fn insert(visible: &mut BTreeMap<String, Vec<String>>, refs: &Refs) {
     for (hash, _, _, id) in numbered(refs, PINS).into_iter().filter(|(_, number, ..)| *number > 0) {
         let ids = visible.entry(hash.to_owned()).or_default();
@@ -17,23 +17,23 @@ pub fn insert(visible: &mut BTreeMap<String, Vec<String>>, refs: &Refs) {
     for (hash, _, parent, id) in numbered(refs, ROLLBACKS) {
         let ids = visible.entry(hash.to_owned()).or_default();
         if !ids.contains(id) {
-            let before = ids.iter().position(|other| other == parent);
-            ids.insert(before.unwrap_or(ids.len()), id.clone());
+            let position = ids.iter().position(|listed| listed == parent);
+            ids.insert(position.unwrap_or(ids.len()), id.clone());
         }
     }
 }
 
-/// The refs below a folder as `<hash>/<number>-<id>`, the last number of each hash first.
+/// The refs below a folder that are named `<hash>/<number>-<id>`, the highest number of each hash first.
 fn numbered<'a>(refs: &'a Refs, folder: &str) -> Vec<(&'a str, u64, &'a str, &'a String)> {
     let parsed = |(name, id): (&'a String, &'a String)| {
-        let (hash, place) = name.strip_prefix(folder)?.split_once('/')?;
-        let (number, other) = place.split_once('-')?;
-        Some((hash, number.parse().ok()?, other, id))
+        let (hash, rest) = name.strip_prefix(folder)?.split_once('/')?;
+        let (number, named_id) = rest.split_once('-')?;
+        Some((hash, number.parse().ok()?, named_id, id))
     };
-    let mut all: Vec<_> = refs.iter().filter_map(parsed).collect();
-    all.sort_unstable();
-    all.reverse();
-    all
+    let mut refs_found: Vec<_> = refs.iter().filter_map(parsed).collect();
+    refs_found.sort_unstable();
+    refs_found.reverse();
+    refs_found
 }
 
 #[cfg(test)]
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_later_one_stands_before_an_earlier_one_and_both_before_their_parent() {
+    fn insert_puts_later_checkpoints_before_earlier_ones_and_both_before_their_parent() {
         let ids = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let mut visible = BTreeMap::from([("ab".to_owned(), ids("w3 w2 w1"))]);
         let refs = [

@@ -1,4 +1,4 @@
-//! A whole store, as plain git and the disk show it.
+//! A complete store, as plain git and the disk show it.
 
 use super::plain_git::Git;
 use crate::git_objects;
@@ -11,14 +11,14 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
-/// Known trees, by their git ids.
-type Known = BTreeMap<String, Arc<Tree>>;
+/// Trees with known content, by their git ids.
+type KnownTrees = BTreeMap<String, Arc<Tree>>;
 
 /// The stored checkpoints. Trees with known content are recognized by their ids; if `thorough`, git
-/// lists each of them. `captured` is what may just have been captured.
+/// lists every tree. `captured` is the tree that may just have been captured.
 ///
 /// # Errors
-/// Git is not there.
+/// Git is missing.
 pub fn histories(
     git: &Git,
     world: &World,
@@ -33,26 +33,34 @@ pub fn histories(
         return Ok(found);
     }
     found.visible = git.contents(true)?.visible;
-    let known = if thorough { Known::new() } else { known(world, captured) };
+    let known_trees = if thorough { KnownTrees::new() } else { known_trees(world, captured) };
     for (id, stored) in git.commits(&found.visible)? {
         if stored.continues {
             found.continued.insert(id.clone());
         }
-        let tree = match known.get(&stored.tree) {
+        let tree = match known_trees.get(&stored.tree) {
             Some(tree) => Arc::clone(tree),
             None => Arc::new(git.tree(&stored.tree)?),
         };
         let canonical = git_objects::tree_id(&tree).to_string() == stored.tree;
-        let (parent, author, seconds) = (stored.parent, stored.author, stored.seconds);
-        let commit = Commit { tree, canonical, parent, author, seconds, signed: stored.signed };
+        let commit = Commit {
+            tree,
+            canonical,
+            parent: stored.parent,
+            author: stored.author,
+            seconds: stored.seconds,
+            signed: stored.signed,
+        };
         found.commits.insert(id, commit);
     }
     Ok(found)
 }
 
-fn known(world: &World, captured: Option<Tree>) -> Known {
-    let all = world.histories().flat_map(|(_, all)| all.iter());
-    let trees = all.filter_map(|one| one.captured.as_ref()).map(|one| one.tree.clone());
+fn known_trees(world: &World, captured: Option<Tree>) -> KnownTrees {
+    let checkpoints = world.histories().flat_map(|(_, checkpoints)| checkpoints.iter());
+    let trees = checkpoints
+        .filter_map(|checkpoint| checkpoint.captured.as_ref())
+        .map(|captured| captured.tree.clone());
     let with_id = |tree: Tree| (git_objects::tree_id(&tree).to_string(), Arc::new(tree));
     trees.chain(captured).map(with_id).collect()
 }
@@ -73,11 +81,11 @@ fn metadata(git: &Git, hash: &str) -> Option<Metadata> {
     })
 }
 
-/// How the store is laid out. One in which damage was mended is not checked as a whole.
+/// The layout of the store. A repaired copy is not checked with fsck.
 ///
 /// # Errors
-/// Git or the store is not there.
-pub fn layout(git: &Git, world: &World, is_mended: bool) -> io::Result<StoreLayout> {
+/// Git or the store is missing.
+pub fn layout(git: &Git, world: &World, is_repaired: bool) -> io::Result<StoreLayout> {
     let store = git.store();
     let mut found = StoreLayout {
         alternates: store.join("objects/info/alternates").exists(),
@@ -105,11 +113,11 @@ pub fn layout(git: &Git, world: &World, is_mended: bool) -> io::Result<StoreLayo
         found.metadata.insert(hash.to_owned(), metadata(git, hash).unwrap_or_default());
     }
     let limit = world.settings.max_snapshots;
-    if world.histories().any(|(_, all)| all.len() > limit) {
+    if world.histories().any(|(_, checkpoints)| checkpoints.len() > limit) {
         let kinds = ["cat-file", "--batch-all-objects", "--batch-check=%(objecttype)"];
         found.commits = git.text(&kinds)?.lines().filter(|kind| *kind == "commit").count();
     }
-    if is_mended {
+    if is_repaired {
         return Ok(found);
     }
     let fsck = git.check(&["--full", "--no-dangling"])?;
@@ -118,7 +126,7 @@ pub fn layout(git: &Git, world: &World, is_mended: bool) -> io::Result<StoreLayo
     Ok(found)
 }
 
-/// The objects that each known checkpoint needs, including the one just taken.
+/// The objects that each known checkpoint needs, including a checkpoint just taken.
 pub fn needs(
     world: &World,
     request: &Request,
@@ -128,9 +136,10 @@ pub fn needs(
         let ids = git_objects::ids(tree).into_iter().map(|id| id.to_string());
         (id.clone(), ids.chain([id.clone()]).collect())
     };
-    let all = world.histories().flat_map(|(project, _)| world.listed(project));
-    let mut needs: BTreeMap<String, BTreeSet<String>> =
-        all.filter_map(|one| Some(objects(&one.id, &one.captured.as_ref()?.tree))).collect();
+    let checkpoints = world.histories().flat_map(|(project, _)| world.listed(project));
+    let mut needs: BTreeMap<String, BTreeSet<String>> = checkpoints
+        .filter_map(|checkpoint| Some(objects(&checkpoint.id, &checkpoint.captured.as_ref()?.tree)))
+        .collect();
     let taken = match answer {
         Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. } => Some(id),
         Answer::Restored(restored) => restored.safety.as_ref(),

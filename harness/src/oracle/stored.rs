@@ -1,15 +1,15 @@
-//! What is found in a store, by whichever way it is read.
+//! The contents of a store, independent of how they are read.
 
 use herma_model::observation::Sizes;
 use std::collections::BTreeMap;
 
-/// One commit of the store as git prints it.
+/// A commit of the store as git prints it.
 pub struct Commit {
-    /// The tree it holds.
+    /// Its tree.
     pub tree: String,
-    /// The commit before it, or nothing.
+    /// Its first parent, or the empty string.
     pub parent: String,
-    /// Whether it names a parent, stored or not.
+    /// Whether it names a parent, whether that is stored or not.
     pub continues: bool,
     /// The name of its author.
     pub author: String,
@@ -20,7 +20,7 @@ pub struct Commit {
 }
 
 impl Commit {
-    /// Reads what git prints of a commit.
+    /// Parses what git prints of a commit.
     pub fn parse(text: &str) -> Self {
         let headers = text.split("\n\n").next().unwrap_or_default();
         let header = |name: &str| {
@@ -39,16 +39,16 @@ impl Commit {
     }
 }
 
-/// What a store holds.
+/// The contents of a store.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct StoreContents {
     /// The visible checkpoints of each project, by its hash, newest first.
     pub visible: BTreeMap<String, Vec<String>>,
     /// The size of each stored object on the disk, in bytes.
     pub sizes: Sizes,
-    /// The most that each may take outside of a pack, in bytes.
-    pub alone: Sizes,
+    /// The largest size that each object may have as a loose object, in bytes.
+    pub loose_sizes_max: Sizes,
 }
 
-/// Where each ref points, by its name.
+/// The target of each ref, by its name.
 pub type Refs = BTreeMap<String, String>;

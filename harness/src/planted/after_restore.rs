@@ -1,4 +1,4 @@
-//! The outcome of a restore, for a bug to change: the files before and after, and the report.
+//! The outcome of a restore, which a planted bug changes: the files before and after, and the report.
 
 use super::intercepted::Intercepted;
 use crate::sandbox::manifest::on_disk;
@@ -11,87 +11,89 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-/// The outcome of a restore.
-pub struct Outcome<'a> {
+/// The outcome of a restore in a project.
+pub struct RestoreOutcome<'a> {
     /// The subject that restored.
     pub subject: &'a Intercepted,
     /// The project's directory, relative to the root of the sandbox.
     project: ByteString,
-    /// The files before and after.
+    /// The files before the restore.
     before: Files,
+    /// The files after the restore.
     after: Files,
-    /// The report of it.
-    pub said: &'a mut Restored,
+    /// The report of the restore.
+    pub report: &'a mut Restored,
 }
 
-/// Asks the core, and if that restored something, changes the files.
-pub fn afterwards(
+/// Asks the core, and changes the files if it restored something.
+pub fn after_restore(
     subject: &mut Intercepted,
     request: &Request,
-    change: impl FnOnce(&mut Outcome<'_>) -> io::Result<()>,
+    change: impl FnOnce(&mut RestoreOutcome<'_>) -> io::Result<()>,
 ) -> Answer {
     if !request.restores() {
         return subject.ask(request);
     }
     let before = subject.files();
     let mut answer = subject.ask(request);
-    if let (Answer::Restored(said), Some(project)) = (&mut answer, subject.project_inside(request))
+    if let (Answer::Restored(report), Some(project)) =
+        (&mut answer, subject.project_inside(request))
     {
         let after = subject.files();
         // If the bug cannot act, the restore stays correct.
-        let _ = change(&mut Outcome { subject, project, before, after, said });
+        let _ = change(&mut RestoreOutcome { subject, project, before, after, report });
     }
     answer
 }
 
-/// Asks the core, and if that restored something, changes the report.
-pub fn saying(
+/// Asks the core, and changes the report if it restored something.
+pub fn with_report(
     subject: &mut Intercepted,
     request: &Request,
     change: impl FnOnce(&mut Restored),
 ) -> Answer {
     let mut answer = subject.ask(request);
-    if let Answer::Restored(said) = &mut answer {
-        change(said);
+    if let Answer::Restored(report) = &mut answer {
+        change(report);
     }
     answer
 }
 
-impl Outcome<'_> {
-    fn full(&self, path: &[u8]) -> ByteString {
+impl RestoreOutcome<'_> {
+    fn in_sandbox(&self, path: &[u8]) -> ByteString {
         ByteString(bytes::join(&self.project, path))
     }
 
-    /// Where a path of the project is on the disk.
+    /// The absolute path of a path of the project.
     pub fn on_disk(&self, path: &[u8]) -> PathBuf {
-        on_disk(self.subject.sandbox.root(), &self.full(path))
+        on_disk(self.subject.sandbox.root(), &self.in_sandbox(path))
     }
 
-    /// What was at a path of the project.
+    /// The node at a path of the project before the restore.
     pub fn before(&self, path: &[u8]) -> Option<&Node> {
-        self.before.get(&self.full(path))
+        self.before.get(&self.in_sandbox(path))
     }
 
-    /// What a correct restore left there.
+    /// The node at a path of the project after the correct restore.
     pub fn after(&self, path: &[u8]) -> Option<&Node> {
-        self.after.get(&self.full(path))
+        self.after.get(&self.in_sandbox(path))
     }
 
-    /// Restores a path to what it was before.
+    /// Restores a path to its state before the restore.
     pub fn put_back(&self, path: &[u8]) -> io::Result<()> {
-        self.subject.put_back(&self.before, &self.full(path))
+        self.subject.put_back(&self.before, &self.in_sandbox(path))
     }
 
-    /// Changes something at every path that was restored.
+    /// Applies a change to every path that was restored.
     pub fn each_restored(
         &self,
         change: impl Fn(&Self, &ByteString) -> io::Result<()>,
     ) -> io::Result<()> {
-        self.said.restored.iter().try_for_each(|path| change(self, path))
+        self.report.restored.iter().try_for_each(|path| change(self, path))
     }
 
-    /// If a link was replaced by a file: puts the link back, and writes the file's bytes into the
-    /// link's target, if that is a file in the project (`inside`) or outside of it.
+    /// If a file replaced a link: puts the link back and writes the file's bytes into the link's target,
+    /// if the target is a file inside the project (`inside`) or outside of it (not `inside`).
     pub fn follow(&self, path: &[u8], inside: bool) -> io::Result<()> {
         let (Some(Node::Link { target }), Some(Node::File { content, .. })) =
             (self.before(path), self.after(path))
@@ -99,24 +101,29 @@ impl Outcome<'_> {
             return Ok(());
         };
         let link = self.on_disk(path);
-        let end = self.on_disk(bytes::parent(path)).join(OsStr::from_bytes(target));
-        let end = end.canonicalize()?;
+        let pointed_at = self.on_disk(bytes::parent(path)).join(OsStr::from_bytes(target));
+        let pointed_at = pointed_at.canonicalize()?;
         let root = self.subject.sandbox.root();
-        let is_inside = end.starts_with(on_disk(root, &self.project));
-        if !end.starts_with(root) || !end.is_file() || is_inside != inside || end == link {
+        let is_inside = pointed_at.starts_with(on_disk(root, &self.project));
+        if !pointed_at.starts_with(root)
+            || !pointed_at.is_file()
+            || is_inside != inside
+            || pointed_at == link
+        {
             return Ok(());
         }
         fs::remove_file(&link)?;
         symlink(OsStr::from_bytes(target), &link)?;
-        fs::write(end, content)
+        fs::write(pointed_at, content)
     }
 
-    /// Every path of the project that is neither a directory nor part of a repository.
+    /// Every path of the project that is not a directory and not part of a git repository.
     pub fn files(&self) -> Vec<ByteString> {
         let below = self.after.below(&self.project);
         let files = below.filter(|(_, node)| **node != Node::Directory);
-        let paths = files.filter_map(|(full, _)| bytes::below(&self.project, full));
-        let is_own = |path: &&[u8]| !path.split(|byte| *byte == b'/').any(|name| name == b".git");
-        paths.filter(is_own).map(ByteString::from).collect()
+        let paths = files.filter_map(|(path, _)| bytes::below(&self.project, path));
+        let is_outside_git =
+            |path: &&[u8]| !path.split(|byte| *byte == b'/').any(|name| name == b".git");
+        paths.filter(is_outside_git).map(ByteString::from).collect()
     }
 }

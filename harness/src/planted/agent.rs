@@ -1,8 +1,8 @@
-//! Bugs of who carries an agent beside its files.
+//! Bugs of subjects that keep agent state with the files.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::intercepted::{Intercepted, created, none_taken, with_target};
+use super::intercepted::{Intercepted, checkpoint_answer, created_id, with_target};
 use herma_model::agent::{Action, AgentEvent, Part};
 use herma_model::answer::CheckpointOutcome;
 use herma_model::{Answer, ByteString, Code, Request, rules};
@@ -24,7 +24,7 @@ pub static BUGS: &[PlantedBug] = &[
             let diff = Request::Diff { dir: dir.clone(), target: "1".into() };
             match subject.core_answer(&diff) {
                 Answer::Diffed { entries, .. } if entries.is_empty() => {
-                    none_taken(CheckpointOutcome::Unchanged)
+                    checkpoint_answer(CheckpointOutcome::Unchanged)
                 }
                 _ => subject.ask(request),
             }
@@ -83,8 +83,8 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let mut answer = subject.ask(request);
-            if let Answer::Restored(said) = &mut answer {
-                said.external = said.external.take().map(|_| Vec::new());
+            if let Answer::Restored(report) = &mut answer {
+                report.external = report.external.take().map(|_| Vec::new());
             }
             answer
         }),
@@ -108,15 +108,15 @@ pub static BUGS: &[PlantedBug] = &[
         about: "What was compensated is compensated again when it is asked for again.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
-            let ran = |(_, answer): &(Request, Answer)| match answer {
-                Answer::Compensated(said) => said.compensated.clone(),
+            let compensated_by = |(_, answer): &(Request, Answer)| match answer {
+                Answer::Compensated(report) => report.compensated.clone(),
                 _ => Vec::new(),
             };
-            let again: Vec<Action> = subject.log.iter().flat_map(ran).collect();
+            let compensated: Vec<Action> = subject.log.iter().flat_map(compensated_by).collect();
             let answer = subject.ask(request);
             if *request == Request::Compensate {
-                // Where nothing can be written the bug does not show.
-                let _ = again.iter().try_for_each(|action| append(subject, action));
+                // If the log cannot be written, the bug does not show.
+                let _ = compensated.iter().try_for_each(|action| append(subject, action));
             }
             answer
         }),
@@ -138,7 +138,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
-            if let (Request::Label { dir, .. }, Some(id)) = (request, created(&answer)) {
+            if let (Request::Label { dir, .. }, Some(id)) = (request, created_id(&answer)) {
                 let unpin = Request::Unpin { dir: dir.clone(), target: id.into() };
                 subject.core_answer(&unpin);
             }
@@ -152,10 +152,13 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             if let Request::Prune { .. } = request {
-                let labels: Vec<Request> = subject.log.iter().map(|(one, _)| one.clone()).collect();
-                for one in labels.iter().filter(|one| matches!(one, Request::Label { .. })) {
-                    for id in labelled(subject, one, None) {
-                        let dir = one.dir().cloned().unwrap_or_default();
+                let requests: Vec<Request> =
+                    subject.log.iter().map(|(logged, _)| logged.clone()).collect();
+                for label in
+                    requests.iter().filter(|logged| matches!(logged, Request::Label { .. }))
+                {
+                    for id in labelled(subject, label, None) {
+                        let dir = label.dir().cloned().unwrap_or_default();
                         subject.core_answer(&Request::Unpin { dir, target: id.as_str().into() });
                     }
                 }
@@ -172,12 +175,12 @@ pub static BUGS: &[PlantedBug] = &[
             let before = Part::ALL.map(|part| subject.core_answer(&Request::GetState { part }));
             let answer = subject.ask(request);
             if let Answer::Restored(_) = &answer {
-                let spawned = subject.log.iter().position(|(one, _)| *one == Request::Spawn);
-                let by_another = |at| spawned.is_some_and(|spawned| at > spawned);
-                let first = values_set(subject, by_another).into_iter().rev();
-                // What it was before, who restores nothing has as well.
+                let spawned = subject.log.iter().position(|(logged, _)| *logged == Request::Spawn);
+                let is_after_spawn = |index| spawned.is_some_and(|spawned| index > spawned);
+                let first = values_set(subject, is_after_spawn).into_iter().rev();
+                // A value that the part already had would also be there if nothing were restored.
                 for (part, value) in
-                    first.filter(|(_, one)| !before.contains(&Answer::State(one.clone())))
+                    first.filter(|(_, value)| !before.contains(&Answer::State(value.clone())))
                 {
                     set(subject, part, value);
                 }
@@ -192,7 +195,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 2,
         flaw: Intercept(|subject, request| match request {
             Request::Event { event: AgentEvent::HighRisk { .. }, .. } => {
-                none_taken(CheckpointOutcome::NotDue)
+                checkpoint_answer(CheckpointOutcome::NotDue)
             }
             _ => subject.ask(request),
         }),
@@ -209,7 +212,8 @@ pub static BUGS: &[PlantedBug] = &[
                     Request::Event { dir, event: AgentEvent::Milestone { from, to } },
                     Answer::Taken { outcome: CheckpointOutcome::NotDue, .. },
                 ) if from < to && subject.settings.enabled => {
-                    let (dir, reason) = (dir.clone(), "again".to_owned());
+                    let dir = dir.clone();
+                    let reason = "again".to_owned();
                     subject.core_answer(&Request::Checkpoint { dir, reason })
                 }
                 _ => answer,
@@ -219,38 +223,41 @@ pub static BUGS: &[PlantedBug] = &[
 ];
 
 fn set(subject: &mut Intercepted, part: Part, value: Value) {
-    // What was never set stays so.
+    // A part that was never set stays unset.
     if !value.is_null() {
         subject.core_answer(&Request::SetState { part, value });
     }
 }
 
-/// The values that parts were set to by the requests at such places, in their order.
-fn values_set(subject: &Intercepted, is_meant: impl Fn(usize) -> bool) -> Vec<(Part, Value)> {
-    let all = subject.log.iter().enumerate().filter(|(at, _)| is_meant(*at));
-    all.filter_map(|(_, (request, _))| match request {
-        Request::SetState { part, value } => Some((*part, value.clone())),
-        _ => None,
-    })
-    .collect()
+/// The values that parts were set to by the logged requests whose index is selected, in order.
+fn values_set(subject: &Intercepted, is_selected: impl Fn(usize) -> bool) -> Vec<(Part, Value)> {
+    let requests = subject.log.iter().enumerate().filter(|(index, _)| is_selected(*index));
+    requests
+        .filter_map(|(_, (request, _))| match request {
+            Request::SetState { part, value } => Some((*part, value.clone())),
+            _ => None,
+        })
+        .collect()
 }
 
-/// The checkpoints of the request's project that got a label, in their order.
+/// The checkpoints of the request's project that were labelled, with `label` if it is given; in order.
 fn labelled(subject: &Intercepted, about: &Request, label: Option<&ByteString>) -> Vec<String> {
-    let is_it = |request: &Request| match request {
-        Request::Label { dir, label: own } => {
-            Some(dir) == about.dir() && label.is_none_or(|label| **label == *own.as_bytes())
+    let is_labelling = |request: &Request| match request {
+        Request::Label { dir, label: given } => {
+            Some(dir) == about.dir() && label.is_none_or(|label| **label == *given.as_bytes())
         }
         _ => false,
     };
-    let all = subject.log.iter().filter(|(request, _)| is_it(request));
-    all.filter_map(|(_, answer)| created(answer).map(str::to_owned)).collect()
+    let labellings = subject.log.iter().filter(|(request, _)| is_labelling(request));
+    labellings.filter_map(|(_, answer)| created_id(answer).map(str::to_owned)).collect()
 }
 
-/// Does what the compensation of an action does.
+/// Runs the compensation of an action: appends a line to its log.
 fn append(subject: &Intercepted, action: &Action) -> io::Result<()> {
     let log = subject.log.iter().find_map(|(request, _)| match request {
-        Request::External { action: own, compensation: Some(compensation) } if own == action => {
+        Request::External { action: logged, compensation: Some(compensation) }
+            if logged == action =>
+        {
             Some(OsStr::from_bytes(&compensation.log).to_owned())
         }
         _ => None,

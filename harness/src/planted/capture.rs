@@ -1,9 +1,9 @@
-//! Bugs of captures: what a checkpoint holds, and how it is reported.
+//! Bugs of captures: what a checkpoint contains, and how it is reported.
 
 use super::Flaw::{Configured, Disk, Intercepted as Intercept};
 use super::PlantedBug;
 use super::faulty_disk::DiskFault::{Fails, Ignores, List, Read, Stat};
-use super::intercepted::{Intercepted, created, none_taken, taken};
+use super::intercepted::{Intercepted, checkpoint_answer, created_answer, created_id};
 use super::stored::{after_checkpoint, holds_fifo};
 use crate::sandbox::Sandbox;
 use herma_core::disk::{Kind, Stat as Metadata};
@@ -24,14 +24,15 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A project whose files have the same sizes as before counts as unchanged.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            // In a full history the core has already dropped the oldest when the newest is undone.
+            // In a full history the core has evicted the oldest checkpoint before the newest is undone.
             let is_full = subject.listed(request).len() >= subject.settings.max_snapshots;
             let answer = subject.ask(request);
             if is_full {
                 return answer;
             }
-            let is_undone = created(&answer).is_some_and(|id| undo_if_sizes_are_equal(subject, id));
-            if is_undone { none_taken(CheckpointOutcome::Unchanged) } else { answer }
+            let is_undone =
+                created_id(&answer).is_some_and(|id| undo_if_sizes_are_equal(subject, id));
+            if is_undone { checkpoint_answer(CheckpointOutcome::Unchanged) } else { answer }
         }),
     },
     PlantedBug {
@@ -39,7 +40,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::CAPTURE_CREATED,
         about: "A file that has its size, permissions and time of modification counts as unchanged.",
         operations_min: 4,
-        // Times are of long ago, so that what was noted in the moment of a write is trusted, too.
+        // Times are an hour back, so that metadata recorded at the moment of a write is trusted, too.
         flaw: Disk(Stat(|stat| {
             let modified = (stat.modified.0 - 3_600, stat.modified.1);
             let changed = (modified.0, i64::from(stat.mode));
@@ -79,8 +80,8 @@ pub static BUGS: &[PlantedBug] = &[
         about: "Names are read from git line by line, and those that it quotes are not found.",
         operations_min: 2,
         flaw: Disk(List(|_, _, name| {
-            let plain = |byte: &u8| (b' '..=b'~').contains(byte) && !b"\"\\".contains(byte);
-            name.as_bytes().iter().all(plain)
+            let is_plain = |byte: &u8| (b' '..=b'~').contains(byte) && !b"\"\\".contains(byte);
+            name.as_bytes().iter().all(is_plain)
         })),
     },
     PlantedBug {
@@ -207,8 +208,9 @@ pub static BUGS: &[PlantedBug] = &[
             let siblings = fs::read_dir(directory).into_iter().flatten().flatten();
             let mut names = siblings.filter_map(|entry| entry.file_name().into_string().ok());
             !names.any(|pattern| {
-                let is_other = pattern.contains(['*', '[']) && *name != *pattern;
-                is_other && Excludes::new(&[&pattern], &[]).excludes(&[], name.as_bytes(), false)
+                let is_sibling_pattern = pattern.contains(['*', '[']) && *name != *pattern;
+                is_sibling_pattern
+                    && Excludes::new(&[&pattern], &[]).excludes(&[], name.as_bytes(), false)
             })
         })),
     },
@@ -218,9 +220,9 @@ pub static BUGS: &[PlantedBug] = &[
         about: "The files of a nested repository are not captured.",
         operations_min: 4,
         flaw: Disk(List(|sandbox, directory, _| {
-            let is_repository = |place: &Path| place.join(".git").symlink_metadata().is_ok();
+            let is_repository = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
             let above = directory.ancestors().skip(1);
-            let mut inside = above.take_while(|place| place.starts_with(sandbox.root()));
+            let mut inside = above.take_while(|folder| folder.starts_with(sandbox.root()));
             !(is_repository(directory) && inside.any(is_repository))
         })),
     },
@@ -295,7 +297,7 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-/// Whether an ignore file is below the root of a project, which is two levels down: `work/alpha`.
+/// Whether an ignore file is below the root of a project; roots are two levels down, as in `work/alpha`.
 fn is_below_a_root(sandbox: &Sandbox, path: &Path) -> bool {
     let inside = path.strip_prefix(sandbox.root()).unwrap_or(path);
     inside.components().count() > 3
@@ -310,7 +312,7 @@ fn without_keyword(text: String) -> String {
     parts.unwrap_or(text)
 }
 
-/// Undoes a new checkpoint if its files have the sizes of those in the one before.
+/// Undoes a new checkpoint if its files have the same sizes as those of its parent.
 fn undo_if_sizes_are_equal(subject: &Intercepted, id: &str) -> bool {
     let sizes = |commit: &str| {
         subject.git(&["ls-tree", "-r", "--format=%(objectmode) %(objectsize) %(path)", commit])
@@ -319,23 +321,23 @@ fn undo_if_sizes_are_equal(subject: &Intercepted, id: &str) -> bool {
         let before = subject.parent_of(id)?;
         let is_equal = sizes(id)? == sizes(&before)?;
         if is_equal {
-            subject.git(&["update-ref", &subject.name_of(id)?, &before])?;
+            subject.git(&["update-ref", &subject.ref_of(id)?, &before])?;
         }
         Ok(is_equal)
     };
     undo().unwrap_or(false)
 }
 
-/// Asks the core, and takes a checkpoint although nothing changed.
+/// Asks the core, and if it reports that nothing changed, takes a checkpoint with `take`.
 fn although_unchanged(
     subject: &mut Intercepted,
     request: &Request,
     take: fn(&Intercepted, &str) -> io::Result<String>,
 ) -> Answer {
     let answer = subject.ask(request);
-    match (&answer, subject.history(request)) {
+    match (&answer, subject.history_ref(request)) {
         (Answer::Taken { outcome: CheckpointOutcome::Unchanged, .. }, Some(history)) => {
-            take(subject, &history).map_or(answer, taken)
+            take(subject, &history).map_or(answer, created_answer)
         }
         _ => answer,
     }

@@ -1,8 +1,8 @@
-//! Bugs of what a checkpoint takes: memory by the size of a file, and reading where nothing changed.
+//! Bugs of the cost of a checkpoint: memory that grows with file sizes, and unchanged files read again.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::intercepted::{Intercepted, takes};
+use super::intercepted::{Intercepted, takes_checkpoint};
 use herma_model::{Request, rules};
 use std::fs::{self, File};
 use std::hint::black_box;
@@ -40,9 +40,9 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-/// The regular files right in the project of which a checkpoint is asked for.
+/// The regular files directly in the project, if the request is for a checkpoint.
 fn files(subject: &Intercepted, request: &Request) -> impl Iterator<Item = PathBuf> + use<> {
-    let project = subject.project(request).filter(|_| takes(request));
+    let project = subject.project(request).filter(|_| takes_checkpoint(request));
     let entries =
         project.and_then(|project| project.read_dir().ok()).into_iter().flatten().flatten();
     let is_file = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|file| file.is_file());

@@ -1,9 +1,9 @@
-//! Bugs of what becomes of a damaged store: what is said to be stored there, what one object costs, and
-//! what is said of what did not come back.
+//! Bugs of damaged stores: what counts as stored, which requests one damaged object affects, and what is
+//! reported of files that could not be restored.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::intercepted::{Intercepted, names, refused, takes};
+use super::intercepted::{Intercepted, names, refused, takes_checkpoint};
 use crate::sandbox::harm::Left;
 use crate::sandbox::stock::Stock;
 use flate2::read::ZlibDecoder;
@@ -21,10 +21,11 @@ pub static BUGS: &[PlantedBug] = &[
         about: "An object of which the file is there is not stored again, whatever it holds.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
-            let before = if takes(request) { objects(subject) } else { Ok(Vec::new()) };
+            let before = if takes_checkpoint(request) { objects(subject) } else { Ok(Vec::new()) };
             let answer = subject.ask(request);
-            // What cannot be put back is whole, and then the bug does not show.
-            let _ = before.and_then(|before| before.iter().try_for_each(put_back));
+            // An object that cannot be put back stays intact, and the bug does not show.
+            let _ = before
+                .and_then(|before| before.iter().try_for_each(|(path, left)| put_back(path, left)));
             answer
         }),
     },
@@ -35,7 +36,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let damaged =
-                |objects: Vec<(PathBuf, Left)>| objects.iter().any(|one| !is_object(&one.1));
+                |objects: Vec<(PathBuf, Left)>| objects.iter().any(|(_, left)| !is_object(left));
             if matches!(request, Request::List { .. }) && objects(subject).is_ok_and(damaged) {
                 return refused(Code::CorruptCheckpoint, "an object cannot be read");
             }
@@ -65,13 +66,13 @@ pub static BUGS: &[PlantedBug] = &[
             if !matches!(request, Request::Restore { .. }) {
                 return subject.ask(request);
             }
-            // What cannot be moved is found, and then the bug does not show.
-            let aside = beside_packs(&subject.sandbox.store()).unwrap_or_default();
+            // A copy that cannot be moved is found, and the bug does not show.
+            let copies = loose_copies(&subject.sandbox.store()).unwrap_or_default();
             let moved: Vec<_> =
-                aside.iter().filter(|(is, to)| fs::rename(is, to).is_ok()).collect();
+                copies.iter().filter(|(path, hidden)| fs::rename(path, hidden).is_ok()).collect();
             let answer = subject.ask(request);
-            for (is, to) in moved.into_iter().filter(|(is, _)| !is.exists()) {
-                let _ = fs::rename(to, is);
+            for (path, hidden) in moved.into_iter().filter(|(path, _)| !path.exists()) {
+                let _ = fs::rename(hidden, path);
             }
             answer
         }),
@@ -84,7 +85,7 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Intercept(|subject, request| {
             let refuses = matches!(request, Request::List { .. })
                 && names(&subject.sandbox.store().join("objects/pack"))
-                    .is_ok_and(|all| all.iter().any(|name| is_broken_index(subject, name)));
+                    .is_ok_and(|files| files.iter().any(|name| is_broken_index(subject, name)));
             match refuses {
                 true => refused(Code::CorruptCheckpoint, "a pack has no index"),
                 false => subject.ask(request),
@@ -93,7 +94,7 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-/// Whether that is in the place of the index of a pack, and is none.
+/// Whether a file is named like a pack index and is not a valid one.
 fn is_broken_index(subject: &Intercepted, name: &OsStr) -> bool {
     let path = subject.sandbox.store().join("objects/pack").join(name);
     let is_index =
@@ -101,30 +102,30 @@ fn is_broken_index(subject: &Intercepted, name: &OsStr) -> bool {
     path.extension().is_some_and(|ending| ending == "idx") && !is_index
 }
 
-/// The file of each content that a pack names, and where nobody looks for it.
-fn beside_packs(store: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+/// The loose copy of each blob that a pack also names, with a path at which git does not look for it.
+fn loose_copies(store: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
     let stock = Stock::of(store)?;
-    let named = stock.loose.iter().filter(|id| stock.packs.values().any(|ids| ids.contains(*id)));
-    let places = named.map(|id| {
+    let copies = stock.loose.iter().filter(|id| stock.packs.values().any(|ids| ids.contains(*id)));
+    let paths = copies.map(|id| {
         let (folder, name) = id.split_at(2);
         let folder = store.join("objects").join(folder);
         (folder.join(name), folder.join(format!("tmp_obj_{name}")))
     });
-    Ok(places.filter(|(is, _)| is_content(is).unwrap_or_default()).collect())
+    Ok(paths.filter(|(path, _)| is_blob(path).unwrap_or_default()).collect())
 }
 
-/// Whether that is the file of an object that holds what a file holds.
-fn is_content(path: &Path) -> io::Result<bool> {
-    // A fifo in its place would be waited for.
+/// Whether a file is a loose blob.
+fn is_blob(path: &Path) -> io::Result<bool> {
+    // Opening a fifo would block.
     if !fs::symlink_metadata(path)?.is_file() {
         return Ok(false);
     }
-    let mut begin = [0; 5];
-    ZlibDecoder::new(fs::File::open(path)?).read_exact(&mut begin)?;
-    Ok(begin == *b"blob ")
+    let mut start = [0; 5];
+    ZlibDecoder::new(fs::File::open(path)?).read_exact(&mut start)?;
+    Ok(start == *b"blob ")
 }
 
-/// What stands in the place of every object with a file of its own.
+/// The path of every loose object, with what exists there.
 fn objects(subject: &Intercepted) -> io::Result<Vec<(PathBuf, Left)>> {
     let folder = subject.sandbox.store().join("objects");
     let mut found = Vec::new();
@@ -137,16 +138,17 @@ fn objects(subject: &Intercepted) -> io::Result<Vec<(PathBuf, Left)>> {
     Ok(found)
 }
 
-/// Whether that may be an object: a file that begins as compressed ones do.
+/// Whether a file may be an object: it begins like compressed data.
 fn is_object(left: &Left) -> bool {
     matches!(left, Left::Bytes(bytes) if bytes.starts_with(b"x"))
 }
 
-fn put_back((path, was): &(PathBuf, Left)) -> io::Result<()> {
+/// Puts the earlier file of an object back if another file is there now.
+fn put_back(path: &Path, before: &Left) -> io::Result<()> {
     let now = Left::at(path)?;
-    if now == *was || !matches!(now, Left::Bytes(_)) {
+    if now == *before || !matches!(now, Left::Bytes(_)) {
         return Ok(());
     }
     let permissions = fs::metadata(path)?.permissions();
-    was.put(path, permissions)
+    before.put(path, permissions)
 }

@@ -1,6 +1,6 @@
-//! A disk that does one thing wrong. So a planted bug sits inside the core, where a real one would
-//! be. Only [`DiskFault::Mode`], [`DiskFault::NeverSyncs`] and [`DiskFault::Unlocked`] reach the store;
-//! all others are about the files of projects.
+//! A disk with one fault, so that a planted bug is inside the core, where a real one would be. Only
+//! [`DiskFault::Mode`], [`DiskFault::NeverSyncs`] and [`DiskFault::Unlocked`] affect the store; all others
+//! affect the files of projects.
 
 use crate::history::What;
 use crate::inject::Injector;
@@ -14,28 +14,28 @@ use std::io::{self, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a disk does wrong; the functions get the sandbox and the path where they need them.
+/// The fault of a disk; the functions get the sandbox and the path where they need them.
 #[derive(Clone, Copy)]
 pub enum DiskFault {
-    /// The content that is read from a file.
+    /// Replaces the content that is read from a file.
     Read(fn(&Path, Vec<u8>) -> Vec<u8>),
-    /// Which names in a directory are found.
+    /// Selects the names in a directory that are found.
     List(fn(&Sandbox, &Path, &OsStr) -> bool),
-    /// The content that is read from an ignore file; every directory has one, empty by default.
+    /// Replaces the content of ignore files; every directory has one, empty by default.
     Ignores(fn(&Sandbox, &Path, Vec<u8>) -> Vec<u8>),
-    /// The metadata that is read of a path.
+    /// Replaces the metadata of a path.
     Stat(fn(Stat) -> Stat),
-    /// Which paths cannot be inspected or read.
+    /// Selects the paths that cannot be inspected or read.
     Fails(fn(Stat) -> bool),
-    /// The permission bits of what is made or changed.
+    /// Replaces the permission bits of files and directories that are made or changed.
     Mode(fn(&Sandbox, &Path, u32) -> u32),
-    /// It waits for nothing to be durable.
+    /// Syncs nothing.
     NeverSyncs,
-    /// It reads what it opens in two pieces, and takes two versions for one.
+    /// Reads files in two pieces, and mistakes two versions for one.
     ReadsInPieces,
-    /// It takes none of these locks, which are those of the store.
+    /// Pretends to take the selected locks of the store.
     Unlocked(fn(&Path) -> bool),
-    /// It follows the links on the way to a path that came there while it looked.
+    /// Follows links on the way to a path that appeared after it was inspected.
     FollowsLinks,
 }
 
@@ -44,7 +44,7 @@ pub struct FaultyDisk {
     disk: HookedDisk,
     sandbox: Sandbox,
     fault: DiskFault,
-    /// What it says of files that somebody changed since it looked at them first.
+    /// The metadata of files before they were edited during a request.
     remembered: Mutex<BTreeMap<PathBuf, Stat>>,
 }
 
@@ -52,11 +52,11 @@ impl FaultyDisk {
     /// The disk of that sandbox.
     pub fn new(sandbox: &Sandbox, fault: DiskFault) -> Self {
         let sandbox = Sandbox::adopt(sandbox.root().to_owned());
-        let (disk, remembered) = (HookedDisk::of_an_ordinary_user(), Mutex::default());
-        FaultyDisk { disk, sandbox, fault, remembered }
+        let disk = HookedDisk::of_an_ordinary_user();
+        FaultyDisk { disk, sandbox, fault, remembered: Mutex::default() }
     }
 
-    /// What can make something happen at a call.
+    /// The injector of this disk.
     pub fn injector(&self) -> Arc<Injector> {
         self.disk.injector()
     }
@@ -66,7 +66,7 @@ impl FaultyDisk {
         let half = first.len() / 2;
         let (second, _) = self.disk.read(path, u64::MAX)?;
         let rest = second.get(half..).unwrap_or_default();
-        Ok(([&first[..half], rest].concat(), self.seen(path, stat)))
+        Ok(([&first[..half], rest].concat(), self.reported(path, stat)))
     }
 
     fn remembered(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Stat>> {
@@ -77,44 +77,44 @@ impl FaultyDisk {
         matches!(self.fault, DiskFault::NeverSyncs)
     }
 
-    /// Makes a call, and once more where the path leads by the links that came on the way to it.
+    /// Makes a call, and if it fails once links may have appeared on the way to the path, follows them.
     fn following<T>(&self, path: &Path, call: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
-        let called = call(path);
+        let result = call(path);
         let follows = matches!(self.fault, DiskFault::FollowsLinks)
-            && self.is_of_a_project(path)
+            && self.is_in_project(path)
             && self.disk.injector().happens() == Some((What::Hold, true));
         match path.canonicalize() {
-            Ok(led) if follows && called.is_err() => call(&led),
-            _ => called,
+            Ok(canonical) if follows && result.is_err() => call(&canonical),
+            _ => result,
         }
     }
 
-    fn is_of_a_project(&self, path: &Path) -> bool {
+    fn is_in_project(&self, path: &Path) -> bool {
         !path.starts_with(self.sandbox.base())
     }
 
-    fn look(&self, path: &Path) -> io::Result<()> {
+    fn check_access(&self, path: &Path) -> io::Result<()> {
         match (self.fault, SystemDisk.stat(path)) {
-            (DiskFault::Fails(fails), Ok(stat)) if self.is_of_a_project(path) && fails(stat) => {
+            (DiskFault::Fails(fails), Ok(stat)) if self.is_in_project(path) && fails(stat) => {
                 Err(ErrorKind::Other.into())
             }
             _ => Ok(()),
         }
     }
 
-    fn seen(&self, path: &Path, stat: Stat) -> Stat {
+    fn reported(&self, path: &Path, stat: Stat) -> Stat {
         match self.fault {
-            // Nothing says that it is another version by now.
-            DiskFault::ReadsInPieces | DiskFault::FollowsLinks if self.is_of_a_project(path) => {
-                self.as_before(path, stat)
+            // Nothing shows that the file has changed meanwhile.
+            DiskFault::ReadsInPieces | DiskFault::FollowsLinks if self.is_in_project(path) => {
+                self.metadata_before_edits(path, stat)
             }
-            DiskFault::Stat(change) if self.is_of_a_project(path) => change(stat),
+            DiskFault::Stat(change) if self.is_in_project(path) => change(stat),
             _ => stat,
         }
     }
 
-    /// What it looked at once it does not look at again.
-    fn as_before(&self, path: &Path, stat: Stat) -> Stat {
+    /// The metadata of a path as it was before files were edited during this request.
+    fn metadata_before_edits(&self, path: &Path, stat: Stat) -> Stat {
         let mut remembered = self.remembered();
         match self.disk.injector().happens() {
             Some((What::Hold, true)) => return remembered.get(path).copied().unwrap_or(stat),
@@ -132,15 +132,15 @@ impl FaultyDisk {
     }
 }
 
-/// What holds no lock.
-struct Nothing;
+/// The guard of a lock that was never taken.
+struct NoLock;
 
-impl LockGuard for Nothing {}
+impl LockGuard for NoLock {}
 
 impl Disk for FaultyDisk {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
-        self.look(path)?;
-        Ok(self.seen(path, self.following(path, |path| self.disk.stat(path))?))
+        self.check_access(path)?;
+        Ok(self.reported(path, self.following(path, |path| self.disk.stat(path))?))
     }
 
     fn free_bytes(&self, directory: &Path) -> io::Result<u64> {
@@ -149,10 +149,10 @@ impl Disk for FaultyDisk {
 
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
         let mut names = self.following(path, |path| self.disk.list(path))?;
-        if let DiskFault::List(finds) = self.fault
-            && self.is_of_a_project(path)
+        if let DiskFault::List(is_found) = self.fault
+            && self.is_in_project(path)
         {
-            names.retain(|name| finds(&self.sandbox, path, name));
+            names.retain(|name| is_found(&self.sandbox, path, name));
         }
         Ok(names)
     }
@@ -171,8 +171,8 @@ impl Disk for FaultyDisk {
     }
 
     fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)> {
-        self.look(path)?;
-        if matches!(self.fault, DiskFault::ReadsInPieces) && self.is_of_a_project(path) {
+        self.check_access(path)?;
+        if matches!(self.fault, DiskFault::ReadsInPieces) && self.is_in_project(path) {
             return self.read_in_pieces(path);
         }
         let read = self.following(path, |path| self.disk.read(path, limit));
@@ -187,10 +187,10 @@ impl Disk for FaultyDisk {
                 };
                 Ok((change(&self.sandbox, path, text), stat))
             }
-            DiskFault::Read(change) if self.is_of_a_project(path) => {
+            DiskFault::Read(change) if self.is_in_project(path) => {
                 read.map(|(content, stat)| (change(path, content), stat))
             }
-            _ => read.map(|(content, stat)| (content, self.seen(path, stat))),
+            _ => read.map(|(content, stat)| (content, self.reported(path, stat))),
         }
     }
 
@@ -252,8 +252,8 @@ impl Disk for FaultyDisk {
         self.disk.rename_new(from, to)
     }
 
-    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
-        self.disk.exchange(one, other)
+    fn exchange(&self, first: &Path, second: &Path) -> io::Result<()> {
+        self.disk.exchange(first, second)
     }
 
     fn access_list(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
@@ -283,7 +283,7 @@ impl Disk for FaultyDisk {
 
     fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>> {
         match self.fault {
-            DiskFault::Unlocked(is_one) if is_one(path) => Ok(Some(Box::new(Nothing))),
+            DiskFault::Unlocked(is_ignored) if is_ignored(path) => Ok(Some(Box::new(NoLock))),
             _ => self.disk.try_lock(path, sharing),
         }
     }

@@ -1,4 +1,4 @@
-//! Bugs of who tells the agent's work from that of others.
+//! Bugs of attribution: which of the replaced paths were last edited by anyone but the agent.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
@@ -12,8 +12,8 @@ pub static BUGS: &[PlantedBug] = &[PlantedBug {
     operations_min: 5,
     flaw: Intercept(|subject, request| {
         let mut answer = subject.ask(request);
-        if let Answer::Restored(said) = &mut answer {
-            said.others = said.others.take().map(|_| Vec::new());
+        if let Answer::Restored(report) = &mut answer {
+            report.others = report.others.take().map(|_| Vec::new());
         }
         answer
     }),

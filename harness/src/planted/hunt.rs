@@ -1,5 +1,5 @@
-//! Searches for a planted bug as the suite searches for any: runs histories until one fails, and
-//! shrinks that one.
+//! Searches for a planted bug as the suite searches for any bug: runs histories until one fails, and
+//! shrinks that history.
 
 use super::PlantedBug;
 use crate::divergence::Divergence;
@@ -11,40 +11,40 @@ use crate::shrink::{self, Shrunk};
 use crate::trial::trial;
 use std::time::{Duration, Instant};
 
-/// How many histories may pass before a bug counts as missed.
+/// After so many histories without a failure a bug counts as missed.
 const HISTORIES_MAX: u64 = 1_000;
 
 /// How a bug was found.
 pub struct Score {
     /// The first failure, with its shortest history; `None` if the bug was missed.
     pub found: Option<(Divergence, Shrunk)>,
-    /// Histories run until it showed.
+    /// Histories that ran until the bug showed.
     pub histories: u64,
-    /// Operations of the history that showed it.
+    /// Operations of the history that showed the bug.
     pub operations: usize,
-    /// Time until it was found.
+    /// Time until the bug was found.
     pub finding: Duration,
-    /// Time until that was shrunk.
+    /// Time to shrink the history.
     pub shrinking: Duration,
 }
 
-/// Runs the histories of `seed` on a planted bug until one fails, and shrinks that.
+/// Runs the histories of `seed` on a planted bug until one fails, and shrinks that history.
 ///
 /// # Errors
 /// A run that could not be made.
 pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, RunError> {
     let open = bug.opener();
     let started = Instant::now();
-    // Among histories that are about what it breaks: an agent's state, damage, databases, or anything
-    // else.
+    // The histories are about what the bug breaks: agent state, damage, databases, injections, cost, or
+    // anything else.
     let agent = bug.rule.id.starts_with("agent/");
-    let of_damage = ["maintenance/damage", "capture/stored", "restore/honest"];
-    let damage = of_damage.contains(&bug.rule.id);
+    let damage_rules = ["maintenance/damage", "capture/stored", "restore/honest"];
+    let damage = damage_rules.contains(&bug.rule.id);
     let databases = bug.rule.id.starts_with("unit/");
-    let of_injections =
+    let injection_rules =
         ["concurrent/", "crash/", "fault/", "lock/", "capture/steady", "capture/contained"];
-    let of_injections = of_injections.iter().chain(&["restore/keeps-saves"]);
-    let injections = of_injections.into_iter().any(|area| bug.rule.id.starts_with(area));
+    let injection_rules = injection_rules.iter().chain(&["restore/keeps-saves"]);
+    let injections = injection_rules.into_iter().any(|prefix| bug.rule.id.starts_with(prefix));
     let injections = if injections { 2 } else { 0 };
     let measured = u32::from(bug.rule.subject() == "cost");
     let options = Options { agent, damage, databases, injections, measured, ..Options::default() };
@@ -58,13 +58,13 @@ pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, Run
             shrink::shrink(history, divergence, &open, scratch, &budget.into())
         };
         let mut shrunk = shrink(&history, &divergence);
-        // The bug may show as well without the operation that told of it, by another symptom.
+        // Without the operation that revealed the bug, it may still show by another symptom.
         let mut shorter = shrunk.history.clone();
         shorter.operations.pop();
-        let mut told = trial(&shorter, &open, scratch)?.run.divergences.into_iter();
-        if let Some(told) = told.find(|one| *one.rule == *divergence.rule) {
+        let mut remaining = trial(&shorter, &open, scratch)?.run.divergences.into_iter();
+        if let Some(failure) = remaining.find(|failure| *failure.rule == *divergence.rule) {
             let executions = shrunk.executions + 1;
-            shrunk = shrink(&shorter, &told);
+            shrunk = shrink(&shorter, &failure);
             shrunk.executions += executions;
         }
         return Ok(Score {
@@ -90,13 +90,14 @@ impl Score {
         let Some((divergence, shrunk)) = &self.found else {
             return Some(format!("{} was missed", bug.name));
         };
-        let (blamed, length) = (divergence.rule.id, shrunk.history.operations.len());
+        let blamed = divergence.rule.id;
+        let length = shrunk.history.operations.len();
         if *divergence.rule != *bug.rule {
             return Some(format!("{} breaks {}, and {blamed} is blamed", bug.name, bug.rule.id));
         }
         (length > bug.operations_min).then(|| {
-            let least = bug.operations_min;
-            format!("{} was shrunk to {length} operations, and {least} is its minimum", bug.name)
+            let minimum = bug.operations_min;
+            format!("{} was shrunk to {length} operations, and {minimum} is its minimum", bug.name)
         })
     }
 
@@ -108,7 +109,7 @@ impl Score {
         )
     }
 
-    /// The rule that is blamed, the executions that it took to shrink, and the operations left.
+    /// The blamed rule, the executions that shrinking took, and the remaining operations.
     pub fn figures(&self) -> [String; 3] {
         match &self.found {
             None => ["missed", "-", "-"].map(str::to_owned),
@@ -122,8 +123,8 @@ impl Score {
 
     /// One line of the scoreboard.
     pub fn line(&self, bug: &PlantedBug) -> String {
-        let [blamed, executions, least] = self.figures();
-        let operations = format!("{} to {least}", self.operations);
+        let [blamed, executions, shortest] = self.figures();
+        let operations = format!("{} to {shortest}", self.operations);
         format!(
             "{:<32} {:<28} {blamed:<28} {:>9} {:>7.2} {operations:>10} {executions:>10} {:>7.2}\n",
             bug.name,

@@ -1,10 +1,10 @@
-//! Bugs that show only where something happens at a call: the process dies, the power goes, the disk
-//! fails.
+//! Bugs that show only under an injection: the process is killed, the power fails, the disk fails, files
+//! are edited meanwhile, or processes overlap.
 
 use super::Flaw::{Disk, Intercepted as Intercept};
 use super::PlantedBug;
 use super::faulty_disk::DiskFault;
-use super::intercepted::{names, refused, takes, write_private};
+use super::intercepted::{names, refused, takes_checkpoint, write_private};
 use crate::history::What;
 use herma_model::answer::CheckpointOutcome;
 use herma_model::world::hash_of;
@@ -23,12 +23,12 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
             if subject.core.happened() == Some(What::Kill)
-                && takes(request)
+                && takes_checkpoint(request)
                 && let Some(project) = subject.project(request)
             {
                 let hash = hash_of(project.as_os_str().as_bytes());
                 let store = subject.sandbox.store();
-                // Where neither is there yet, there is nothing to lose.
+                // If neither file exists yet, nothing is lost.
                 let _ = fs::write(store.join("refs/hermes").join(&hash), "");
                 let _ = fs::write(store.join("projects").join(format!("{hash}.json")), "");
             }
@@ -41,18 +41,20 @@ pub static BUGS: &[PlantedBug] = &[
         about: "What was left of a pack when a process died is removed once it was written again.",
         operations_min: 9,
         flaw: Intercept(|subject, request| {
-            // A call that only failed is followed by one that puts git's lock away.
+            // Git's lock remains only where the process died: after a mere failure it is removed.
             if !subject.sandbox.store().join("gc.pid").exists() {
                 return subject.ask(request);
             }
             let folder = subject.sandbox.store().join("objects/pack");
             let has_index = |pack: &Path| pack.with_extension("idx").exists();
-            let is_pack = |path: &Path| path.extension().is_some_and(|end| end == "pack");
+            let is_pack =
+                |path: &Path| path.extension().is_some_and(|extension| extension == "pack");
             let files = names(&folder).unwrap_or_default();
-            let mut half: Vec<PathBuf> = files.iter().map(|name| folder.join(name)).collect();
-            half.retain(|path| is_pack(path) && !has_index(path));
+            let mut without_index: Vec<PathBuf> =
+                files.iter().map(|name| folder.join(name)).collect();
+            without_index.retain(|path| is_pack(path) && !has_index(path));
             let answer = subject.ask(request);
-            for pack in half.into_iter().filter(|pack| has_index(pack)) {
+            for pack in without_index.into_iter().filter(|pack| has_index(pack)) {
                 let _ = fs::remove_file(pack);
             }
             answer
@@ -89,7 +91,8 @@ pub static BUGS: &[PlantedBug] = &[
                 && [Code::Io, Code::NoSpace, Code::NoSafetyCheckpoint].contains(code)
                 && !subject.core.is_dead()
             {
-                let (dir, target) = (dir.clone(), target.clone());
+                let dir = dir.clone();
+                let target = target.clone();
                 let diff = Request::Diff { dir: dir.clone(), target: target.clone() };
                 if let Answer::Diffed { entries, .. } = subject.core_answer(&diff)
                     && let [first, _, ..] = &entries[..]
@@ -129,7 +132,7 @@ pub static BUGS: &[PlantedBug] = &[
                 let after = subject.files();
                 for (path, _) in before.below(&project) {
                     if before.get(path) != after.get(path) {
-                        // What cannot be put back shows no bug.
+                        // If a path cannot be put back, the bug does not show.
                         let _ = subject.put_back(&before, path);
                     }
                 }
@@ -172,7 +175,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let lock = subject.sandbox.base().join("taking.lock");
-            if !takes(request) || !subject.sandbox.has_store() {
+            if !takes_checkpoint(request) || !subject.sandbox.has_store() {
                 return subject.ask(request);
             }
             if lock.exists() {
@@ -181,7 +184,7 @@ pub static BUGS: &[PlantedBug] = &[
             let is_locked = write_private(&lock, b"").is_ok();
             let answer = subject.ask(request);
             if is_locked && !subject.core.is_dead() {
-                // Where it stays, the next checkpoint says so.
+                // If the lock stays, the next checkpoint is refused because of it.
                 let _ = fs::remove_file(lock);
             }
             answer

@@ -1,5 +1,5 @@
-//! A core with code around it that may change its requests, its answers and what it leaves behind.
-//! Most planted bugs are built on it. Access to the store is in `stored`.
+//! A core with code around it that may change its requests, its answers, and the files and the store after
+//! a request. Most planted bugs are built on it. Access to the store is in `stored`.
 
 use crate::inject::{Injected, Point};
 use crate::sandbox::{Sandbox, edits, manifest};
@@ -19,28 +19,37 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// A core, and what a bug may need to know about it.
+/// A core, with its environment and a log of its requests.
 pub struct Intercepted {
     pub(super) core: CoreSubject,
+    /// A core on the same store with other settings, once a bug has used one.
     second: Option<CoreSubject>,
-    /// Where it works.
+    /// The sandbox of both cores.
     pub sandbox: Sandbox,
-    /// What it is configured with.
+    /// The settings of the first core.
     pub settings: Settings,
-    /// When it is, in seconds since the epoch.
+    /// The present time, in seconds since the epoch.
     pub seconds: i64,
     /// Every request to the core, with its answer.
     pub log: Vec<(Request, Answer)>,
-    aside: Option<TempDir>,
+    scratch: Option<TempDir>,
 }
 
 impl Intercepted {
     /// A core in a sandbox.
     pub fn new(sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Self {
         let core = CoreSubject::new(sandbox, settings, seconds);
-        let (sandbox, settings) = (Sandbox::adopt(sandbox.root().to_owned()), settings.clone());
-        let (log, second, aside) = (Vec::new(), None, None);
-        Intercepted { core, second, sandbox, settings, seconds, log, aside }
+        let sandbox = Sandbox::adopt(sandbox.root().to_owned());
+        let settings = settings.clone();
+        Intercepted {
+            core,
+            second: None,
+            sandbox,
+            settings,
+            seconds,
+            log: Vec::new(),
+            scratch: None,
+        }
     }
 
     /// Asks the correct core.
@@ -48,7 +57,7 @@ impl Intercepted {
         if let Request::SetClock { seconds } = request {
             self.seconds = *seconds;
         }
-        if let (Some(second), true) = (&mut self.second, is_for_all(request)) {
+        if let (Some(second), true) = (&mut self.second, is_for_every_process(request)) {
             second.ask(request);
         }
         let answer = self.core.ask(request);
@@ -56,10 +65,10 @@ impl Intercepted {
         answer
     }
 
-    /// Asks the bug while something happens at a call of the core in it.
+    /// Asks the bug under an injection into a call of its core.
     ///
     /// # Errors
-    /// It cannot be made to happen.
+    /// The injection cannot be set up.
     pub fn ask_injected(
         &mut self,
         request: &Request,
@@ -75,13 +84,13 @@ impl Intercepted {
         Ok(Some(injected))
     }
 
-    /// Asks the correct core for the bug's own purposes: nobody is told.
+    /// Asks the correct core without recording the request in the log.
     pub fn core_answer(&mut self, request: &Request) -> Answer {
         self.core.ask(request)
     }
 
-    /// Asks a second core on the same store instead, with settings of its own from its first
-    /// request on. It lives as long as the first and keeps turns of its own.
+    /// Asks a second core on the same store instead. `configure` changes its environment and settings when
+    /// it is first asked; from then on it exists as long as the first core, with its own turns.
     pub fn ask_second(
         &mut self,
         request: &Request,
@@ -100,54 +109,60 @@ impl Intercepted {
         answer
     }
 
-    /// Asks the core while the entries of the base that `is_hidden` selects are moved away.
+    /// Asks the core while the entries of the base that `is_hidden` selects are moved elsewhere.
     pub fn ask_without(&mut self, request: &Request, is_hidden: fn(&Path) -> bool) -> Answer {
-        // What cannot be moved stays, and then the bug does not show.
+        // An entry that cannot be moved stays, and the bug does not show.
         let hidden = self.hide(is_hidden).unwrap_or_default();
         let answer = self.ask(request);
         let base = self.sandbox.base();
-        for (place, name) in hidden {
-            let _ = fs::create_dir_all(&base).and_then(|()| fs::rename(place, base.join(name)));
+        for (path, name) in hidden {
+            let _ = fs::create_dir_all(&base).and_then(|()| fs::rename(path, base.join(name)));
         }
         answer
     }
 
+    /// Moves entries of the base to the scratch folder; returns their new paths and their names.
     fn hide(&mut self, is_hidden: fn(&Path) -> bool) -> io::Result<Vec<(PathBuf, OsString)>> {
-        let (base, aside) = (self.sandbox.base(), self.aside()?.to_owned());
+        let base = self.sandbox.base();
+        let scratch = self.scratch_folder()?.to_owned();
         let mut hidden = Vec::new();
         for name in names(&base)?.into_iter().filter(|name| is_hidden(&base.join(name))) {
-            let place = aside.join(&name);
-            fs::rename(base.join(&name), &place)?;
-            hidden.push((place, name));
+            let path = scratch.join(&name);
+            fs::rename(base.join(&name), &path)?;
+            hidden.push((path, name));
         }
         Ok(hidden)
     }
 
-    /// Another process with the same settings, on the same store and at the same time.
-    pub fn another(&self) -> CoreSubject {
+    /// Another process on the same store, with the same settings and time.
+    pub fn another_process(&self) -> CoreSubject {
         CoreSubject::new(&self.sandbox, &self.settings, self.seconds)
     }
 
-    /// The requests of this turn and process, with their answers.
+    /// The requests since this turn or process began, with their answers.
     pub fn turn(&self) -> &[(Request, Answer)] {
-        let begins = |(request, _): &(Request, Answer)| {
+        let begins_turn = |(request, _): &(Request, Answer)| {
             matches!(request, Request::NewTurn | Request::Reopen)
         };
-        let start = self.log.iter().rposition(begins).map_or(0, |at| at + 1);
+        let start = self.log.iter().rposition(begins_turn).map_or(0, |index| index + 1);
         &self.log[start..]
     }
 
-    /// Whether an automatic checkpoint of the request's project had such an answer in this turn and
-    /// process.
-    pub fn had(&self, request: &Request, what: impl Fn(&Answer) -> bool) -> bool {
-        self.turn().iter().any(|(before, answer)| {
-            matches!(before, Request::EnsureCheckpoint { .. })
-                && before.dir() == request.dir()
-                && what(answer)
+    /// Whether the log of this turn has an automatic checkpoint of the request's project with an answer that
+    /// `is_match` accepts.
+    pub fn had_automatic_answer(
+        &self,
+        request: &Request,
+        is_match: impl Fn(&Answer) -> bool,
+    ) -> bool {
+        self.turn().iter().any(|(earlier, answer)| {
+            matches!(earlier, Request::EnsureCheckpoint { .. })
+                && earlier.dir() == request.dir()
+                && is_match(answer)
         })
     }
 
-    /// The path of a directory or file as typed.
+    /// The absolute path of a directory or file that a request names.
     pub fn path(&self, typed: &ByteString) -> PathBuf {
         let relative = match typed.strip_prefix(b"~") {
             Some(rest) => {
@@ -159,14 +174,14 @@ impl Intercepted {
         manifest::on_disk(&self.sandbox.current_directory(), relative)
     }
 
-    /// The canonical directory of a request, if it is inside the sandbox; a bug never reaches
-    /// further.
+    /// The canonical directory of a request, if it is inside the sandbox: a bug never touches anything
+    /// outside.
     pub fn project(&self, request: &Request) -> Option<PathBuf> {
         let project = self.path(request.dir()?).canonicalize().ok()?;
         project.starts_with(self.sandbox.root()).then_some(project)
     }
 
-    /// The same, relative to the root of the sandbox.
+    /// The canonical directory of a request, relative to the root of the sandbox.
     pub fn project_inside(&self, request: &Request) -> Option<ByteString> {
         let project = self.project(request)?;
         let inside = project.strip_prefix(self.sandbox.root()).ok()?;
@@ -180,26 +195,26 @@ impl Intercepted {
         Some(herma_core::project_directory(&SystemDisk, &environment, &typed))
     }
 
-    /// Every file of the sandbox but the store.
+    /// Every file of the sandbox except the store.
     pub fn files(&self) -> Files {
         let files = manifest::read(self.sandbox.root(), &self.sandbox.base(), None);
         files.map(|manifest| manifest.files).unwrap_or_default()
     }
 
-    /// Restores a path, relative to the root of the sandbox, to what it was in `files`.
+    /// Restores a path, relative to the root of the sandbox, to its state in `files`.
     ///
     /// # Errors
-    /// Its place is no longer there, or leads out of the sandbox.
+    /// Its folder cannot be made, or leads out of the sandbox.
     pub fn put_back(&self, files: &Files, path: &ByteString) -> io::Result<()> {
         let root = self.sandbox.root();
-        let full = manifest::on_disk(root, path);
-        if let Some(parent) = full.parent() {
+        let absolute = manifest::on_disk(root, path);
+        if let Some(parent) = absolute.parent() {
             fs::create_dir_all(parent)?;
         }
-        if !self.is_inside(&full) {
+        if !self.is_inside(&absolute) {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
-        if full.symlink_metadata().is_ok() {
+        if absolute.symlink_metadata().is_ok() {
             edits::apply(root, &Change::Remove(path.clone()))?;
         }
         let below = files.below(path).map(|(path, node)| (path, Some(node)));
@@ -214,50 +229,50 @@ impl Intercepted {
         Ok(())
     }
 
-    /// Whether something made at an absolute path would be in the sandbox, whatever links are on
-    /// the way.
+    /// Whether a file made at an absolute path would be in the sandbox, through whatever links are on the
+    /// way.
     pub fn is_inside(&self, path: &Path) -> bool {
         let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
         parent.is_some_and(|parent| parent.starts_with(self.sandbox.root()))
     }
 
-    /// A folder of the bug's own, outside the sandbox.
+    /// A temporary folder alongside the sandbox.
     ///
     /// # Errors
     /// It cannot be made.
-    pub fn aside(&mut self) -> io::Result<&Path> {
-        let aside = match self.aside.take() {
-            Some(aside) => aside,
+    pub fn scratch_folder(&mut self) -> io::Result<&Path> {
+        let scratch = match self.scratch.take() {
+            Some(scratch) => scratch,
             None => {
-                let beside = self.sandbox.root().parent().unwrap_or(Path::new("/"));
-                tempfile::Builder::new().prefix("herma-").tempdir_in(beside)?
+                let parent = self.sandbox.root().parent().unwrap_or(Path::new("/"));
+                tempfile::Builder::new().prefix("herma-").tempdir_in(parent)?
             }
         };
-        Ok(self.aside.insert(aside).path())
+        Ok(self.scratch.insert(scratch).path())
     }
 }
 
 /// Whether every process gets this request.
-fn is_for_all(request: &Request) -> bool {
+fn is_for_every_process(request: &Request) -> bool {
     matches!(request, Request::NewTurn | Request::Reopen | Request::SetClock { .. })
 }
 
-/// The id of the checkpoint that an answer says was taken.
-pub fn created(answer: &Answer) -> Option<&str> {
+/// The id of the checkpoint that was taken, according to an answer.
+pub fn created_id(answer: &Answer) -> Option<&str> {
     match answer {
         Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. } => Some(id),
         _ => None,
     }
 }
 
-/// The answer that no checkpoint was taken.
-pub fn none_taken(outcome: CheckpointOutcome) -> Answer {
+/// The answer to a request for a checkpoint, without skipped files.
+pub fn checkpoint_answer(outcome: CheckpointOutcome) -> Answer {
     Answer::Taken { outcome, skipped: Vec::new() }
 }
 
-/// The answer that one checkpoint was taken of everything.
-pub fn taken(id: String) -> Answer {
-    none_taken(CheckpointOutcome::Created { id })
+/// The answer that a checkpoint was taken, without skipped files.
+pub fn created_answer(id: String) -> Answer {
+    checkpoint_answer(CheckpointOutcome::Created { id })
 }
 
 /// A refusal that changed nothing.
@@ -266,22 +281,22 @@ pub fn refused(code: Code, message: &str) -> Answer {
 }
 
 /// Whether a request is for a checkpoint, automatic or not.
-pub fn takes(request: &Request) -> bool {
+pub fn takes_checkpoint(request: &Request) -> bool {
     let kind = request.kind();
     kind.effect == Effect::Stores && matches!(kind.answered, Answered::Taken | Answered::Protected)
 }
 
-/// The same request with the checkpoint named otherwise.
-pub fn with_target(request: &Request, named: impl Into<ByteString>) -> Request {
+/// The same request with another target.
+pub fn with_target(request: &Request, new_target: impl Into<ByteString>) -> Request {
     let mut request = request.clone();
     if let Some(target) = request.target_mut() {
-        *target = named.into();
+        *target = new_target.into();
     }
     request
 }
 
-/// The same request about another directory.
-pub fn about(request: &Request, directory: &Path) -> Request {
+/// The same request for another directory.
+pub fn with_directory(request: &Request, directory: &Path) -> Request {
     let mut request = request.clone();
     if let Some(dir) = request.dir_mut() {
         *dir = ByteString::from(directory.as_os_str().as_bytes());
@@ -289,7 +304,7 @@ pub fn about(request: &Request, directory: &Path) -> Request {
     request
 }
 
-/// The names in a folder, sorted; empty if there is no folder.
+/// The names in a folder, sorted; none if the folder does not exist.
 ///
 /// # Errors
 /// It cannot be read.
@@ -304,7 +319,7 @@ pub fn names(folder: &Path) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Changes the text of a file, and keeps its permissions.
+/// Changes the text of a file and keeps its permissions.
 ///
 /// # Errors
 /// It cannot be read or written.

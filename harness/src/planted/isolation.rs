@@ -21,8 +21,8 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             after_checkpoint(subject, request, |subject, id| {
-                let name = users_git(subject, &["config", "--global", "user.name"])?;
-                subject.commit_instead(id, |text| {
+                let name = git_of_user(subject, &["config", "--global", "user.name"])?;
+                subject.rewrite_newest(id, |text| {
                     let author =
                         text.split("author ").nth(1).and_then(|rest| rest.split(" <").next());
                     text.replacen(author.unwrap_or_default(), &name, 1)
@@ -37,7 +37,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             after_checkpoint(subject, request, |subject, id| {
-                let hooks = users_git(subject, &["config", "--global", "core.hooksPath"])?;
+                let hooks = git_of_user(subject, &["config", "--global", "core.hooksPath"])?;
                 let hook = Path::new(&hooks).join("reference-transaction");
                 if hook.is_file() {
                     Command::new(hook).arg("committed").status()?;
@@ -53,10 +53,10 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             after_checkpoint(subject, request, |subject, id| {
-                subject.commit_instead(id, |text| {
-                    let begins = "-----BEGIN PGP SIGNATURE-----";
-                    let ends = "-----END PGP SIGNATURE-----";
-                    text.replacen("\n\n", &format!("\ngpgsig {begins}\n \n c2ln\n {ends}\n\n"), 1)
+                subject.rewrite_newest(id, |text| {
+                    let begin = "-----BEGIN PGP SIGNATURE-----";
+                    let end = "-----END PGP SIGNATURE-----";
+                    text.replacen("\n\n", &format!("\ngpgsig {begin}\n \n c2ln\n {end}\n\n"), 1)
                 })
             })
         }),
@@ -67,7 +67,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "Every checkpoint is logged in a file in the home directory.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
-            after_each(subject, request, |subject, _, id| {
+            after_checkpoint_in_repository(subject, request, |subject, _, id| {
                 let log = subject.sandbox.home().join(".hermes/checkpoints.log");
                 append(&log, &format!("took {id}\n"))
             })
@@ -79,7 +79,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "Captured files are staged in the index of the project's own repository.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
-            after_each(subject, request, |_, repository, _| {
+            after_checkpoint_in_repository(subject, request, |_, repository, _| {
                 append(&repository.join("index"), "a path that only the store has\n")
             })
         }),
@@ -105,7 +105,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "The store uses the objects of the project's own repository as alternates.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
-            after_each(subject, request, |subject, repository, _| {
+            after_checkpoint_in_repository(subject, request, |subject, repository, _| {
                 let objects = repository.join("objects");
                 let alternates = subject.sandbox.store().join("objects/info/alternates");
                 fs::write(alternates, format!("{}\n", objects.display()))
@@ -118,16 +118,16 @@ pub static BUGS: &[PlantedBug] = &[
         about: "The store is made with the permissions that files and folders usually have.",
         operations_min: 1,
         flaw: Disk(Mode(|sandbox, path, mode| match path.starts_with(sandbox.base()) {
-            // Who may enter or execute it may read it, too.
+            // Group and others get the owner's bits for reading and executing.
             true => mode | (mode & 0o500) >> 3 | (mode & 0o500) >> 6,
             false => mode,
         })),
     },
 ];
 
-/// Acts after each checkpoint of a project with a repository of its own, with the path of that and
+/// After each checkpoint of a project that is a git repository, calls `act` with the path of its `.git` and
 /// the id of the checkpoint.
-fn after_each(
+fn after_checkpoint_in_repository(
     subject: &mut Intercepted,
     request: &Request,
     act: fn(&Intercepted, &Path, &str) -> io::Result<()>,
@@ -141,8 +141,8 @@ fn after_each(
     })
 }
 
-/// What git prints about the store when the user runs it, with the configuration of their home.
-fn users_git(subject: &Intercepted, arguments: &[&str]) -> io::Result<String> {
+/// Runs git on the store as the user would, with the configuration in their home; returns what it prints.
+fn git_of_user(subject: &Intercepted, arguments: &[&str]) -> io::Result<String> {
     let mut git = git_alone();
     git.env_remove("GIT_CONFIG_GLOBAL").env("HOME", subject.sandbox.home());
     let output = git.arg("--git-dir").arg(subject.sandbox.store()).args(arguments).output()?;

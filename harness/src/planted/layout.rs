@@ -1,5 +1,5 @@
-//! Bugs of the layout: what other tools find in the store. The store is put right while the core
-//! works on it.
+//! Bugs of the layout: what other tools find in the store. While the core works on the store, the layout is
+//! correct.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
@@ -17,7 +17,8 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let refs = subject.sandbox.store().join("refs");
-            let (right, wrong) = (refs.join("hermes"), refs.join("checkpoints"));
+            let right = refs.join("hermes");
+            let wrong = refs.join("checkpoints");
             // Without a store there is nothing to rename.
             let _ = fs::rename(&wrong, &right);
             let answer = subject.ask(request);
@@ -34,9 +35,9 @@ pub static BUGS: &[PlantedBug] = &[
             after_checkpoint(subject, request, |subject, id| {
                 let (folder, name) = id.split_at(2);
                 let folder = subject.sandbox.store().join("objects").join(folder);
-                let whole = fs::read(folder.join(name))?;
-                let half = folder.join(name.chars().rev().collect::<String>());
-                write_private(&half, &whole[..whole.len() / 2])?;
+                let object = fs::read(folder.join(name))?;
+                let truncated = folder.join(name.chars().rev().collect::<String>());
+                write_private(&truncated, &object[..object.len() / 2])?;
                 Ok(id.to_owned())
             })
         }),
@@ -59,7 +60,7 @@ pub static BUGS: &[PlantedBug] = &[
 fn rename_key(subject: &Intercepted, from: &str, to: &str) {
     let projects = subject.sandbox.store().join("projects");
     for name in names(&projects).unwrap_or_default() {
-        // The history may have damaged it, which does not concern this bug.
+        // A file that the history damaged does not concern this bug.
         let _ = rewrite(&projects.join(name), |text| text.replace(from, to));
     }
 }

@@ -1,8 +1,8 @@
-//! Bugs of restores that forget what a checkpoint left out.
+//! Bugs of restores that ignore which files a checkpoint left out.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::after_restore::afterwards;
+use super::after_restore::after_restore;
 use herma_core::LEFT_OUT;
 use herma_model::answer::Remark;
 use herma_model::{Request, rules};
@@ -17,18 +17,18 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             let is_exact = matches!(request, Request::Restore { exact: true, .. });
-            afterwards(subject, request, |outcome| {
-                let Some(id) = outcome.said.safety.clone().filter(|_| is_exact) else {
+            after_restore(subject, request, |outcome| {
+                let Some(id) = outcome.report.safety.clone().filter(|_| is_exact) else {
                     return Ok(());
                 };
-                let held = outcome.subject.tree(&id);
-                let kept = std::mem::take(&mut outcome.said.kept);
+                let captured = outcome.subject.tree(&id);
+                let kept = std::mem::take(&mut outcome.report.kept);
                 for remark in kept {
-                    if is_left_out(&remark) && held.contains_key(&remark.path) {
+                    if is_left_out(&remark) && captured.contains_key(&remark.path) {
                         fs::remove_file(outcome.on_disk(&remark.path))?;
-                        outcome.said.removed.push(remark.path);
+                        outcome.report.removed.push(remark.path);
                     } else {
-                        outcome.said.kept.push(remark);
+                        outcome.report.kept.push(remark);
                     }
                 }
                 Ok(())
@@ -41,12 +41,12 @@ pub static BUGS: &[PlantedBug] = &[
         about: "What the checkpoint left out and is there now is listed as created since.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
-            afterwards(subject, request, |outcome| {
-                let kept = std::mem::take(&mut outcome.said.kept);
+            after_restore(subject, request, |outcome| {
+                let kept = std::mem::take(&mut outcome.report.kept);
                 for remark in kept {
                     match is_left_out(&remark) && outcome.after(&remark.path).is_some() {
-                        true => outcome.said.left.push(remark.path),
-                        false => outcome.said.kept.push(remark),
+                        true => outcome.report.left.push(remark.path),
+                        false => outcome.report.kept.push(remark),
                     }
                 }
                 Ok(())
@@ -59,10 +59,10 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A restore says nothing of what the checkpoint left out and is gone now.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
-            afterwards(subject, request, |outcome| {
-                let mut kept = std::mem::take(&mut outcome.said.kept);
-                kept.retain(|one| !is_left_out(one) || outcome.after(&one.path).is_some());
-                outcome.said.kept = kept;
+            after_restore(subject, request, |outcome| {
+                let mut kept = std::mem::take(&mut outcome.report.kept);
+                kept.retain(|remark| !is_left_out(remark) || outcome.after(&remark.path).is_some());
+                outcome.report.kept = kept;
                 Ok(())
             })
         }),

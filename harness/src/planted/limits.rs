@@ -1,8 +1,8 @@
-//! Bugs of limits: what is dropped when there is too much.
+//! Bugs of limits: what is evicted when a limit is exceeded.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::intercepted::{Intercepted, takes};
+use super::intercepted::{Intercepted, takes_checkpoint};
 use super::stored::{after_checkpoint, keeping_objects};
 use super::sweep::{reconfigured, workdirs};
 use herma_model::{Request, Settings, rules};
@@ -29,7 +29,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 6,
         flaw: Intercept(|subject, request| match request {
             Request::Sweep | Request::Prune { .. } | Request::Clear => subject.ask(request),
-            // With a bound on the size, that bound decides what stays.
+            // With a small store size limit, that limit decides what is evicted.
             _ if subject.settings.max_total_bytes < Settings::default().max_total_bytes => {
                 subject.ask(request)
             }
@@ -41,7 +41,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LIST_STABLE,
         about: "A history that the limit cuts is rewritten, so that every checkpoint in it has another id.",
         operations_min: 6,
-        flaw: Intercept(|subject, request| after_checkpoint(subject, request, written_anew)),
+        flaw: Intercept(|subject, request| after_checkpoint(subject, request, rewrite_history)),
     },
     PlantedBug {
         name: "the-total-size-is-never-kept",
@@ -59,7 +59,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
-            if takes(request) && subject.settings.max_total_bytes > 0 {
+            if takes_checkpoint(request) && subject.settings.max_total_bytes > 0 {
                 let _ = drop_projects(subject, subject.settings.max_total_bytes);
             }
             answer
@@ -76,18 +76,18 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-/// Rewrites a history that was cut at the limit, without the parent of its oldest checkpoint;
-/// returns the id of its newest.
-fn written_anew(subject: &Intercepted, newest: &str) -> io::Result<String> {
+/// Rewrites a history from which the limit evicted checkpoints: its oldest checkpoint loses its parent.
+/// Returns the id of the newest checkpoint.
+fn rewrite_history(subject: &Intercepted, newest: &str) -> io::Result<String> {
     let ids = subject.git(&["rev-list", "--reverse", newest])?;
-    let oldest = subject.text_of(ids.lines().next().unwrap_or(newest))?;
+    let oldest = subject.commit_text(ids.lines().next().unwrap_or(newest))?;
     let was_cut = oldest.lines().any(|line| line.starts_with("parent "));
     if !was_cut || ids.lines().count() != subject.settings.max_snapshots {
         return Err(io::Error::other("the limit dropped nothing"));
     }
     let mut parent = String::new();
     for id in ids.lines() {
-        let commit = subject.text_of(id)?;
+        let commit = subject.commit_text(id)?;
         let (tree, rest) = commit.split_once('\n').unwrap_or_default();
         let rest: String =
             rest.split_inclusive('\n').filter(|line| !line.starts_with("parent ")).collect();
@@ -95,22 +95,22 @@ fn written_anew(subject: &Intercepted, newest: &str) -> io::Result<String> {
         parent = format!("parent {id}\n");
     }
     let id = parent["parent ".len()..].trim_end().to_owned();
-    for name in subject.name_of(newest)?.lines() {
+    for name in subject.ref_of(newest)?.lines() {
         subject.git(&["update-ref", name, &id])?;
     }
     Ok(id)
 }
 
-/// The size of the objects that the checkpoints need, in bytes.
+/// The size of all reachable objects, in bytes.
 fn reachable_bytes(subject: &Intercepted) -> io::Result<u64> {
     let bytes = subject.git(&["rev-list", "--objects", "--all", "--disk-usage"])?;
     bytes.parse().map_err(io::Error::other)
 }
 
-/// Drops one project after the other while there is too much.
-fn drop_projects(subject: &Intercepted, bytes: u64) -> io::Result<()> {
+/// Removes one project after the other until the reachable objects take at most `bytes_max`.
+fn drop_projects(subject: &Intercepted, bytes_max: u64) -> io::Result<()> {
     for (hash, _) in workdirs(subject)? {
-        if reachable_bytes(subject)? <= bytes {
+        if reachable_bytes(subject)? <= bytes_max {
             break;
         }
         subject.git(&["update-ref", "-d", &format!("refs/hermes/{hash}")])?;

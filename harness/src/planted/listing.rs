@@ -2,7 +2,7 @@
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::intercepted::{Intercepted, created};
+use super::intercepted::{Intercepted, created_id};
 use crate::sandbox::manifest::on_disk;
 use herma_model::answer::{Change, DiffEntry, Listed, Stats};
 use herma_model::{Answer, ByteString, Request, rules};
@@ -23,7 +23,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "Of checkpoints taken in the same second only the newest is listed.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
-            listed(subject, request, |_, list| list.dedup_by_key(|one| one.time))
+            listed(subject, request, |_, list| list.dedup_by_key(|entry| entry.time))
         }),
     },
     PlantedBug {
@@ -33,11 +33,12 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 6,
         flaw: Intercept(|subject, request| {
             listed(subject, request, |subject, list| {
-                let own = subject.log.iter().rev().filter(|(one, _)| one.dir() == request.dir());
-                let mut taken = own.filter_map(|(_, answer)| created(answer));
-                let dropped = taken.find(|id| list.iter().all(|one| one.id != *id));
-                if let Some(id) = dropped.filter(|_| list.len() == subject.settings.max_snapshots) {
-                    list.push(one_more(subject, list, id));
+                let of_project =
+                    subject.log.iter().rev().filter(|(logged, _)| logged.dir() == request.dir());
+                let mut taken = of_project.filter_map(|(_, answer)| created_id(answer));
+                let evicted = taken.find(|id| list.iter().all(|entry| entry.id != *id));
+                if let Some(id) = evicted.filter(|_| list.len() == subject.settings.max_snapshots) {
+                    list.push(last_entry(subject, list, id));
                 }
             })
         }),
@@ -49,8 +50,8 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let refs = subject.sandbox.store().join("refs/hermes");
-            let has_none = fs::read_dir(refs).is_ok_and(|mut all| all.next().is_none());
-            listed(subject, request, |_, list| list.retain(|_| !has_none))
+            let is_empty = fs::read_dir(refs).is_ok_and(|mut entries| entries.next().is_none());
+            listed(subject, request, |_, list| list.retain(|_| !is_empty))
         }),
     },
     PlantedBug {
@@ -61,8 +62,8 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Intercept(|subject, request| {
             listed(subject, request, |subject, list| {
                 for id in subject.git(&["rev-list", "--all"]).unwrap_or_default().lines() {
-                    if list.iter().all(|one| one.id != id) {
-                        list.push(one_more(subject, list, id));
+                    if list.iter().all(|entry| entry.id != id) {
+                        list.push(last_entry(subject, list, id));
                     }
                 }
             })
@@ -75,7 +76,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             listed(subject, request, |_, list| {
-                list.iter_mut().for_each(|one| one.time += 2 * 60 * 60);
+                list.iter_mut().for_each(|entry| entry.time += 2 * 60 * 60);
             })
         }),
     },
@@ -87,7 +88,7 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Intercept(|subject, request| {
             listed(subject, request, |_, list| {
                 let mut after = None;
-                list.iter_mut().for_each(|one| std::mem::swap(&mut after, &mut one.stats));
+                list.iter_mut().for_each(|entry| std::mem::swap(&mut after, &mut entry.stats));
             })
         }),
     },
@@ -187,7 +188,7 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-/// The core's list, changed.
+/// Asks the core, and changes the list in its answer.
 fn listed(
     subject: &mut Intercepted,
     request: &Request,
@@ -200,7 +201,7 @@ fn listed(
     answer
 }
 
-/// What the core prints, changed line by line.
+/// Asks the core, and changes each line of the text in its answer.
 fn printed(
     subject: &mut Intercepted,
     request: &Request,
@@ -213,7 +214,7 @@ fn printed(
     answer
 }
 
-/// The core's preview, changed.
+/// Asks the core, and changes the diff in its answer.
 fn diffed(
     subject: &mut Intercepted,
     request: &Request,
@@ -226,8 +227,13 @@ fn diffed(
     answer
 }
 
-/// A checkpoint as it would be listed last.
-fn one_more(subject: &Intercepted, list: &[Listed], id: &str) -> Listed {
-    let (number, time) = (list.len() + 1, subject.seconds);
-    Listed { number, id: id.to_owned(), time, reason: "before patch".into(), stats: None }
+/// The entry of a checkpoint that is listed last.
+fn last_entry(subject: &Intercepted, list: &[Listed], id: &str) -> Listed {
+    Listed {
+        number: list.len() + 1,
+        id: id.to_owned(),
+        time: subject.seconds,
+        reason: "before patch".into(),
+        stats: None,
+    }
 }

@@ -1,9 +1,9 @@
-//! Bugs of maintenance commands and of recovery from damage: what the status says, what is cleared,
+//! Bugs of maintenance commands and of recovery from damage: what the status reports, what is cleared,
 //! and how unreadable metadata is handled.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::intercepted::{Intercepted, names, refused, takes};
+use super::intercepted::{Intercepted, names, refused, takes_checkpoint};
 use super::sweep::{MARKER, last_sweep, not_due};
 use herma_model::answer::ProjectStatus;
 use herma_model::configuration::Configuration;
@@ -21,7 +21,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "The status counts one checkpoint more than there is.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
-            saying(subject, request, |project| {
+            with_status(subject, request, |project| {
                 let checkpoints = project.checkpoints.map(|count| count + 1);
                 Some(ProjectStatus { checkpoints, ..project })
             })
@@ -50,11 +50,11 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 5,
         flaw: Intercept(|subject, request| match request {
             Request::PruneAsConfigured => {
-                let usual = Configuration::default();
+                let default = Configuration::default();
                 subject.ask(&Request::Prune {
-                    retention_days: usual.retention_days,
-                    max_total_bytes: usual.max_total_bytes(),
-                    delete_orphans: usual.delete_orphans,
+                    retention_days: default.retention_days,
+                    max_total_bytes: default.max_total_bytes(),
+                    delete_orphans: default.delete_orphans,
                 })
             }
             _ => subject.ask(request),
@@ -92,7 +92,7 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
             if *request == Request::ClearLegacy {
-                remove_beginning(&subject.sandbox.base(), b"legacy-");
+                remove_with_prefix(&subject.sandbox.base(), b"legacy-");
             }
             answer
         }),
@@ -104,7 +104,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             if matches!(request, Request::Prune { .. }) {
-                remove_beginning(&subject.sandbox.base(), b".removing-");
+                remove_with_prefix(&subject.sandbox.base(), b".removing-");
             }
             subject.ask(request)
         }),
@@ -115,7 +115,8 @@ pub static BUGS: &[PlantedBug] = &[
         about: "While one project's metadata cannot be read, no checkpoint is taken of any.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            if takes(request) && unreadable(subject).is_ok_and(|names| !names.is_empty()) {
+            if takes_checkpoint(request) && unreadable(subject).is_ok_and(|names| !names.is_empty())
+            {
                 return refused(Code::Internal, "the metadata of a project cannot be read");
             }
             subject.ask(request)
@@ -150,15 +151,15 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-/// The status with each project changed or left out.
-fn saying(
+/// Asks the core, and changes or leaves out each project in the status that it answers.
+fn with_status(
     subject: &mut Intercepted,
     request: &Request,
-    say: fn(ProjectStatus) -> Option<ProjectStatus>,
+    change: fn(ProjectStatus) -> Option<ProjectStatus>,
 ) -> Answer {
     match subject.ask(request) {
         Answer::Status { projects, archives } => {
-            Answer::Status { projects: projects.into_iter().filter_map(say).collect(), archives }
+            Answer::Status { projects: projects.into_iter().filter_map(change).collect(), archives }
         }
         answer => answer,
     }
@@ -168,21 +169,21 @@ fn projects(subject: &Intercepted) -> PathBuf {
     subject.sandbox.store().join("projects")
 }
 
-/// Removes the folders of the base whose names begin so.
-fn remove_beginning(base: &Path, begin: &[u8]) {
+/// Removes the folders of the base whose names have this prefix.
+fn remove_with_prefix(base: &Path, prefix: &[u8]) {
     for name in names(base).unwrap_or_default() {
-        if name.as_encoded_bytes().starts_with(begin) {
+        if name.as_encoded_bytes().starts_with(prefix) {
             let _ = fs::remove_dir_all(base.join(name));
         }
     }
 }
 
-/// The metadata files that exist but cannot be read.
+/// The metadata files that exist but cannot be parsed.
 fn unreadable(subject: &Intercepted) -> io::Result<Vec<OsString>> {
-    let says_nothing = |path: &Path| {
+    let is_damaged = |path: &Path| {
         fs::read(path).is_ok_and(|text| serde_json::from_slice::<serde_json::Value>(&text).is_err())
     };
     let mut names = names(&projects(subject))?;
-    names.retain(|name| says_nothing(&projects(subject).join(name)));
+    names.retain(|name| is_damaged(&projects(subject).join(name)));
     Ok(names)
 }

@@ -2,7 +2,7 @@
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::intercepted::{Intercepted, names, takes};
+use super::intercepted::{Intercepted, names, takes_checkpoint};
 use crate::sandbox::store_edits::WORKDIR;
 use herma_model::rules;
 use std::fs;
@@ -15,7 +15,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::MIGRATION_ARCHIVES,
         about: "What v1 left stays where it was.",
         operations_min: 2,
-        flaw: Intercept(|subject, request| match takes(request) {
+        flaw: Intercept(|subject, request| match takes_checkpoint(request) {
             true => subject.ask_without(request, is_repository),
             false => subject.ask(request),
         }),
@@ -26,7 +26,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "What v1 left is removed where it should be archived.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
-            for path in entries(subject).into_iter().filter(|_| takes(request)) {
+            for path in entries(subject).into_iter().filter(|_| takes_checkpoint(request)) {
                 if is_repository(&path) {
                     let _ = fs::remove_dir_all(path);
                 }

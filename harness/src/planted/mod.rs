@@ -1,10 +1,10 @@
 //! Planted bugs: deliberately broken subjects, each a core that breaks one named rule. The suite
 //! must find every one, name the rule and reach the shortest history.
 //!
-//! A bug is a row: a name, the rule, one sentence, the minimum and the flaw. Every rule that is
-//! decided has one, and a few rules have more, for mistakes that the suite once missed or that a
-//! written case is there for. One file for each subject of the rule book holds its rows. This
-//! module only opens them; [`hunt`] searches for them.
+//! A bug is a row: a name, the rule, one sentence, the minimum and the flaw. Every decided rule has one
+//! bug, and a few rules have more, for mistakes that the suite once missed or that a written case shows.
+//! Each subject of the rule book has one file with its rows. This module only opens bugs as subjects;
+//! [`hunt`] searches for them.
 
 mod after_restore;
 mod agent;
@@ -46,30 +46,30 @@ use std::sync::Arc;
 
 /// One planted bug.
 pub struct PlantedBug {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// The rule it breaks.
     pub rule: RuleRef,
     /// What is wrong, in a sentence.
     pub about: &'static str,
-    /// The fewest operations that show it; every search must get down to this.
+    /// The fewest operations that show it; shrinking must reach this number.
     pub operations_min: usize,
-    /// How it is wrong.
+    /// The flaw of the core.
     flaw: Flaw,
 }
 
 /// How a core is broken.
 enum Flaw {
-    /// Code around the core changes what it is asked, what it answers, or what it left behind.
+    /// Code around the core changes its requests, its answers, or the files and the store after a request.
     Intercepted(fn(&mut Intercepted, &Request) -> Answer),
-    /// Its disk does something wrong.
+    /// Its disk has a fault.
     Disk(DiskFault),
-    /// It runs with settings other than those it was given.
+    /// It runs with other settings than it was given.
     Configured(fn(&mut Settings)),
 }
 
 impl PlantedBug {
-    /// What opens the broken subject in a sandbox.
+    /// Returns a function that opens the broken subject in a sandbox.
     pub fn opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
         |sandbox, settings, seconds| self.open(sandbox, settings, seconds)
     }
@@ -93,7 +93,8 @@ impl PlantedBug {
                 Box::new(CoreSubject::new(sandbox, &settings, seconds))
             }
         };
-        let (sandbox, settings) = (sandbox.shared(), settings.clone());
+        let sandbox = sandbox.shared();
+        let settings = settings.clone();
         Measurable { subject, bug: Some(self.name), sandbox, settings, seconds }.boxed()
     }
 }

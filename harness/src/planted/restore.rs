@@ -1,10 +1,9 @@
-//! Bugs of restores: what comes back, what stays, which checkpoint is taken before, and what is
-//! reported.
+//! Bugs of restores: what is restored, what stays, which checkpoint is taken before, and what is reported.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::after_restore::{afterwards, saying};
-use super::intercepted::{Intercepted, none_taken, refused, with_target};
+use super::after_restore::{after_restore, with_report};
+use super::intercepted::{Intercepted, checkpoint_answer, refused, with_target};
 use crate::sandbox::manifest::on_disk;
 use crate::subject::Subject;
 use herma_model::answer::{Change, CheckpointOutcome, Restored};
@@ -24,7 +23,7 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
             if request.restores() && matches!(answer, Answer::Refused { .. }) {
-                take_before(subject, request);
+                take_pre_restore_checkpoint(subject, request);
             }
             answer
         }),
@@ -41,10 +40,10 @@ pub static BUGS: &[PlantedBug] = &[
                 && matches!(answer, Answer::Refused { code: Code::NotInCheckpoint, .. })
                 && !path.split(|byte| *byte == b'/').any(|name| name == b".git" || name == b"..")
             {
-                let full = on_disk(&project, path);
-                if subject.is_inside(&full) {
-                    // If it cannot be made, the refusal stays correct.
-                    let _ = OpenOptions::new().write(true).create_new(true).open(full);
+                let absolute = on_disk(&project, path);
+                if subject.is_inside(&absolute) {
+                    // If the file cannot be made, the refusal stays correct.
+                    let _ = OpenOptions::new().write(true).create_new(true).open(absolute);
                 }
             }
             answer
@@ -57,7 +56,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             if let Request::Restore { target, .. } = request
-                && is_newest_in_reach(subject, request, target)
+                && is_newest_without_limit(subject, request, target)
                 && has_link(subject, request)
             {
                 return refused(Code::Io, "a link is in the way");
@@ -71,8 +70,8 @@ pub static BUGS: &[PlantedBug] = &[
         about: "No checkpoint is taken before a restore.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            with_history(subject, request, |subject, history, said| {
-                let id = said.safety.take()?;
+            with_changed_history(subject, request, |subject, history, report| {
+                let id = report.safety.take()?;
                 subject.git(&["update-ref", history, &format!("{id}^")]).ok()
             })
         }),
@@ -83,13 +82,13 @@ pub static BUGS: &[PlantedBug] = &[
         about: "The pre-rollback checkpoint counts as the automatic one of the turn.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
-            let used = subject.turn().iter().any(|(before, answer)| {
-                before.dir() == request.dir()
+            let used = subject.turn().iter().any(|(earlier, answer)| {
+                earlier.dir() == request.dir()
                     && matches!(answer, Answer::Restored(Restored { safety: Some(_), .. }))
             });
             let is_automatic = matches!(request, Request::EnsureCheckpoint { .. });
             if used && is_automatic && subject.settings.enabled {
-                return none_taken(CheckpointOutcome::Deduped);
+                return checkpoint_answer(CheckpointOutcome::Deduped);
             }
             subject.ask(request)
         }),
@@ -100,11 +99,11 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A pre-rollback checkpoint is taken though the newest one holds the same.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
-            let is_there = subject.project(request).is_some();
-            with_history(subject, request, |subject, history, said| {
-                let needless = is_there && said.safety.is_none() && !said.forced_past;
+            let exists = subject.project(request).is_some();
+            with_changed_history(subject, request, |subject, history, report| {
+                let needless = exists && report.safety.is_none() && !report.forced_past;
                 let tree = subject.tree_of(history).ok().filter(|_| needless)?;
-                said.safety = Some(subject.commit(history, &tree, Some(history)).ok()?);
+                report.safety = Some(subject.commit(history, &tree, Some(history)).ok()?);
                 None
             })
         }),
@@ -116,11 +115,11 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let listed = subject.listed(request);
-            let oldest = listed.last().map(|one| one.id.clone());
+            let oldest = listed.last().map(|entry| entry.id.clone());
             let is_full = listed.len() >= subject.settings.max_snapshots;
-            match subject.named(request) {
+            match subject.target_id(request) {
                 Some(id) if request.restores() && is_full && oldest.as_ref() == Some(&id) => {
-                    take_before(subject, request);
+                    take_pre_restore_checkpoint(subject, request);
                     subject.ask(&with_target(request, &id[..]))
                 }
                 _ => subject.ask(request),
@@ -134,12 +133,13 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
-            let rolled_back = matches!(&answer, Answer::Restored(said) if said.safety.is_some());
-            let most = subject.settings.max_snapshots;
+            let rolled_back =
+                matches!(&answer, Answer::Restored(report) if report.safety.is_some());
+            let max = subject.settings.max_snapshots;
             let listed = if rolled_back { subject.listed(request) } else { Vec::new() };
-            if let Some(end) = listed.get(most - 1).filter(|_| listed.len() > most) {
+            if let Some(last_kept) = listed.get(max - 1).filter(|_| listed.len() > max) {
                 // If the bug cannot act, the restore stays correct.
-                let _ = end_history(subject, &end.id);
+                let _ = end_history(subject, &last_kept.id);
             }
             answer
         }),
@@ -151,7 +151,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 6,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
-            if matches!(&answer, Answer::Restored(said) if said.safety.is_some()) {
+            if matches!(&answer, Answer::Restored(report) if report.safety.is_some()) {
                 // If the bug cannot act, the restore stays correct.
                 let _ = drop_unlisted(subject);
             }
@@ -163,7 +163,9 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_SAFETY_REQUIRED,
         about: "Where no pre-rollback checkpoint can be taken, every restore goes on as if forced.",
         operations_min: 4,
-        flaw: Intercept(|subject, request| full_as(subject, request, |_, force| *force = true)),
+        flaw: Intercept(|subject, request| {
+            with_full_options(subject, request, |_, force| *force = true)
+        }),
     },
     PlantedBug {
         name: "the-way-back-is-taken-too-late",
@@ -171,9 +173,10 @@ pub static BUGS: &[PlantedBug] = &[
         about: "The pre-rollback checkpoint holds what the restore left, not what it found.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            let target = subject.named(request);
-            with_history(subject, request, |subject, history, said| {
-                let (safety, tree) = (said.safety.as_mut()?, subject.tree_of(&target?).ok()?);
+            let target = subject.target_id(request);
+            with_changed_history(subject, request, |subject, history, report| {
+                let safety = report.safety.as_mut()?;
+                let tree = subject.tree_of(&target?).ok()?;
                 let parent = format!("{safety}^");
                 *safety = subject.commit(history, &tree, Some(&parent)).ok()?;
                 None
@@ -186,7 +189,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A full restore does not undo the last conversation turn.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
-            saying(subject, request, |said| said.undoes_turn = false)
+            with_report(subject, request, |report| report.undoes_turn = false)
         }),
     },
     PlantedBug {
@@ -207,7 +210,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A restore leaves the last file that it should bring back as it was.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            afterwards(subject, request, |outcome| {
+            after_restore(subject, request, |outcome| {
                 let changed = |path: &&ByteString| match (outcome.before(path), outcome.after(path))
                 {
                     (Some(Node::File { content, .. }), Some(Node::File { content: now, .. })) => {
@@ -215,7 +218,7 @@ pub static BUGS: &[PlantedBug] = &[
                     }
                     _ => false,
                 };
-                let last = outcome.said.restored.iter().rev().find(changed);
+                let last = outcome.report.restored.iter().rev().find(changed);
                 last.map_or(Ok(()), |path| outcome.put_back(path))
             })
         }),
@@ -226,7 +229,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A restored file is never executable, whatever was recorded.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            afterwards(subject, request, |outcome| {
+            after_restore(subject, request, |outcome| {
                 outcome.each_restored(|outcome, path| match outcome.after(path) {
                     Some(Node::File { executable: true, .. }) => {
                         fs::set_permissions(outcome.on_disk(path), Permissions::from_mode(0o644))
@@ -242,7 +245,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A link comes back as a file that holds the name of what the link points at.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            afterwards(subject, request, |outcome| {
+            after_restore(subject, request, |outcome| {
                 outcome.each_restored(|outcome, path| match outcome.after(path) {
                     Some(Node::Link { target }) => {
                         fs::remove_file(outcome.on_disk(path))?;
@@ -260,7 +263,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 5,
         flaw: Intercept(|subject, request| match request {
             Request::RestoreFile { .. } => subject.ask(request),
-            _ => afterwards(subject, request, |outcome| {
+            _ => after_restore(subject, request, |outcome| {
                 outcome.each_restored(|outcome, path| outcome.follow(path, true))
             }),
         }),
@@ -271,7 +274,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A single file is written through a link in its place; a full restore replaces the link.",
         operations_min: 5,
         flaw: Intercept(|subject, request| match request {
-            Request::RestoreFile { .. } => afterwards(subject, request, |outcome| {
+            Request::RestoreFile { .. } => after_restore(subject, request, |outcome| {
                 outcome.each_restored(|outcome, path| outcome.follow(path, true))
             }),
             _ => subject.ask(request),
@@ -283,7 +286,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A file or link is not restored where there is now a directory with files.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            afterwards(subject, request, |outcome| {
+            after_restore(subject, request, |outcome| {
                 outcome.each_restored(|outcome, path| match outcome.before(path) {
                     Some(Node::Directory) => outcome.put_back(path),
                     _ => Ok(()),
@@ -296,14 +299,18 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_LEAVES_NEW,
         about: "A restore removes files created since, without being asked to.",
         operations_min: 4,
-        flaw: Intercept(|subject, request| full_as(subject, request, |exact, _| *exact = true)),
+        flaw: Intercept(|subject, request| {
+            with_full_options(subject, request, |exact, _| *exact = true)
+        }),
     },
     PlantedBug {
         name: "exact-removes-nothing",
         rule: &rules::RESTORE_EXACT,
         about: "An exact restore leaves files created since like any other.",
         operations_min: 4,
-        flaw: Intercept(|subject, request| full_as(subject, request, |exact, _| *exact = false)),
+        flaw: Intercept(|subject, request| {
+            with_full_options(subject, request, |exact, _| *exact = false)
+        }),
     },
     PlantedBug {
         name: "one-restored-path-is-not-said",
@@ -311,7 +318,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "The report of a restore leaves out the last restored path.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            saying(subject, request, |said| drop(said.restored.pop()))
+            with_report(subject, request, |report| drop(report.restored.pop()))
         }),
     },
     PlantedBug {
@@ -320,20 +327,20 @@ pub static BUGS: &[PlantedBug] = &[
         about: "What no checkpoint holds is overwritten: a file over the cap, a directory of ignored files.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
-            let named = subject.named(request).filter(|_| request.restores());
-            afterwards(subject, request, |outcome| {
-                let tree = named.map(|id| outcome.subject.tree(&id)).unwrap_or_default();
-                for remark in std::mem::take(&mut outcome.said.kept) {
-                    let full = outcome.on_disk(&remark.path);
+            let target_id = subject.target_id(request).filter(|_| request.restores());
+            after_restore(subject, request, |outcome| {
+                let tree = target_id.map(|id| outcome.subject.tree(&id)).unwrap_or_default();
+                for remark in std::mem::take(&mut outcome.report.kept) {
+                    let absolute = outcome.on_disk(&remark.path);
                     let Some(Node::File { content, .. }) = tree.get(&remark.path) else {
-                        outcome.said.kept.push(remark);
+                        outcome.report.kept.push(remark);
                         continue;
                     };
                     if outcome.after(&remark.path) == Some(&Node::Directory) {
-                        fs::remove_dir_all(&full)?;
+                        fs::remove_dir_all(&absolute)?;
                     }
-                    fs::write(full, content)?;
-                    outcome.said.restored.push(remark.path);
+                    fs::write(absolute, content)?;
+                    outcome.report.restored.push(remark.path);
                 }
                 Ok(())
             })
@@ -346,9 +353,11 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let exact = matches!(request, Request::Restore { exact: true, .. });
-            let named = subject.named(request).filter(|_| exact);
-            afterwards(subject, request, |outcome| {
-                let Some(tree) = named.map(|id| outcome.subject.tree(&id)) else { return Ok(()) };
+            let target_id = subject.target_id(request).filter(|_| exact);
+            after_restore(subject, request, |outcome| {
+                let Some(tree) = target_id.map(|id| outcome.subject.tree(&id)) else {
+                    return Ok(());
+                };
                 let files = outcome.files().into_iter().filter(|path| !tree.contains_key(path));
                 files.map(|path| outcome.on_disk(&path)).try_for_each(fs::remove_file)
             })
@@ -361,19 +370,21 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             let exact = matches!(request, Request::Restore { exact: true, .. });
-            let named = subject.named(request).filter(|_| exact);
-            afterwards(subject, request, |outcome| {
-                let (Some(id), Some(dir)) = (named, request.dir().cloned()) else { return Ok(()) };
-                let look = Request::Diff { dir, target: id.as_str().into() };
-                let now = outcome.subject.another().ask(&look);
-                let Answer::Diffed { entries, .. } = now else { return Ok(()) };
-                let said = &*outcome.said;
-                let unseen = entries.iter().filter(|one| {
-                    one.change == Change::Added
-                        && !said.left.contains(&one.path)
-                        && said.kept.iter().all(|kept| kept.path != one.path)
+            let target_id = subject.target_id(request).filter(|_| exact);
+            after_restore(subject, request, |outcome| {
+                let (Some(id), Some(dir)) = (target_id, request.dir().cloned()) else {
+                    return Ok(());
+                };
+                let diff = Request::Diff { dir, target: id.as_str().into() };
+                let answer = outcome.subject.another_process().ask(&diff);
+                let Answer::Diffed { entries, .. } = answer else { return Ok(()) };
+                let report = &*outcome.report;
+                let unseen = entries.iter().filter(|entry| {
+                    entry.change == Change::Added
+                        && !report.left.contains(&entry.path)
+                        && report.kept.iter().all(|kept| kept.path != entry.path)
                 });
-                unseen.map(|one| outcome.on_disk(&one.path)).try_for_each(fs::remove_file)
+                unseen.map(|entry| outcome.on_disk(&entry.path)).try_for_each(fs::remove_file)
             })
         }),
     },
@@ -383,23 +394,23 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A file is written through a link in its place, to a file outside the project.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            afterwards(subject, request, |outcome| {
+            after_restore(subject, request, |outcome| {
                 outcome.each_restored(|outcome, path| outcome.follow(path, false))
             })
         }),
     },
 ];
 
-/// Whether a target is the newest checkpoint, and no limit on files stands in the way.
-fn is_newest_in_reach(subject: &Intercepted, request: &Request, target: &ByteString) -> bool {
+/// Whether a target is the newest checkpoint, and the number of files is not limited.
+fn is_newest_without_limit(subject: &Intercepted, request: &Request, target: &ByteString) -> bool {
     let Some(dir) = request.dir().cloned() else { return false };
-    let listed = subject.another().ask(&Request::List { dir });
+    let listed = subject.another_process().ask(&Request::List { dir });
     let unlimited = subject.settings.max_files >= Settings::default().max_files;
     let newest = match listed {
         Answer::Listed(listed) => listed.into_iter().next(),
         _ => None,
     };
-    unlimited && newest.is_some_and(|one| **target == *b"1" || **target == *one.id.as_bytes())
+    unlimited && newest.is_some_and(|newest| **target == *b"1" || **target == *newest.id.as_bytes())
 }
 
 fn has_link(subject: &Intercepted, request: &Request) -> bool {
@@ -408,51 +419,51 @@ fn has_link(subject: &Intercepted, request: &Request) -> bool {
     subject.files().below(&project).any(is_link)
 }
 
-/// Asks for a full restore with other options: exact or not, forced or not.
-fn full_as(
+/// Asks the core, in a full restore with other options: exact or not, forced or not.
+fn with_full_options(
     subject: &mut Intercepted,
     request: &Request,
-    choose: fn(&mut bool, &mut bool),
+    change: fn(&mut bool, &mut bool),
 ) -> Answer {
     let mut request = request.clone();
     if let Request::Restore { exact, force, .. } = &mut request {
-        choose(exact, force);
+        change(exact, force);
     }
     subject.ask(&request)
 }
 
-/// Lets another process take a checkpoint like the one before a restore.
-fn take_before(subject: &Intercepted, request: &Request) {
+/// Lets another process take a checkpoint like a pre-restore checkpoint.
+fn take_pre_restore_checkpoint(subject: &Intercepted, request: &Request) {
     if let Some(dir) = request.dir().cloned() {
         let reason = "before rollback".into();
-        subject.another().ask(&Request::Checkpoint { dir, reason });
+        subject.another_process().ask(&Request::Checkpoint { dir, reason });
     }
 }
 
-/// Drops what comes before that checkpoint.
+/// Cuts off the history before that checkpoint.
 fn end_history(subject: &Intercepted, id: &str) -> io::Result<()> {
     let path = subject.sandbox.store().join("shallow");
     let before = fs::read_to_string(&path).unwrap_or_default();
     fs::write(path, format!("{before}{id}\n"))
 }
 
-/// Drops every pre-restore checkpoint that the list has no room for.
+/// Removes every pre-restore checkpoint that is not listed.
 fn drop_unlisted(subject: &Intercepted) -> io::Result<()> {
     let refs = subject.git(&["for-each-ref", "--format=%(refname)", UNLISTED])?;
     refs.lines().try_for_each(|name| subject.git(&["update-ref", "-d", name]).map(drop))
 }
 
-/// Restores, and then changes the project's history and the report; `change` returns `None` only to
-/// give up early.
-fn with_history(
+/// Asks the core, and after a restore changes the project's history and the report. `change` returns `None`
+/// only to give up early.
+fn with_changed_history(
     subject: &mut Intercepted,
     request: &Request,
     change: impl FnOnce(&Intercepted, &str, &mut Restored) -> Option<String>,
 ) -> Answer {
-    let history = subject.history(request).filter(|_| request.restores());
+    let history = subject.history_ref(request).filter(|_| request.restores());
     let mut answer = subject.ask(request);
-    if let (Answer::Restored(said), Some(history)) = (&mut answer, history) {
-        let _ = change(subject, &history, said);
+    if let (Answer::Restored(report), Some(history)) = (&mut answer, history) {
+        let _ = change(subject, &history, report);
     }
     answer
 }

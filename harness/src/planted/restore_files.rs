@@ -1,9 +1,9 @@
-//! Bugs of what a restore does to files beside what they hold: files that need not be written,
-//! permissions, and other names.
+//! Bugs of what a restore does to files besides their content: files that need not be written,
+//! permissions, and hard links.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::after_restore::{Outcome, afterwards};
+use super::after_restore::{RestoreOutcome, after_restore};
 use crate::sandbox::manifest;
 use crate::sandbox::manifest::on_disk;
 use herma_model::bytes::join;
@@ -20,16 +20,16 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A restore writes files that already are as recorded.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
-            afterwards(subject, request, |outcome| {
+            after_restore(subject, request, |outcome| {
                 let is_same = |path: &&ByteString| {
                     let node = outcome.before(path);
                     matches!(node, Some(Node::File { .. })) && node == outcome.after(path)
                 };
                 outcome.files().iter().filter(is_same).try_for_each(|path| {
-                    let place = outcome.on_disk(path);
-                    let copy = place.with_file_name(".written-again");
-                    fs::copy(&place, &copy)?;
-                    fs::rename(copy, place)
+                    let file = outcome.on_disk(path);
+                    let copy = file.with_file_name(".written-again");
+                    fs::copy(&file, &copy)?;
+                    fs::rename(copy, file)
                 })
             })
         }),
@@ -40,9 +40,9 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A file that was deleted comes back with the permissions of any new file.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
-            afterwards(subject, request, |outcome| {
+            after_restore(subject, request, |outcome| {
                 outcome.each_restored(|outcome, path| match outcome.before(path) {
-                    None => usual_permissions(outcome, path),
+                    None => set_default_permissions(outcome, path),
                     Some(_) => Ok(()),
                 })
             })
@@ -54,13 +54,13 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A file whose bytes are restored loses the permissions that it had.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
-            afterwards(subject, request, |outcome| {
+            after_restore(subject, request, |outcome| {
                 outcome.each_restored(|outcome, path| {
                     match (outcome.before(path), outcome.after(path)) {
                         (
                             Some(Node::File { content, .. }),
                             Some(Node::File { content: now, .. }),
-                        ) if content != now => usual_permissions(outcome, path),
+                        ) if content != now => set_default_permissions(outcome, path),
                         _ => Ok(()),
                     }
                 })
@@ -73,24 +73,24 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A file is opened and truncated where it stands, whatever other names it has.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            let seen = manifest::read(subject.sandbox.root(), &subject.sandbox.base(), None);
-            let names = seen.map(|seen| seen.names).unwrap_or_default();
+            let manifest = manifest::read(subject.sandbox.root(), &subject.sandbox.base(), None);
+            let names = manifest.map(|manifest| manifest.names).unwrap_or_default();
             let project = subject.project_inside(request).unwrap_or_default();
-            afterwards(subject, request, |outcome| {
+            after_restore(subject, request, |outcome| {
                 outcome.each_restored(|outcome, path| {
-                    let full = ByteString(join(&project, path));
-                    let others = names.get(&full).into_iter().flatten();
-                    others
+                    let path_in_sandbox = ByteString(join(&project, path));
+                    let hard_links = names.get(&path_in_sandbox).into_iter().flatten();
+                    hard_links
                         .cloned()
-                        .try_for_each(|other| write_where_it_stood(outcome, &project, path, &other))
+                        .try_for_each(|hard_link| link_again(outcome, &project, path, &hard_link))
                 })
             })
         }),
     },
 ];
 
-/// What a file gets whose maker gave it no thought.
-fn usual_permissions(outcome: &Outcome<'_>, path: &ByteString) -> io::Result<()> {
+/// Sets the permissions that a new file has by default.
+fn set_default_permissions(outcome: &RestoreOutcome<'_>, path: &ByteString) -> io::Result<()> {
     let mode = match outcome.after(path) {
         Some(Node::File { executable: true, .. }) => 0o755,
         Some(Node::File { .. }) => 0o644,
@@ -99,25 +99,25 @@ fn usual_permissions(outcome: &Outcome<'_>, path: &ByteString) -> io::Result<()>
     fs::set_permissions(outcome.on_disk(path), Permissions::from_mode(mode))
 }
 
-/// Makes a restored file one with another of its names again, as if it had never been replaced.
-fn write_where_it_stood(
-    outcome: &Outcome<'_>,
+/// Links a restored file to its other name again, as if the file had been written in place.
+fn link_again(
+    outcome: &RestoreOutcome<'_>,
     project: &ByteString,
     path: &ByteString,
-    other: &ByteString,
+    hard_link: &ByteString,
 ) -> io::Result<()> {
     let (Some(Node::File { .. }), Some(Node::File { content, .. })) =
         (outcome.before(path), outcome.after(path))
     else {
         return Ok(());
     };
-    // Another name that was restored as well is a file of its own by now.
-    if outcome.said.restored.iter().any(|path| join(project, path) == **other) {
+    // If the other name was restored, too, it is a separate file by now.
+    if outcome.report.restored.iter().any(|path| join(project, path) == **hard_link) {
         return Ok(());
     }
-    let place = outcome.on_disk(path);
-    let other = on_disk(outcome.subject.sandbox.root(), other);
-    fs::write(&other, content)?;
-    fs::remove_file(&place)?;
-    fs::hard_link(other, place)
+    let restored = outcome.on_disk(path);
+    let hard_link = on_disk(outcome.subject.sandbox.root(), hard_link);
+    fs::write(&hard_link, content)?;
+    fs::remove_file(&restored)?;
+    fs::hard_link(hard_link, restored)
 }

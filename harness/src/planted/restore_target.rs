@@ -1,4 +1,4 @@
-//! Bugs of what a restore names: which checkpoint, and which single file.
+//! Bugs of the target of a restore: which checkpoint, and which single file.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
@@ -37,8 +37,8 @@ pub static BUGS: &[PlantedBug] = &[
             let number = text.and_then(|text| text.parse().ok());
             match number.filter(|number| request.restores() && (1..=listed).contains(number)) {
                 Some(number) => {
-                    let other_end = (listed + 1 - number).to_string();
-                    subject.ask(&with_target(request, &other_end[..]))
+                    let number_from_oldest = (listed + 1 - number).to_string();
+                    subject.ask(&with_target(request, &number_from_oldest[..]))
                 }
                 None => subject.ask(request),
             }
@@ -99,15 +99,15 @@ pub static BUGS: &[PlantedBug] = &[
             else {
                 return subject.ask(request);
             };
-            let mut place = project.clone();
+            let mut resolved = project.clone();
             for name in path.split(|byte| *byte == b'/') {
                 match name {
-                    b".." => drop(place.pop()),
+                    b".." => drop(resolved.pop()),
                     b"" | b"." => {}
-                    name => place = on_disk(&place, name),
+                    name => resolved = on_disk(&resolved, name),
                 }
             }
-            match place.strip_prefix(&project) {
+            match resolved.strip_prefix(&project) {
                 Ok(inside) => {
                     subject.ask(&with_path(request, inside.as_os_str().as_bytes().into()))
                 }
@@ -153,26 +153,26 @@ pub static BUGS: &[PlantedBug] = &[
         about: "Whatever is in the way of a single file is removed.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            clearing(subject, request, |full, place| !is_itself(full, place))
+            clearing(subject, request, |file, obstacle| !is_itself(file, obstacle))
         }),
     },
 ];
 
-/// Whether a text has as many digits as given, and nothing else.
+/// Whether a text is hexadecimal and has as many digits as given.
 fn is_hexadecimal(text: &[u8], digits: RangeInclusive<usize>) -> bool {
     digits.contains(&text.len()) && text.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// If the core rightly finds no checkpoint: restores the object with that id in the store, if it is
-/// of that kind.
+/// If the core correctly finds no checkpoint: restores the object of the store with that id, if it is of
+/// that kind.
 fn found_in_store(subject: &mut Intercepted, request: &Request, kind: &str) -> Answer {
     let answer = subject.ask(request);
-    // The file of a single restore may be missing, which is refused for another reason.
+    // The restore of a single file may also be refused since the checkpoint lacks the file.
     let unknown = matches!(answer, Answer::Refused { code: Code::UnknownCheckpoint, .. })
         && matches!(request, Request::Restore { .. })
         && subject.project(request).is_some();
     let id = request.target().map(|text| String::from_utf8_lossy(text).into_owned());
-    match id.filter(|id| unknown && subject.kind_of(id).is_ok_and(|is| is == kind)) {
+    match id.filter(|id| unknown && subject.kind_of(id).is_ok_and(|found| found == kind)) {
         Some(id) => restored_from_store(subject, request, &id, kind).unwrap_or(answer),
         None => answer,
     }
@@ -184,11 +184,11 @@ fn restored_from_store(
     id: &str,
     kind: &str,
 ) -> Option<Answer> {
-    let history = subject.history(request)?;
-    // In a full history or store, the checkpoints added here and by the restore would push others out.
-    let taken = subject.git(&["rev-list", "--count", &history]).unwrap_or_default();
+    let history = subject.history_ref(request)?;
+    // In a full history or store, the checkpoints added here and by the restore would evict others.
+    let count = subject.git(&["rev-list", "--count", &history]).unwrap_or_default();
     let is_bounded = (1..1 << 20).contains(&subject.settings.max_total_bytes);
-    if is_bounded || taken.trim().parse().unwrap_or(0) + 2 > subject.settings.max_snapshots {
+    if is_bounded || count.trim().parse().unwrap_or(0) + 2 > subject.settings.max_snapshots {
         return None;
     }
     let before = subject.git(&["rev-parse", "--verify", "--quiet", &history]).ok();
@@ -197,7 +197,7 @@ fn restored_from_store(
     } else if subject.git(&["for-each-ref", "--contains", id]).is_ok_and(|refs| !refs.is_empty()) {
         subject.git(&["update-ref", &history, id]).ok()?;
     } else {
-        // Objects of no history may be gone at any time, so they prove nothing.
+        // Unreachable objects may be collected at any time, so they prove nothing.
         return None;
     }
     let answer = subject.ask(&with_target(request, "1"));
@@ -209,49 +209,50 @@ fn restored_from_store(
     Some(answer)
 }
 
-/// Writes a file of the checkpoint where its path leads, if that is in the sandbox.
+/// Writes a file of the checkpoint through the links of its path, if they stay in the sandbox.
 fn through_a_link(subject: &Intercepted, request: &Request, path: &ByteString) -> Option<Answer> {
-    let tree = subject.tree(&subject.named(request)?);
+    let tree = subject.tree(&subject.target_id(request)?);
     let Some(Node::File { content, .. }) = tree.get(path) else { return None };
-    let full = on_disk(&subject.project(request)?, path);
-    if !subject.is_inside(&full) || fs::write(full, content).is_err() {
+    let absolute = on_disk(&subject.project(request)?, path);
+    if !subject.is_inside(&absolute) || fs::write(absolute, content).is_err() {
         return None;
     }
     Some(Answer::Restored(Restored { restored: vec![path.clone()], ..Restored::default() }))
 }
 
 /// The same request for another file.
-fn with_path(request: &Request, other: ByteString) -> Request {
+fn with_path(request: &Request, new_path: ByteString) -> Request {
     let mut request = request.clone();
     if let Request::RestoreFile { path, .. } = &mut request {
-        *path = other;
+        *path = new_path;
     }
     request
 }
 
-/// Restores every file that git finds in the checkpoint by a pattern.
+/// Restores every file of the checkpoint that matches a git pattern; reports them as one restore.
 fn matching(subject: &mut Intercepted, request: &Request, pattern: &ByteString) -> Option<Answer> {
-    let (id, pattern) = (subject.named(request)?, String::from_utf8_lossy(pattern));
+    let id = subject.target_id(request)?;
+    let pattern = String::from_utf8_lossy(pattern);
     let found = ["diff-tree", "-r", "-z", "--name-only", EMPTY_TREE, &id, "--", &pattern];
     let found = subject.git_bytes(&found, b"").ok()?;
-    let mut all: Option<Restored> = None;
+    let mut report: Option<Restored> = None;
     for path in found.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
         let request = with_path(&with_target(request, &id[..]), path.into());
-        if let Answer::Restored(one) = subject.ask(&request) {
-            let all = all.get_or_insert_default();
-            all.restored.extend(one.restored);
-            all.safety = all.safety.take().or(one.safety);
+        if let Answer::Restored(of_file) = subject.ask(&request) {
+            let report = report.get_or_insert_default();
+            report.restored.extend(of_file.restored);
+            report.safety = report.safety.take().or(of_file.safety);
         }
     }
-    all.map(Answer::Restored)
+    report.map(Answer::Restored)
 }
 
-/// Whether the obstacle to a single file is exactly at its place, and no directory.
-fn is_itself(full: &Path, place: &Path) -> bool {
-    place == full && !place.is_dir()
+/// Whether the obstacle to a single file is at exactly its path and is not a directory.
+fn is_itself(file: &Path, obstacle: &Path) -> bool {
+    obstacle == file && !obstacle.is_dir()
 }
 
-/// Restores a single file after removing what is in its way.
+/// Restores a single file after removing the obstacle that `is_removed` selects.
 fn clearing(
     subject: &mut Intercepted,
     request: &Request,
@@ -262,28 +263,29 @@ fn clearing(
         Answer::Refused { code: Code::WouldOverwrite, .. },
         Request::RestoreFile { path, .. },
         Some(project),
-        Ok(aside),
-    ) = (&answer, request, subject.project(request), subject.aside())
+        Ok(scratch),
+    ) = (&answer, request, subject.project(request), subject.scratch_folder())
     else {
         return answer;
     };
-    let (full, aside) = (on_disk(&project, path), aside.join("in-the-way"));
-    let mut places = full.ancestors().take_while(|place| **place != project);
-    let in_the_way = places.find(|place| place.symlink_metadata().is_ok());
-    let removed = in_the_way.filter(|place| subject.is_inside(place) && is_removed(&full, place));
-    let Some(place) = removed.filter(|place| fs::rename(place, &aside).is_ok()) else {
+    let file = on_disk(&project, path);
+    let removed = scratch.join("in-the-way");
+    let mut paths = file.ancestors().take_while(|ancestor| **ancestor != project);
+    let existing = paths.find(|ancestor| ancestor.symlink_metadata().is_ok());
+    let obstacle = existing.filter(|found| subject.is_inside(found) && is_removed(&file, found));
+    let Some(obstacle) = obstacle.filter(|found| fs::rename(found, &removed).is_ok()) else {
         return answer;
     };
     let again = subject.ask(request);
     if !matches!(again, Answer::Restored(_)) {
-        // It is refused for another reason, too.
-        let _ = fs::rename(&aside, place);
+        // The restore is also refused for another reason.
+        let _ = fs::rename(&removed, obstacle);
         return answer;
     }
-    let _ = if aside.is_symlink() || aside.is_file() {
-        fs::remove_file(aside)
+    let _ = if removed.is_symlink() || removed.is_file() {
+        fs::remove_file(removed)
     } else {
-        fs::remove_dir_all(aside)
+        fs::remove_dir_all(removed)
     };
     again
 }

@@ -1,8 +1,10 @@
-//! Bugs of scope: what is a project, and which directories are none.
+//! Bugs of scope: which directories are projects, and which are not.
 
 use super::Flaw::{Configured, Intercepted as Intercept};
 use super::PlantedBug;
-use super::intercepted::{Intercepted, about, none_taken, refused, rewrite, takes};
+use super::intercepted::{
+    Intercepted, checkpoint_answer, refused, rewrite, takes_checkpoint, with_directory,
+};
 use crate::sandbox::manifest::on_disk;
 use herma_model::answer::CheckpointOutcome;
 use herma_model::world::MARKERS;
@@ -44,9 +46,12 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             found_project(subject, request, |subject, nearest| {
-                let (root, home) = (subject.sandbox.root(), subject.sandbox.home());
-                let inside = nearest.ancestors().take_while(|one| one.starts_with(root));
-                let marked = inside.filter(|one| **one != home && has_marker(one));
+                let root = subject.sandbox.root();
+                let home = subject.sandbox.home();
+                let inside =
+                    nearest.ancestors().take_while(|directory| directory.starts_with(root));
+                let marked =
+                    inside.filter(|directory| **directory != home && has_marker(directory));
                 marked.last().map(Path::to_owned)
             })
         }),
@@ -61,7 +66,7 @@ pub static BUGS: &[PlantedBug] = &[
                 let typed = subject.path(file);
                 let path = typed.canonicalize().unwrap_or(typed);
                 let directory = if path.is_dir() { None } else { path.parent() };
-                project(directory.unwrap_or(&path))
+                project_answer(directory.unwrap_or(&path))
             }
             (answer, _) => answer,
         }),
@@ -85,10 +90,10 @@ pub static BUGS: &[PlantedBug] = &[
         about: "The root is accepted like any other directory.",
         operations_min: 1,
         flaw: Intercept(|subject, request| match request.dir() {
-            Some(dir) if takes(request) && dir.iter().all(|byte| *byte == b'/') => {
-                // The sandbox stands for the whole disk; a bug must not touch more.
-                let whole = subject.sandbox.root().to_owned();
-                subject.ask(&about(request, &whole))
+            Some(dir) if takes_checkpoint(request) && dir.iter().all(|byte| *byte == b'/') => {
+                // The sandbox stands for the entire disk; a bug must not touch more.
+                let root = subject.sandbox.root().to_owned();
+                subject.ask(&with_directory(request, &root))
             }
             _ => subject.ask(request),
         }),
@@ -100,10 +105,10 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 1,
         flaw: Intercept(|subject, request| {
             let home = subject.sandbox.home();
-            if !takes(request) || subject.directory(request).as_ref() != Some(&home) {
+            if !takes_checkpoint(request) || subject.directory(request).as_ref() != Some(&home) {
                 return subject.ask(request);
             }
-            subject.ask_second(&about(request, &home), |environment, settings| {
+            subject.ask_second(&with_directory(request, &home), |environment, settings| {
                 environment.home = "/nowhere".into();
                 settings.max_files = usize::MAX;
             })
@@ -122,8 +127,9 @@ pub static BUGS: &[PlantedBug] = &[
         about: "All files of a directory count towards the limit, ignored or not.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
-            let project = subject.project(request).filter(|_| takes(request));
-            let crowded = project.is_some_and(|one| files(&one) > subject.settings.max_files);
+            let project = subject.project(request).filter(|_| takes_checkpoint(request));
+            let crowded =
+                project.is_some_and(|project| files(&project) > subject.settings.max_files);
             match subject.ask(request) {
                 Answer::Taken {
                     outcome: CheckpointOutcome::Created { .. } | CheckpointOutcome::Unchanged,
@@ -152,34 +158,36 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-fn project(path: &Path) -> Answer {
+fn project_answer(path: &Path) -> Answer {
     Answer::Project(Some(ByteString::from(path.as_os_str().as_bytes())))
 }
 
-/// Changes the project that was found for a file.
+/// Asks the core, and replaces the project that it found for a file.
 fn found_project(
     subject: &mut Intercepted,
     request: &Request,
-    other: impl Fn(&Intercepted, &Path) -> Option<PathBuf>,
+    replace: impl Fn(&Intercepted, &Path) -> Option<PathBuf>,
 ) -> Answer {
     match subject.ask(request) {
         Answer::Project(Some(found)) => {
             let found = on_disk(Path::new("/"), &found);
-            project(&other(subject, &found).unwrap_or(found))
+            project_answer(&replace(subject, &found).unwrap_or(found))
         }
         answer => answer,
     }
 }
 
-/// Answers that nothing changed where the core rightly refuses such a directory.
+/// Answers that nothing changed where the core correctly refuses a directory that `is_refused` selects.
 fn unchanged_in(
     subject: &mut Intercepted,
     request: &Request,
     is_refused: impl FnOnce(&Path) -> bool,
 ) -> Answer {
     match (subject.ask(request), subject.project(request)) {
-        (Answer::Refused { .. }, Some(project)) if takes(request) && is_refused(&project) => {
-            none_taken(CheckpointOutcome::Unchanged)
+        (Answer::Refused { .. }, Some(project))
+            if takes_checkpoint(request) && is_refused(&project) =>
+        {
+            checkpoint_answer(CheckpointOutcome::Unchanged)
         }
         (answer, _) => answer,
     }
@@ -189,7 +197,7 @@ fn has_marker(directory: &Path) -> bool {
     MARKERS.iter().any(|marker| directory.join(marker).exists())
 }
 
-/// How many files are below a directory.
+/// The number of files below a directory.
 fn files(directory: &Path) -> usize {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let count = |entry: fs::DirEntry| match entry.file_type() {
@@ -199,33 +207,35 @@ fn files(directory: &Path) -> usize {
     entries.map(count).sum()
 }
 
-/// A hash that no path has, for what is temporarily moved away.
-const ASIDE: &str = "0000000000000000";
+/// A hash that no path has, for files that are temporarily renamed.
+const UNUSED_HASH: &str = "0000000000000000";
 
-/// Asks as if the hash of the project were made of `hashed`, and its directory noted as `name`. The
-/// core uses its own hash, so what is stored under the two hashes is swapped while it is asked.
+/// Asks as if the project's hash were the hash of `hashed` and its recorded directory were `name`. The core
+/// computes the hash itself, so the files stored under the two hashes are swapped during the request.
 fn known_as(subject: &mut Intercepted, request: &Request, hashed: &[u8], name: &Path) -> Answer {
     let Some(directory) = subject.directory(request) else { return subject.ask(request) };
-    let (right, wrong) = (hash_of(directory.as_os_str().as_bytes()), hash_of(hashed));
+    let right = hash_of(directory.as_os_str().as_bytes());
+    let wrong = hash_of(hashed);
     if right == wrong {
         return subject.ask(request);
     }
     let store = subject.sandbox.store();
-    rename(&store, &right, ASIDE);
+    rename(&store, &right, UNUSED_HASH);
     rename(&store, &wrong, &right);
     let answer = subject.ask(request);
-    let noted = store.join("projects").join(format!("{right}.json"));
+    let metadata = store.join("projects").join(format!("{right}.json"));
     // Without metadata there is nothing to change.
-    let _ = rewrite(&noted, |text| {
-        let (was, is) = (directory.to_string_lossy(), name.to_string_lossy());
-        text.replace(&format!("\"{was}\""), &format!("\"{is}\""))
+    let _ = rewrite(&metadata, |text| {
+        let old = directory.to_string_lossy();
+        let new = name.to_string_lossy();
+        text.replace(&format!("\"{old}\""), &format!("\"{new}\""))
     });
     rename(&store, &right, &wrong);
-    rename(&store, ASIDE, &right);
+    rename(&store, UNUSED_HASH, &right);
     answer
 }
 
-/// Moves what the store keeps under one hash to another, if it exists.
+/// Renames the files of the store from one hash to another, if they exist.
 fn rename(store: &Path, from: &str, to: &str) {
     for (folder, extension) in [("refs/hermes", ""), ("indexes", ""), ("projects", ".json")] {
         let file = |hash: &str| store.join(folder).join(format!("{hash}{extension}"));

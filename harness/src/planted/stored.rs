@@ -1,4 +1,4 @@
-//! How a planted bug reads and changes what is stored: with plain git, as another tool would.
+//! How planted bugs read and change the store: with plain git, as another tool would.
 
 use super::intercepted::Intercepted;
 use crate::sandbox::git_alone;
@@ -17,7 +17,7 @@ use std::process::Stdio;
 /// The empty tree, which is built into git.
 pub const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
-/// The fewest digits of an id.
+/// The fewest digits of a shortened id.
 const SHORT_ID_MIN: usize = 4;
 
 /// Whether a fifo is in a folder or below it.
@@ -32,29 +32,30 @@ pub(super) fn holds_fifo(folder: &Path) -> io::Result<bool> {
 }
 
 impl Intercepted {
-    /// Runs plain git on the store, and returns what it printed.
+    /// Runs plain git on the store and returns what it printed.
     ///
     /// # Errors
-    /// Git is not there or fails.
+    /// Git is missing or fails.
     pub fn git(&self, arguments: &[&str]) -> io::Result<String> {
-        self.git_given(arguments, b"")
+        self.git_with_input(arguments, b"")
     }
 
-    /// The same with this input. New files are for their owner only, like the rest of the store.
+    /// Like [`Intercepted::git`], with standard input. New files are only accessible to their owner, like the
+    /// rest of the store.
     ///
     /// # Errors
     /// As [`Intercepted::git`].
-    pub fn git_given(&self, arguments: &[&str], given: &[u8]) -> io::Result<String> {
-        let printed = self.git_bytes(arguments, given)?;
+    pub fn git_with_input(&self, arguments: &[&str], input: &[u8]) -> io::Result<String> {
+        let printed = self.git_bytes(arguments, input)?;
         Ok(String::from_utf8_lossy(&printed).trim_end_matches('\n').to_owned())
     }
 
-    /// The same, as the bytes it printed.
+    /// Like [`Intercepted::git_with_input`], but returns the bytes that git printed.
     ///
     /// # Errors
     /// As [`Intercepted::git`].
-    pub fn git_bytes(&self, arguments: &[&str], given: &[u8]) -> io::Result<Vec<u8>> {
-        // Git waits forever for what is to come out of one.
+    pub fn git_bytes(&self, arguments: &[&str], input: &[u8]) -> io::Result<Vec<u8>> {
+        // Git would block on a fifo forever.
         if holds_fifo(&self.sandbox.store())? {
             return Err(io::Error::other("the store holds a fifo"));
         }
@@ -63,8 +64,8 @@ impl Intercepted {
         git.arg("-C").arg(self.sandbox.store()).args(private).args(arguments);
         git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut git = git.spawn()?;
-        if let Some(mut input) = git.stdin.take() {
-            input.write_all(given)?;
+        if let Some(mut stdin) = git.stdin.take() {
+            stdin.write_all(input)?;
         }
         let output = git.wait_with_output()?;
         if !output.status.success() {
@@ -73,15 +74,15 @@ impl Intercepted {
         Ok(output.stdout)
     }
 
-    /// Stores an object of that kind, and returns its id.
+    /// Stores an object of that kind and returns its id.
     ///
     /// # Errors
     /// As [`Intercepted::git`].
     pub fn write(&self, kind: &str, content: &[u8]) -> io::Result<String> {
-        self.git_given(&["hash-object", "-t", kind, "-w", "--stdin"], content)
+        self.git_with_input(&["hash-object", "-t", kind, "-w", "--stdin"], content)
     }
 
-    /// The id of the tree of a commit, whichever way the commit is named.
+    /// The id of the tree of a commit; `commit` is any revision.
     ///
     /// # Errors
     /// As [`Intercepted::git`].
@@ -93,11 +94,11 @@ impl Intercepted {
     ///
     /// # Errors
     /// As [`Intercepted::git`].
-    pub fn name_of(&self, id: &str) -> io::Result<String> {
+    pub fn ref_of(&self, id: &str) -> io::Result<String> {
         self.git(&["for-each-ref", "--format=%(refname)", &format!("--points-at={id}")])
     }
 
-    /// The id of the checkpoint before one.
+    /// The id of the parent of a checkpoint.
     ///
     /// # Errors
     /// As [`Intercepted::git`].
@@ -105,7 +106,7 @@ impl Intercepted {
         self.git(&["rev-parse", "--verify", "--quiet", &format!("{id}^")])
     }
 
-    /// What kind of object has that id.
+    /// The kind of the object with that id.
     ///
     /// # Errors
     /// As [`Intercepted::git`].
@@ -117,27 +118,26 @@ impl Intercepted {
     ///
     /// # Errors
     /// As [`Intercepted::git`].
-    pub fn text_of(&self, id: &str) -> io::Result<String> {
+    pub fn commit_text(&self, id: &str) -> io::Result<String> {
         let text = self.git_bytes(&["cat-file", "commit", id], b"")?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// Replaces the newest checkpoint `newest` by a stored commit with changed text; returns the id
-    /// of the new one.
+    /// Replaces the newest checkpoint by a commit with changed text; returns the id of that commit.
     ///
     /// # Errors
     /// As [`Intercepted::git`].
-    pub fn commit_instead(
+    pub fn rewrite_newest(
         &self,
         newest: &str,
         change: impl FnOnce(&str) -> String,
     ) -> io::Result<String> {
-        let id = self.write("commit", change(&self.text_of(newest)?).as_bytes())?;
-        self.git(&["update-ref", &self.name_of(newest)?, &id])?;
+        let id = self.write("commit", change(&self.commit_text(newest)?).as_bytes())?;
+        self.git(&["update-ref", &self.ref_of(newest)?, &id])?;
         Ok(id)
     }
 
-    /// The same checkpoint with one more file in the project's own directory; returns its id.
+    /// Adds a file in the project's directory to the newest checkpoint; returns the id of the new commit.
     ///
     /// # Errors
     /// As [`Intercepted::git`].
@@ -145,42 +145,44 @@ impl Intercepted {
         let mut entries = self.git_bytes(&["ls-tree", "-z", newest], b"")?;
         let blob = self.write("blob", content)?;
         entries.extend(format!("100644 blob {blob}\t{name}\0").bytes());
-        let (was, tree) = (self.tree_of(newest)?, self.git_given(&["mktree", "-z"], &entries)?);
-        self.commit_instead(newest, |text| text.replacen(&was, &tree, 1))
+        let old_tree = self.tree_of(newest)?;
+        let new_tree = self.git_with_input(&["mktree", "-z"], &entries)?;
+        self.rewrite_newest(newest, |text| text.replacen(&old_tree, &new_tree, 1))
     }
 
-    /// The ref that holds the history of the project that a request is about.
-    pub fn history(&self, request: &Request) -> Option<String> {
+    /// The ref of the history of a request's project.
+    pub fn history_ref(&self, request: &Request) -> Option<String> {
         let project = self.project(request).or_else(|| Some(self.path(request.dir()?)))?;
         Some(format!("refs/hermes/{}", hash_of(project.as_os_str().as_bytes())))
     }
 
-    /// The checkpoints of the project that a request is about, as a correct list has them.
+    /// The checkpoints of a request's project, as the correct core lists them.
     pub fn listed(&self, request: &Request) -> Vec<Listed> {
         let Some(dir) = request.dir().cloned() else { return Vec::new() };
-        match self.another().ask(&Request::List { dir }) {
+        match self.another_process().ask(&Request::List { dir }) {
             Answer::Listed(listed) => listed,
             _ => Vec::new(),
         }
     }
 
-    /// The id of the checkpoint that a request names by its number or id.
-    pub fn named(&self, request: &Request) -> Option<String> {
+    /// The id of the checkpoint that is a request's target, by number or id.
+    pub fn target_id(&self, request: &Request) -> Option<String> {
         let text = String::from_utf8_lossy(request.target()?).to_lowercase();
         let number = text.parse().unwrap_or(0);
-        let names = |one: &Listed| {
-            one.number == number || text.len() >= SHORT_ID_MIN && one.id.starts_with(&text)
+        let is_target = |entry: &Listed| {
+            entry.number == number || text.len() >= SHORT_ID_MIN && entry.id.starts_with(&text)
         };
-        self.listed(request).into_iter().find(names).map(|one| one.id)
+        self.listed(request).into_iter().find(is_target).map(|entry| entry.id)
     }
 
-    /// What a stored checkpoint holds.
+    /// The files and links of a stored checkpoint.
     pub fn tree(&self, id: &str) -> BTreeMap<ByteString, Node> {
         let listed = self.git_bytes(&["ls-tree", "-r", "-z", "--full-tree", id], b"");
         let node = |record: &[u8]| {
             let (head, path) = record.split_at(record.iter().position(|byte| *byte == b'\t')?);
             let head = String::from_utf8_lossy(head);
-            let (mode, blob) = (head.get(..6)?, head.rsplit(' ').next()?);
+            let mode = head.get(..6)?;
+            let blob = head.rsplit(' ').next()?;
             let content = self.git_bytes(&["cat-file", "blob", blob], b"").ok()?.into();
             let executable = mode == "100755";
             let node = match mode {
@@ -192,26 +194,27 @@ impl Intercepted {
         listed.unwrap_or_default().split(|byte| *byte == 0).filter_map(node).collect()
     }
 
-    /// Stores a commit of that tree as a checkpoint made now, and makes it the newest of a history.
+    /// Stores a commit of a tree as a checkpoint made now, and makes it the newest of a history.
     ///
     /// # Errors
     /// As [`Intercepted::git`].
     pub fn commit(&self, history: &str, tree: &str, parent: Option<&str>) -> io::Result<String> {
-        let who = format!("Hermes <hermes@localhost> {} +0000", self.seconds);
+        let identity = format!("Hermes <hermes@localhost> {} +0000", self.seconds);
         let parent = match parent {
             Some(parent) => format!("parent {}\n", self.git(&["rev-parse", parent])?),
             None => String::new(),
         };
-        let text =
-            format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\nbefore rollback\n");
+        let text = format!(
+            "tree {tree}\n{parent}author {identity}\ncommitter {identity}\n\nbefore rollback\n"
+        );
         let id = self.write("commit", text.as_bytes())?;
         self.git(&["update-ref", history, &id])?;
         Ok(id)
     }
 }
 
-/// Asks the core, and after a checkpoint changes the store; answers with the id that `change`
-/// returns, or like the core if it fails.
+/// Asks the core, and after a checkpoint changes the store. The answer has the id that `change` returns, or
+/// the id of the core if `change` fails.
 pub fn after_checkpoint(
     subject: &mut Intercepted,
     request: &Request,
@@ -226,34 +229,34 @@ pub fn after_checkpoint(
     }
 }
 
-/// Asks the core, and if its answer satisfies `when` brings back the objects that it removed.
+/// Asks the core, and if `when` accepts its answer, puts back the objects that it removed.
 pub fn keeping_objects(
     subject: &mut Intercepted,
     request: &Request,
     when: fn(&Answer) -> bool,
 ) -> Answer {
     let objects = subject.sandbox.store().join("objects");
-    let kept = subject.aside().map(|aside| aside.join("objects")).and_then(|kept| {
+    let kept = subject.scratch_folder().map(|folder| folder.join("objects")).and_then(|kept| {
         if kept.exists() {
             fs::remove_dir_all(&kept)?;
         }
         crate::sandbox::edits::copy(&objects, &kept).map(|_| kept)
     });
     let answer = subject.ask(request);
-    let bring_back = |folder: io::Result<fs::DirEntry>| -> io::Result<()> {
+    let put_back = |folder: io::Result<fs::DirEntry>| -> io::Result<()> {
         let folder = folder?;
         for object in fs::read_dir(folder.path())? {
             let object = object?;
-            let place = objects.join(folder.file_name()).join(object.file_name());
-            if !place.exists() {
-                fs::rename(object.path(), place)?;
+            let path = objects.join(folder.file_name()).join(object.file_name());
+            if !path.exists() {
+                fs::rename(object.path(), path)?;
             }
         }
         Ok(())
     };
     let kept = kept.ok().filter(|_| when(&answer));
     if let Some(mut folders) = kept.and_then(|kept| fs::read_dir(kept).ok()) {
-        let _ = folders.try_for_each(bring_back);
+        let _ = folders.try_for_each(put_back);
     }
     answer
 }

@@ -1,8 +1,8 @@
-//! Bugs of sweeps and prunes: when one is made, what it removes and leaves, and what it counts.
+//! Bugs of sweeps and prunes: when they are made, what they remove and keep, and what they count.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::intercepted::{Intercepted, names, takes};
+use super::intercepted::{Intercepted, names, takes_checkpoint};
 use super::stored::keeping_objects;
 use herma_model::answer::{Counts, SweepOutcome};
 use herma_model::{Answer, Request, Settings, rules};
@@ -56,7 +56,8 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 3,
         flaw: Intercept(|subject, request| match request {
             Request::Prune { retention_days: 0, max_total_bytes, delete_orphans } => {
-                let (max_total_bytes, delete_orphans) = (*max_total_bytes, *delete_orphans);
+                let max_total_bytes = *max_total_bytes;
+                let delete_orphans = *delete_orphans;
                 let now = subject.seconds;
                 subject.ask(&Request::SetClock { seconds: now + 1_000 * DAY_SECONDS });
                 let prune = Request::Prune { retention_days: 1, max_total_bytes, delete_orphans };
@@ -119,7 +120,7 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-/// The file that notes the time of the last sweep.
+/// The file that records the time of the last sweep.
 pub const MARKER: &str = ".last_prune";
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
@@ -129,12 +130,12 @@ pub fn last_sweep(subject: &Intercepted) -> Option<f64> {
     fs::read_to_string(subject.sandbox.base().join(MARKER)).ok()?.trim().parse().ok()
 }
 
-/// The answer that it is too early for a sweep.
+/// The answer that no sweep is due yet.
 pub fn not_due() -> Answer {
     Answer::Swept { outcome: SweepOutcome::NotDue, counts: Counts::default() }
 }
 
-/// Makes checkpoints, sweeps and prunes with other settings.
+/// Asks the core, with other settings if the request is for a checkpoint, a sweep or a prune.
 pub fn reconfigured(
     subject: &mut Intercepted,
     request: &Request,
@@ -142,46 +143,48 @@ pub fn reconfigured(
 ) -> Answer {
     match request.clone() {
         Request::Prune { retention_days, max_total_bytes, delete_orphans } => {
-            let own = subject.settings.clone();
-            let mut asked = Settings { retention_days, max_total_bytes, delete_orphans, ..own };
-            change(&mut asked);
-            let Settings { retention_days, max_total_bytes, delete_orphans, .. } = asked;
+            let configured = subject.settings.clone();
+            let mut settings =
+                Settings { retention_days, max_total_bytes, delete_orphans, ..configured };
+            change(&mut settings);
+            let Settings { retention_days, max_total_bytes, delete_orphans, .. } = settings;
             subject.ask(&Request::Prune { retention_days, max_total_bytes, delete_orphans })
         }
-        one if takes(&one) || one == Request::Sweep => {
+        other_request if takes_checkpoint(&other_request) || other_request == Request::Sweep => {
             subject.ask_second(request, |_, settings| change(settings))
         }
         _ => subject.ask(request),
     }
 }
 
-/// The hash and the directory of every project noted in the store, sorted by directory, since
+/// The hash and the directory of every project recorded in the store. They are sorted by directory, since
 /// hashes differ between sandboxes.
 pub fn workdirs(subject: &Intercepted) -> io::Result<Vec<(String, PathBuf)>> {
     let folder = subject.sandbox.store().join("projects");
     let mut found = Vec::new();
     for name in names(&folder)? {
         let text = fs::read(folder.join(&name))?;
-        let Ok(known) = serde_json::from_slice::<serde_json::Value>(&text) else { continue };
-        if let (Some(workdir), Some(name)) = (known["workdir"].as_str(), name.to_str()) {
+        let Ok(metadata) = serde_json::from_slice::<serde_json::Value>(&text) else { continue };
+        if let (Some(workdir), Some(name)) = (metadata["workdir"].as_str(), name.to_str()) {
             found.push((name.trim_end_matches(".json").to_owned(), workdir.into()));
         }
     }
-    found.sort_by(|(_, one): &(String, PathBuf), (_, other)| one.cmp(other));
+    found.sort_by(|(_, left): &(String, PathBuf), (_, right)| left.cmp(right));
     Ok(found)
 }
 
-fn counting(subject: &mut Intercepted, request: &Request, count: fn(Counts) -> Counts) -> Answer {
+/// Asks the core, and changes the counts of a sweep in its answer.
+fn counting(subject: &mut Intercepted, request: &Request, change: fn(Counts) -> Counts) -> Answer {
     match subject.ask(request) {
         Answer::Swept { outcome: SweepOutcome::Done, counts } => {
-            Answer::Swept { outcome: SweepOutcome::Done, counts: count(counts) }
+            Answer::Swept { outcome: SweepOutcome::Done, counts: change(counts) }
         }
         answer => answer,
     }
 }
 
 /// Creates the missing parent directories of projects, so that nothing shows that their disk is not
-/// mounted.
+/// mounted. Returns the created directories.
 fn make_missing_parents(subject: &Intercepted) -> io::Result<Vec<PathBuf>> {
     let mut made = Vec::new();
     for (_, workdir) in workdirs(subject)? {

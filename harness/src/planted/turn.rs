@@ -1,8 +1,8 @@
-//! Bugs of turns: which project has its automatic checkpoint, and which gets one.
+//! Bugs of turns: which project has had its automatic checkpoint, and which gets one.
 
 use super::Flaw::{Configured, Intercepted as Intercept};
 use super::PlantedBug;
-use super::intercepted::{Intercepted, created, none_taken, refused};
+use super::intercepted::{Intercepted, checkpoint_answer, created_id, refused};
 use herma_model::answer::{CheckpointOutcome, Protected, Taken};
 use herma_model::tool::Tool;
 use herma_model::{Answer, Code, Request, rules};
@@ -15,8 +15,9 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A project that had its automatic checkpoint in this turn gets another one.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
-            let had_one = subject.had(request, |answer| created(answer).is_some());
-            manual_if_deduped(subject, request, had_one)
+            let had_checkpoint =
+                subject.had_automatic_answer(request, |answer| created_id(answer).is_some());
+            manual_if_deduped(subject, request, had_checkpoint)
         }),
     },
     PlantedBug {
@@ -27,8 +28,8 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Intercept(|subject, request| match (subject.ask(request), request) {
             (Answer::Classified { .. }, Request::Classify { command }) => {
                 let first = command.split(' ').next().unwrap_or_default();
-                let asked = Request::Classify { command: format!("{first} a") };
-                subject.ask(&asked)
+                let classify = Request::Classify { command: format!("{first} a") };
+                subject.ask(&classify)
             }
             (answer, _) => answer,
         }),
@@ -54,9 +55,9 @@ pub static BUGS: &[PlantedBug] = &[
             let Request::BeforeTool { dir, tool: Tool::Terminal { command } } = request else {
                 return subject.ask(request);
             };
-            let asked = Request::Classify { command: command.clone() };
+            let classify = Request::Classify { command: command.clone() };
             let reason = "before terminal".to_owned();
-            if subject.ask(&asked) != (Answer::Classified { changes_files: true }) {
+            if subject.ask(&classify) != (Answer::Classified { changes_files: true }) {
                 return subject.ask(request);
             }
             match subject.ask(&Request::EnsureCheckpoint { dir: dir.clone(), reason }) {
@@ -64,7 +65,7 @@ pub static BUGS: &[PlantedBug] = &[
                     let taken = Some(Taken { outcome, skipped });
                     Answer::Protected(vec![Protected { project: dir.clone(), taken }])
                 }
-                // Where there is no such folder, the bug does not show.
+                // If the folder does not exist, the bug does not show.
                 _ => subject.ask(request),
             }
         }),
@@ -98,7 +99,7 @@ pub static BUGS: &[PlantedBug] = &[
             let used = subject
                 .turn()
                 .iter()
-                .any(|(before, answer)| is_automatic(before) && was_looked_for(answer));
+                .any(|(earlier, answer)| is_automatic(earlier) && used_the_turn(answer));
             deduped_if(subject, request, used && is_automatic(request))
         }),
     },
@@ -108,7 +109,8 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A project is marked as done before its checkpoint is taken, and stays so where that fails.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            let failed = subject.had(request, |answer| matches!(answer, Answer::Refused { .. }));
+            let failed = subject
+                .had_automatic_answer(request, |answer| matches!(answer, Answer::Refused { .. }));
             deduped_if(subject, request, failed && is_automatic(request))
         }),
     },
@@ -118,8 +120,8 @@ pub static BUGS: &[PlantedBug] = &[
         about: "An attempt that found nothing to save is made again in the same turn.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
-            let nothing = none_taken(CheckpointOutcome::Unchanged);
-            let found_nothing = subject.had(request, |answer| *answer == nothing);
+            let nothing = checkpoint_answer(CheckpointOutcome::Unchanged);
+            let found_nothing = subject.had_automatic_answer(request, |answer| *answer == nothing);
             manual_if_deduped(subject, request, found_nothing)
         }),
     },
@@ -137,7 +139,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 2,
         flaw: Intercept(|subject, request| match request {
             Request::Checkpoint { .. } if !subject.settings.enabled => {
-                none_taken(CheckpointOutcome::Disabled)
+                checkpoint_answer(CheckpointOutcome::Disabled)
             }
             _ => subject.ask(request),
         }),
@@ -149,7 +151,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let is_manual = matches!(request, Request::Checkpoint { .. });
-            let used = is_manual && subject.had(request, was_looked_for);
+            let used = is_manual && subject.had_automatic_answer(request, used_the_turn);
             deduped_if(subject, request, used)
         }),
     },
@@ -159,24 +161,25 @@ fn is_automatic(request: &Request) -> bool {
     matches!(request, Request::EnsureCheckpoint { .. })
 }
 
-/// Whether a checkpoint was taken, or there was nothing to take.
-fn was_looked_for(answer: &Answer) -> bool {
-    created(answer).is_some() || *answer == none_taken(CheckpointOutcome::Unchanged)
+/// Whether a checkpoint was taken, or nothing had changed.
+fn used_the_turn(answer: &Answer) -> bool {
+    created_id(answer).is_some() || *answer == checkpoint_answer(CheckpointOutcome::Unchanged)
 }
 
-/// If `used`, answers that the turn has its checkpoint.
+/// If `used`, answers that the project has had its checkpoint in this turn.
 fn deduped_if(subject: &mut Intercepted, request: &Request, used: bool) -> Answer {
-    if used { none_taken(CheckpointOutcome::Deduped) } else { subject.ask(request) }
+    if used { checkpoint_answer(CheckpointOutcome::Deduped) } else { subject.ask(request) }
 }
 
-/// If `again`, takes a checkpoint although the core says that the turn has one.
+/// If `again`, takes a checkpoint although the core reports that the turn already has one.
 fn manual_if_deduped(subject: &mut Intercepted, request: &Request, again: bool) -> Answer {
     let answer = subject.ask(request);
     match request {
         Request::EnsureCheckpoint { dir, reason }
-            if again && answer == none_taken(CheckpointOutcome::Deduped) =>
+            if again && answer == checkpoint_answer(CheckpointOutcome::Deduped) =>
         {
-            let (dir, reason) = (dir.clone(), reason.clone());
+            let dir = dir.clone();
+            let reason = reason.clone();
             subject.ask(&Request::Checkpoint { dir, reason })
         }
         _ => answer,

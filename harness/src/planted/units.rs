@@ -1,11 +1,11 @@
-//! Bugs of units: the files of a database that are captured or restored one by one.
+//! Bugs of units: files of a database that are captured or restored separately.
 //!
-//! What a bug does to a restored database it does to small files that only begin like one, and one bug to
-//! real ones: those are also judged by their rows.
+//! Bugs of restores change small files that only begin like a database; one bug changes real databases,
+//! which are also judged by their rows.
 
 use super::Flaw::{Disk, Intercepted as Intercept};
 use super::PlantedBug;
-use super::after_restore::{Outcome, afterwards};
+use super::after_restore::{RestoreOutcome, after_restore};
 use super::faulty_disk::DiskFault::{List, Read};
 use herma_model::{ByteString, Node, rules};
 use std::fs;
@@ -36,7 +36,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A `-wal` is captured as it was at another moment than its database.",
         operations_min: 2,
         flaw: Disk(Read(|path, mut content| {
-            // What it begins with stays.
+            // The first eight bytes stay.
             if path.as_os_str().as_bytes().ends_with(b"-wal") && content.len() > 8 {
                 content.iter_mut().skip(8).for_each(|byte| *byte ^= 1);
             }
@@ -49,7 +49,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A database comes back without the rows of its `-wal`.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            afterwards(subject, request, |outcome| {
+            after_restore(subject, request, |outcome| {
                 outcome.each_restored(|outcome, path| {
                     let is_real = length(outcome.after(path)) >= REAL_BYTES_MIN;
                     match path.ends_with(b"-wal") && is_real {
@@ -66,7 +66,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "The files of a database that is kept, since no checkpoint holds them, are removed.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
-            afterwards(subject, request, |outcome| {
+            after_restore(subject, request, |outcome| {
                 for path in kept_files(outcome) {
                     if outcome.after(&path).is_some() {
                         fs::remove_file(outcome.on_disk(&path))?;
@@ -82,15 +82,15 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A `-wal` that came since the checkpoint is left alongside the restored database.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
-            afterwards(subject, request, |outcome| {
+            after_restore(subject, request, |outcome| {
                 let is_wal = |path: &ByteString| path.ends_with(b"-wal");
-                let (stays, gone): (Vec<_>, Vec<_>) =
-                    outcome.said.removed.drain(..).partition(is_wal);
-                outcome.said.removed = gone;
-                for path in stays {
+                let (logs, other_files): (Vec<_>, Vec<_>) =
+                    outcome.report.removed.drain(..).partition(is_wal);
+                outcome.report.removed = other_files;
+                for path in logs {
                     match is_small(outcome.before(&path)) {
                         true => outcome.put_back(&path)?,
-                        false => outcome.said.removed.push(path),
+                        false => outcome.report.removed.push(path),
                     }
                 }
                 Ok(())
@@ -103,7 +103,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A database is restored, and the `-journal` that belongs to it is not.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
-            afterwards(subject, request, |outcome| {
+            after_restore(subject, request, |outcome| {
                 outcome.each_restored(|outcome, path| {
                     let is_journal = path.ends_with(b"-journal") && is_small(outcome.after(path));
                     if is_journal { fs::remove_file(outcome.on_disk(path)) } else { Ok(()) }
@@ -117,7 +117,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A database is kept, and a journal of the checkpoint comes back alongside.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
-            afterwards(subject, request, |outcome| {
+            after_restore(subject, request, |outcome| {
                 for path in kept_files(outcome) {
                     if outcome.after(&path).is_none() && path.ends_with(b"-journal") {
                         fs::write(outcome.on_disk(&path), b"a journal of another moment")?;
@@ -145,9 +145,9 @@ fn is_small(node: Option<&Node>) -> bool {
     length(node) < REAL_BYTES_MIN
 }
 
-/// The files of SQLite databases that a restore names as kept.
-fn kept_files(outcome: &Outcome<'_>) -> Vec<ByteString> {
-    let ends = [&b".db"[..], b"-wal", b"-journal"];
-    let is_file = |path: &&ByteString| ends.iter().any(|end| path.ends_with(end));
-    outcome.said.kept.iter().map(|remark| &remark.path).filter(is_file).cloned().collect()
+/// The files of SQLite databases that a restore reported as kept.
+fn kept_files(outcome: &RestoreOutcome<'_>) -> Vec<ByteString> {
+    let endings = [&b".db"[..], b"-wal", b"-journal"];
+    let is_file = |path: &&ByteString| endings.iter().any(|ending| path.ends_with(ending));
+    outcome.report.kept.iter().map(|remark| &remark.path).filter(is_file).cloned().collect()
 }

@@ -1,9 +1,9 @@
-//! How much of an implementation the suite pins: its source is changed in one small way at a time,
-//! and each of these mutants is put through the subject's gate.
+//! Mutation testing of third-party implementations: the source is changed in one small way at a time, and each
+//! of these mutants runs through the subject's gate.
 //!
-//! A mutant is noticed if any verdict or fingerprint differs from those of the package as it is. The
-//! package in the cache stays untouched: mutants run in a linked copy of it, each confined to writing
-//! in the place of its sandboxes, since nobody knows what a mutant does.
+//! A mutant is noticed if any verdict or fingerprint differs from those of the unchanged package. The package
+//! in the cache stays untouched: mutants run in a linked copy of it. Each may write only to the folder of its
+//! sandboxes, since the behaviour of a mutant is unknown.
 
 mod mutants;
 mod notice;
@@ -20,7 +20,7 @@ pub use workshop::{Workshop, confined};
 use crate::bundled::InstallError;
 use std::io;
 
-/// Why nothing can be said of a mutant.
+/// Why no mutant can be judged.
 #[derive(Debug, thiserror::Error)]
 pub enum PowerError {
     /// No source of the subject can be changed.
@@ -31,16 +31,16 @@ pub enum PowerError {
     List {
         /// The source file.
         file: String,
-        /// What the program said.
+        /// The output of the program.
         why: String,
     },
-    /// What lists the mutants cannot be installed.
+    /// The parser that lists the mutants cannot be installed.
     #[error(transparent)]
     Parser(#[from] InstallError),
-    /// The package as it is cannot be run.
+    /// The unchanged package cannot be run.
     #[error("the package as it is cannot be judged: {0}")]
     Baseline(#[from] crate::runner::RunError),
-    /// Results of runs that do not belong together.
+    /// The results are from runs that do not belong together.
     #[error("{0} and {1} are of different runs ({2}); nothing was merged")]
     Different(String, String, &'static str),
     /// A file cannot be read or written.

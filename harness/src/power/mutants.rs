@@ -1,5 +1,5 @@
-//! The mutants of a source file: every small change that its syntax tree offers, and a sample of
-//! them that depends on the seed alone.
+//! The mutants of a source file: every small change that its syntax tree permits, and a sample of them that
+//! depends only on the seed.
 
 use super::PowerError;
 use crate::bundled;
@@ -11,37 +11,37 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Lists the changes of a Python file, with nothing but Python's standard library.
+/// Lists the mutants of a Python file, with only Python's standard library.
 const PYTHON: &str = include_str!("../../power/mutants.py");
-/// Lists those of a JavaScript module, with a parser from the registry.
+/// Lists the mutants of a JavaScript module, with a parser from the registry.
 const JAVASCRIPT: &str = include_str!("../../power/mutants.mjs");
 const JAVASCRIPT_PARSER: &str = "acorn@8.19.0";
 
-/// One small change.
+/// One small change of a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mutant {
     /// The source file, below the folder that the package is installed in.
     #[serde(default)]
     pub file: String,
-    /// What kind of change it is.
+    /// The kind of change.
     pub kind: String,
-    /// The line that the statement begins in.
+    /// The line in which the changed statement begins.
     pub line: usize,
-    /// Whether that is in a function, or a setting that somebody must read; what is neither runs
-    /// whenever the file is loaded.
+    /// Whether the statement is in a function, or is a setting that other code must read; any other statement
+    /// runs whenever the file is loaded.
     pub inside: bool,
     /// The first byte that is replaced.
     pub start: usize,
     /// The byte after the last one.
     pub end: usize,
-    /// What stood there.
+    /// The replaced text.
     pub was: String,
-    /// What stands there instead.
+    /// The new text.
     pub text: String,
 }
 
 impl Mutant {
-    /// Identifies it among all mutants of the same package.
+    /// The id of the mutant among all mutants of the same package.
     pub fn id(&self) -> String {
         format!("{}:{}-{}:{}", self.file, self.start, self.end, self.text)
     }
@@ -51,19 +51,19 @@ impl Mutant {
         [&source[..self.start], self.text.as_bytes(), &source[self.end..]].concat()
     }
 
-    /// Whether its line ran, given the lines of each file that did.
+    /// Whether the line of the mutant ran, given the lines of each file that ran.
     pub fn is_reached(&self, ran: &BTreeSet<(String, usize)>) -> bool {
         !self.inside || ran.contains(&(self.file.clone(), self.line))
     }
 }
 
-/// What reads source files, installed in the cache folder.
+/// The parser of JavaScript files, installed in the cache folder; Python files need none.
 pub struct Parser {
     folder: PathBuf,
 }
 
 impl Parser {
-    /// Installs what is needed to read these files, unless it is there.
+    /// Installs the parser if one of these files needs it, unless it is installed already.
     ///
     /// # Errors
     /// [`PowerError::Parser`] or [`PowerError::File`].
@@ -88,7 +88,7 @@ impl Parser {
             python
         } else {
             let mut node = Command::new("node");
-            // The first argument stands where the name of a script would.
+            // The first argument takes the position of the script name.
             node.args(["--input-type=module", "--eval", JAVASCRIPT, "--", "mutants.mjs"]);
             node.arg(&self.folder);
             node
@@ -105,7 +105,7 @@ fn is_python(source: &Path) -> bool {
     source.extension().is_some_and(|extension| extension == "py")
 }
 
-/// Every mutant of a source file, which is `name` below `packages`.
+/// Every mutant of the source file `name` below `packages`.
 ///
 /// # Errors
 /// [`PowerError::List`].
@@ -131,15 +131,15 @@ pub fn marked(parser: &Parser, source: &Path, lines: &Path) -> Result<Vec<u8>, P
     parser.run(source, &["mark".as_ref(), source.as_ref(), lines.as_ref()])
 }
 
-/// So many of these mutants, chosen by the seed alone, and of them the ones of one share.
-pub fn sample(mut all: Vec<Mutant>, seed: u64, size: usize, share: Share) -> Vec<Mutant> {
-    all.sort_by_cached_key(|mutant| {
+/// A sample of these mutants that depends only on the seed, and of the sample the mutants of one share.
+pub fn sample(mut mutants: Vec<Mutant>, seed: u64, size: usize, share: Share) -> Vec<Mutant> {
+    mutants.sort_by_cached_key(|mutant| {
         let digest = Sha256::digest(format!("{seed} {}", mutant.id()));
         <[u8; 32]>::from(digest)
     });
-    all.truncate(size);
-    let own = |(number, _): &(u64, Mutant)| share.holds(*number);
-    (0..).zip(all).filter(own).map(|(_, mutant)| mutant).collect()
+    mutants.truncate(size);
+    let is_in_share = |(number, _): &(u64, Mutant)| share.holds(*number);
+    (0..).zip(mutants).filter(is_in_share).map(|(_, mutant)| mutant).collect()
 }
 
 #[cfg(test)]
@@ -155,47 +155,47 @@ mod tests {
     }
 
     #[test]
-    fn each_mutant_changes_the_bytes_that_it_names() {
+    fn applied_changes_the_bytes_that_each_mutant_names() {
         let text = "def f(a, b):\n    \"\"\"Says é.\"\"\"\n    if a < 'é' and g(a, b):\n        return 1\n";
         let changed: Vec<String> = listed(text)
             .iter()
-            .map(|one| {
-                assert!(one.inside, "{one:?}");
-                assert_eq!(text.as_bytes()[one.start..one.end], *one.was.as_bytes());
-                let whole = String::from_utf8(one.applied(text.as_bytes())).unwrap();
-                whole.lines().skip(2).collect::<Vec<_>>().join("|")
+            .map(|mutant| {
+                assert!(mutant.inside, "{mutant:?}");
+                assert_eq!(text.as_bytes()[mutant.start..mutant.end], *mutant.was.as_bytes());
+                let changed = String::from_utf8(mutant.applied(text.as_bytes())).unwrap();
+                changed.lines().skip(2).collect::<Vec<_>>().join("|")
             })
             .collect();
-        let both = "a < 'é' and g(a, b)";
+        let condition = "a < 'é' and g(a, b)";
         assert_eq!(
             changed,
             [
-                format!("    if (not ({both})):|        return 1"),
+                format!("    if (not ({condition})):|        return 1"),
                 "    if a < 'é' or g(a, b):|        return 1".to_owned(),
                 "    if a <= 'é' and g(a, b):|        return 1".to_owned(),
                 "    if a < \"\" and g(a, b):|        return 1".to_owned(),
                 "    if a < 'é' and g(b):|        return 1".to_owned(),
                 "    if a < 'é' and g(a):|        return 1".to_owned(),
-                format!("    if {both}:|        return None"),
-                format!("    if {both}:|        return (1 + 1)"),
+                format!("    if {condition}:|        return None"),
+                format!("    if {condition}:|        return (1 + 1)"),
             ]
         );
     }
 
     #[test]
-    fn shares_of_a_sample_are_the_sample() {
-        let all = listed(&"x = [1, 2, 3, 4]\n".repeat(5));
-        assert!(all.len() > 20 && all.iter().all(|one| !one.inside));
-        let whole = sample(all.clone(), 7, 12, Share { index: 1, count: 1 });
-        assert_eq!(whole.len(), 12);
+    fn sample_is_the_union_of_its_shares() {
+        let mutants = listed(&"x = [1, 2, 3, 4]\n".repeat(5));
+        assert!(mutants.len() > 20 && mutants.iter().all(|mutant| !mutant.inside));
+        let complete = sample(mutants.clone(), 7, 12, Share { index: 1, count: 1 });
+        assert_eq!(complete.len(), 12);
         let mut parts: Vec<Mutant> = (1..=3)
-            .flat_map(|index| sample(all.clone(), 7, 12, Share { index, count: 3 }))
+            .flat_map(|index| sample(mutants.clone(), 7, 12, Share { index, count: 3 }))
             .collect();
-        let by_id = |one: &Mutant| one.id();
-        let mut sorted = whole.clone();
+        let by_id = |mutant: &Mutant| mutant.id();
+        let mut sorted = complete.clone();
         sorted.sort_by_key(by_id);
         parts.sort_by_key(by_id);
         assert_eq!(parts, sorted);
-        assert!(sample(all, 8, 12, Share { index: 1, count: 1 }) != whole);
+        assert!(sample(mutants, 8, 12, Share { index: 1, count: 1 }) != complete);
     }
 }

@@ -1,5 +1,4 @@
-//! Whether the suite notices a mutant: what a run of its gate shows, against what the package shows
-//! as it is.
+//! Whether the suite notices a mutant: compares a run of its gate with runs of the unchanged package.
 
 use super::PowerError;
 use crate::divergence::Fingerprint;
@@ -13,41 +12,41 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Mutex;
 
-/// What the package shows as it is.
+/// The results of the unchanged package.
 #[derive(Debug, Default)]
 pub struct Baseline {
-    /// Failures that any run showed by themselves.
-    known: BTreeSet<Fingerprint>,
-    /// Failures that a history of the plan showed in every run.
+    /// Failures that any run found.
+    found: BTreeSet<Fingerprint>,
+    /// Failures that occurred in a history of the plan in every run.
     shown: BTreeSet<Fingerprint>,
-    /// Rules that were put to the test in every run.
+    /// Rules that were checked in every run.
     judged: BTreeSet<String>,
 }
 
 impl Baseline {
-    /// Whether any run showed this failure.
+    /// Whether any run found this failure.
     pub fn knows(&self, failure: &Fingerprint) -> bool {
-        self.known.contains(failure)
+        self.found.contains(failure)
     }
 }
 
-/// What became of a mutant.
+/// The result of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// A failure that the package does not have.
+    /// A failure that the unchanged package does not have.
     New {
         /// The failure.
         failure: Fingerprint,
         /// The history that shows it.
         origin: String,
     },
-    /// A failure of the package does not show any more.
+    /// A failure of the unchanged package does not occur any more.
     Gone {
         /// The failure.
         failure: Fingerprint,
     },
-    /// Nothing put a rule to the test any more.
+    /// A rule is not checked any more.
     NotJudged {
         /// The rule.
         rule: String,
@@ -57,7 +56,7 @@ pub enum Outcome {
         /// Why.
         why: String,
     },
-    /// Every verdict and fingerprint is that of the package.
+    /// Every verdict and fingerprint equals that of the unchanged package.
     NotNoticed,
 }
 
@@ -73,7 +72,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Runs the plan twice on the package as it is; what differs between the two decides nothing.
+/// Runs the plan twice on the unchanged package; differences between the two runs decide nothing.
 ///
 /// # Errors
 /// The package cannot be run.
@@ -82,7 +81,7 @@ pub fn baseline(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<Baseline, PowerError> {
-    let once = || -> Result<Baseline, PowerError> {
+    let run_once = || -> Result<Baseline, PowerError> {
         let shown = Mutex::new(BTreeSet::new());
         let step = |step: Step<'_>| {
             let Step::Ended(ended) = step else { return };
@@ -92,17 +91,18 @@ pub fn baseline(
         let findings = run_suite(plan, new_subject, scratch, &step)?;
         let judged = findings.checks.keys().map(|rule| (*rule).to_owned()).collect();
         let shown = shown.into_inner().expect("no thread panics while it holds this");
-        Ok(Baseline { known: findings.failures.into_keys().collect(), shown, judged })
+        Ok(Baseline { found: findings.failures.into_keys().collect(), shown, judged })
     };
-    let (first, second) = (once()?, once()?);
+    let first = run_once()?;
+    let second = run_once()?;
     Ok(Baseline {
-        known: first.known.union(&second.known).cloned().collect(),
+        found: first.found.union(&second.found).cloned().collect(),
         shown: first.shown.intersection(&second.shown).cloned().collect(),
         judged: first.judged.intersection(&second.judged).cloned().collect(),
     })
 }
 
-/// Puts a mutant through the plan, up to the first difference.
+/// Runs a mutant through the plan, up to the first difference.
 pub fn judge(
     plan: &Plan,
     baseline: &Baseline,
@@ -122,14 +122,15 @@ pub fn judge(
             Err(error) => return Outcome::NoVerdict { why: first_line(&error) },
         };
         let failures = trial.ended(&origin).failures;
-        let unknown = |one: &&Fingerprint| !baseline.knows(one);
-        for failure in failures.iter().filter(unknown) {
-            // A failure that comes and goes is nobody's: it must show again, in a fresh process,
-            // and not without the change.
-            let shows = |trial: Result<Trial, RunError>| {
+        let is_unknown = |failure: &&Fingerprint| !baseline.knows(failure);
+        for failure in failures.iter().filter(is_unknown) {
+            // A failure that is not stable decides nothing: it must occur again in a fresh process, and
+            // not in the unchanged package.
+            let occurs = |trial: Result<Trial, RunError>| {
                 trial.is_ok_and(|trial| trial.ended(&origin).failures.contains(failure))
             };
-            if shows(run(mutant, &scratch.with_fresh_processes())) && !shows(run(package, scratch))
+            if occurs(run(mutant, &scratch.with_fresh_processes()))
+                && !occurs(run(package, scratch))
             {
                 return Outcome::New { failure: failure.clone(), origin };
             }

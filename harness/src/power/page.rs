@@ -1,14 +1,15 @@
-//! What is known of the mutants of a package, as a page: how many are noticed, by what, and which
-//! lines nothing pins.
+//! The results of the mutants of a package as a page: how many are noticed, by which failures, and which
+//! changes no check notices.
 
 use super::{Judged, Outcome, Records};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The page, in Markdown; `replay` is the command that makes it.
+/// The page in Markdown; `replay` is the command that generates it.
 pub fn page(records: &Records, replay: &str) -> String {
     let header = &records.header;
-    let (tried, noticed) = (records.judged.len(), records.noticed());
+    let tried = records.judged.len();
+    let noticed = records.noticed();
     let mut page = format!(
         "# What the suite pins of {} {}\n\n\
          Its checkpoint source, changed in one small way at a time, put through its gate: {} written \
@@ -26,46 +27,47 @@ pub fn page(records: &Records, replay: &str) -> String {
         header.seed,
         percent(noticed, tried),
     );
-    table(&mut page, "changed", records, |one| one.mutant.kind.clone());
-    by_what(&mut page, records);
+    table(&mut page, "changed", records, |judged| judged.mutant.kind.clone());
+    table_of_causes(&mut page, records);
     page.push_str(
         "## Changes that nothing notices\n\n| line | what stood there | instead |\n|---|---|---|\n",
     );
     let mut unnoticed: Vec<&Judged> =
-        records.judged.values().filter(|one| one.outcome == Outcome::NotNoticed).collect();
-    unnoticed.sort_by_key(|one| (&one.mutant.file, one.mutant.line, one.mutant.start));
+        records.judged.values().filter(|judged| judged.outcome == Outcome::NotNoticed).collect();
+    unnoticed.sort_by_key(|judged| (&judged.mutant.file, judged.mutant.line, judged.mutant.start));
     for Judged { mutant, .. } in unnoticed {
         let file = mutant.file.rsplit('/').next().unwrap_or_default();
-        let (was, text) = (shown(&mutant.was), shown(&mutant.text));
+        let was = cell(&mutant.was);
+        let text = cell(&mutant.text);
         let _ = writeln!(page, "| {file}:{} | {was} | {text} |", mutant.line);
     }
     page
 }
 
-fn percent(part: usize, whole: usize) -> String {
-    format!("{:.0}%", 100.0 * part as f64 / whole.max(1) as f64)
+fn percent(part: usize, total: usize) -> String {
+    format!("{:.0}%", 100.0 * part as f64 / total.max(1) as f64)
 }
 
-/// How many were noticed of each sort.
-fn table(page: &mut String, what: &str, records: &Records, sort: impl Fn(&Judged) -> String) {
+/// The number of noticed mutants of each sort; `heading` is the heading of the sorts.
+fn table(page: &mut String, heading: &str, records: &Records, sort: impl Fn(&Judged) -> String) {
     let mut sorts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-    for one in records.judged.values() {
-        let (noticed, all) = sorts.entry(sort(one)).or_default();
-        *noticed += usize::from(one.outcome != Outcome::NotNoticed);
-        *all += 1;
+    for judged in records.judged.values() {
+        let (noticed, total) = sorts.entry(sort(judged)).or_default();
+        *noticed += usize::from(judged.outcome != Outcome::NotNoticed);
+        *total += 1;
     }
-    let _ = writeln!(page, "| {what} | noticed | of |\n|---|---|---|");
-    for (sort, (noticed, all)) in sorts {
-        let _ = writeln!(page, "| {sort} | {noticed} | {all} |");
+    let _ = writeln!(page, "| {heading} | noticed | of |\n|---|---|---|");
+    for (sort, (noticed, total)) in sorts {
+        let _ = writeln!(page, "| {sort} | {noticed} | {total} |");
     }
     page.push('\n');
 }
 
-/// By what they were noticed.
-fn by_what(page: &mut String, records: &Records) {
+/// The number of mutants for each reason why they were noticed.
+fn table_of_causes(page: &mut String, records: &Records) {
     let mut causes: BTreeMap<String, usize> = BTreeMap::new();
-    for one in records.judged.values() {
-        let cause = match &one.outcome {
+    for judged in records.judged.values() {
+        let cause = match &judged.outcome {
             Outcome::New { failure, .. } => format!("{} fails", failure.rule),
             Outcome::Gone { failure } => format!("{} fails no more", failure.rule),
             Outcome::NotJudged { rule } => format!("{rule} is not tested any more"),
@@ -83,8 +85,8 @@ fn by_what(page: &mut String, records: &Records) {
     page.push('\n');
 }
 
-/// Source text in a cell of a table.
-fn shown(text: &str) -> String {
+/// Source text as a cell of a table.
+fn cell(text: &str) -> String {
     const CHARACTERS_MAX: usize = 60;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut short: String = line.chars().take(CHARACTERS_MAX).collect();
@@ -148,15 +150,15 @@ mod tests {
         ];
         let mut records = Records::new(header());
         for (line, outcome) in outcomes.into_iter().enumerate() {
-            let one = judged(line, outcome);
-            assert!(!one.outcome.to_string().is_empty());
-            records.judged.insert(one.mutant.id(), one);
+            let judged = judged(line, outcome);
+            assert!(!judged.outcome.to_string().is_empty());
+            records.judged.insert(judged.mutant.id(), judged);
         }
         records
     }
 
     #[test]
-    fn a_page_counts_what_is_noticed_and_lists_what_is_not() {
+    fn page_counts_noticed_mutants_and_lists_the_others() {
         let page = page(&records(), "herma-conform power toy");
         for part in [
             "# What the suite pins of toy 1",
@@ -177,31 +179,33 @@ mod tests {
     }
 
     #[test]
-    fn a_run_goes_on_where_its_file_ends_and_takes_in_no_other() {
+    fn records_are_read_back_from_their_file_and_merge_refuses_other_runs() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/power.jsonl");
         assert_eq!(Records::read(&path).unwrap(), None);
-        let mut all = records();
-        let mut file = all.file(&path).unwrap();
-        let one = judged(9, Outcome::NotNoticed);
-        write(&mut file, &Line::Judged(Box::new(one.clone()))).unwrap();
-        all.judged.insert(one.mutant.id(), one);
-        // A run that was killed may leave half a line.
+        let mut records = records();
+        let mut file = records.file(&path).unwrap();
+        let judged = judged(9, Outcome::NotNoticed);
+        write(&mut file, &Line::Judged(Box::new(judged.clone()))).unwrap();
+        records.judged.insert(judged.mutant.id(), judged);
+        // A killed run may leave an incomplete line.
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, format!("{text}{{\"judged\":{{\"mut")).unwrap();
         let read = Records::read(&path).unwrap().unwrap();
-        assert_eq!(read, all);
-        let mut whole = Records::new(header());
-        whole.merge(read, ("one", "other")).unwrap();
-        assert_eq!((whole.judged.len(), whole.noticed()), (6, 4));
-        for (what, other) in [
+        assert_eq!(read, records);
+        let mut merged = Records::new(header());
+        merged.merge(read, ("one", "other")).unwrap();
+        assert_eq!((merged.judged.len(), merged.noticed()), (6, 4));
+        for (difference, header) in [
             ("the suite", Header { suite: "1".into(), ..header() }),
             ("the subject", Header { subject: Identity::new("toy", "2"), ..header() }),
             ("the sample", Header { seed: 2, ..header() }),
             ("the gate", Header { cases: 4, ..header() }),
         ] {
-            let refused = whole.merge(Records::new(other), ("one", "other"));
-            assert!(matches!(refused, Err(PowerError::Different(_, _, found)) if found == what));
+            let refused = merged.merge(Records::new(header), ("one", "other"));
+            assert!(
+                matches!(refused, Err(PowerError::Different(_, _, found)) if found == difference)
+            );
         }
         std::fs::write(&path, "{}\n").unwrap();
         assert!(matches!(Records::read(&path), Err(PowerError::File(..))));

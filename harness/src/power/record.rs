@@ -1,5 +1,5 @@
-//! What is known of mutants, as a file of lines that is written while they run, read back to go on
-//! where a run ended, and merged with those of other shares.
+//! The results of mutants, as a file of lines. It is written while the mutants run, read to resume an
+//! interrupted run, and merged with the files of other shares.
 
 use super::{Mutant, Outcome, PowerError};
 use crate::subject::Identity;
@@ -9,37 +9,37 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What a run was about: results belong together if theirs are the same.
+/// The parameters of a run: results belong together if their headers are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// The version of the suite.
     pub suite: String,
     /// The package.
     pub subject: Identity,
-    /// Which mutants are in the sample.
+    /// The seed of the sample.
     pub seed: u64,
-    /// How many were sampled.
+    /// The size of the sample.
     pub sample: usize,
-    /// How many mutants there are in all.
+    /// The number of all mutants.
     pub mutants: usize,
-    /// How many of them are on lines that the plan reaches.
+    /// The number of mutants on lines that the plan reaches.
     pub reached: usize,
     /// The seeds of the gate's plan.
     pub seeds: Vec<u64>,
-    /// Its histories for each seed.
+    /// The number of histories for each seed.
     pub histories: u64,
-    /// The most operations of one.
+    /// The maximum number of operations of a history.
     pub operations: usize,
-    /// The written cases in it.
+    /// The number of written cases.
     pub cases: usize,
 }
 
-/// A mutant, and what became of it.
+/// A mutant and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
     /// The change.
     pub mutant: Mutant,
-    /// Whether it was noticed, and by what.
+    /// Whether it was noticed, and by which failure.
     pub outcome: Outcome,
 }
 
@@ -47,31 +47,31 @@ pub struct Judged {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Line {
-    /// The first.
+    /// The first line.
     Header(Header),
-    /// Every other.
+    /// Every other line.
     Judged(Box<Judged>),
 }
 
-/// All that is known.
+/// All results of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Records {
-    /// What the run was about.
+    /// The parameters of the run.
     pub header: Header,
     /// Mutants by their id.
     pub judged: BTreeMap<String, Judged>,
 }
 
 impl Records {
-    /// Nothing yet.
+    /// No results yet.
     pub fn new(header: Header) -> Self {
         Records { header, judged: BTreeMap::new() }
     }
 
-    /// Reads a file; `None` if there is none. A last line that was cut short is left out.
+    /// Reads a file; `None` if it does not exist. An incomplete last line is left out.
     ///
     /// # Errors
-    /// [`PowerError::File`]: it cannot be read, or begins with something else.
+    /// [`PowerError::File`]: the file cannot be read, or does not begin with a header.
     pub fn read(path: &Path) -> Result<Option<Self>, PowerError> {
         let failed = |error| PowerError::File(path.display().to_string(), error);
         let text = match fs::read_to_string(path) {
@@ -80,8 +80,8 @@ impl Records {
         };
         let mut lines = text.lines().map_while(|line| serde_json::from_str(line).ok());
         let Some(Line::Header(header)) = lines.next() else {
-            let other = io::Error::new(io::ErrorKind::InvalidData, "no results of `power`");
-            return Err(failed(other));
+            let error = io::Error::new(io::ErrorKind::InvalidData, "no results of `power`");
+            return Err(failed(error));
         };
         let mut records = Records::new(header);
         for line in lines {
@@ -92,38 +92,39 @@ impl Records {
         Ok(Some(records))
     }
 
-    /// Adds what another file knows, if it is of the same run.
+    /// Adds the results of another file, if it belongs to the same run; `names` are the names of both files.
     ///
     /// # Errors
     /// [`PowerError::Different`].
-    pub fn merge(&mut self, other: Records, names: (&str, &str)) -> Result<(), PowerError> {
-        let (one, its) = (&self.header, &other.header);
+    pub fn merge(&mut self, records: Records, names: (&str, &str)) -> Result<(), PowerError> {
+        let left = &self.header;
+        let right = &records.header;
         let differs = [
-            ("the suite", one.suite != its.suite),
-            ("the subject", one.subject != its.subject),
+            ("the suite", left.suite != right.suite),
+            ("the subject", left.subject != right.subject),
             (
                 "the sample",
-                (one.seed, one.sample, one.mutants) != (its.seed, its.sample, its.mutants),
+                (left.seed, left.sample, left.mutants) != (right.seed, right.sample, right.mutants),
             ),
             (
                 "the gate",
-                (&one.seeds, one.histories, one.operations, one.cases)
-                    != (&its.seeds, its.histories, its.operations, its.cases),
+                (&left.seeds, left.histories, left.operations, left.cases)
+                    != (&right.seeds, right.histories, right.operations, right.cases),
             ),
         ];
-        if let Some((what, _)) = differs.into_iter().find(|(_, differs)| *differs) {
-            return Err(PowerError::Different(names.0.to_owned(), names.1.to_owned(), what));
+        if let Some((difference, _)) = differs.into_iter().find(|(_, differs)| *differs) {
+            return Err(PowerError::Different(names.0.to_owned(), names.1.to_owned(), difference));
         }
-        self.judged.extend(other.judged);
+        self.judged.extend(records.judged);
         Ok(())
     }
 
-    /// How many were noticed.
+    /// The number of noticed mutants.
     pub fn noticed(&self) -> usize {
-        self.judged.values().filter(|one| one.outcome != Outcome::NotNoticed).count()
+        self.judged.values().filter(|judged| judged.outcome != Outcome::NotNoticed).count()
     }
 
-    /// Opens the file to add lines to it, after writing anew what is known.
+    /// Writes all results to a new file, and returns the file to add lines.
     ///
     /// # Errors
     /// It cannot be written.

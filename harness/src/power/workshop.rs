@@ -1,7 +1,7 @@
 //! A linked copy of a bundled subject in which one file can be changed.
 //!
-//! Its files share their bytes with those in the cache folder, so it takes no space; whoever runs
-//! something in it must not let that write there.
+//! Its files are hard links to those in the cache folder, so it takes no space; a program that runs in it must
+//! not be allowed to write to them.
 
 use super::PowerError;
 use crate::bundled::{Bundled, PACKAGES};
@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// How long a mutant may take for one reply.
+/// The maximum time of a mutant for one reply.
 const REPLY_MAX: Duration = Duration::from_secs(20);
 
-/// A linked copy of a subject; it is removed when this is dropped.
+/// A linked copy of a subject; it is removed on drop.
 pub struct Workshop {
     folder: TempDir,
     /// The package in the cache folder.
@@ -26,15 +26,16 @@ pub struct Workshop {
 }
 
 impl Workshop {
-    /// Links the subject into a folder of its own in the cache folder. `confined` is the command
-    /// line before the adapter's own that keeps it from writing elsewhere.
+    /// Links the subject into a temporary folder in the cache folder. `confined` is the command line that
+    /// precedes the adapter's and keeps it from writing elsewhere.
     ///
     /// # Errors
     /// [`PowerError::File`].
     pub fn of(bundled: &Bundled, cache: &Path, confined: &[OsString]) -> Result<Self, PowerError> {
         let file = |error| PowerError::File(cache.display().to_string(), error);
         let folder = tempfile::Builder::new().prefix("power-").tempdir_in(cache).map_err(file)?;
-        let (from, to) = (bundled.folder(cache), bundled.folder(folder.path()));
+        let from = bundled.folder(cache);
+        let to = bundled.folder(folder.path());
         link(&from, &to).map_err(file)?;
         let mut command = bundled.command(folder.path()).map_err(file)?;
         command.command.splice(0..0, confined.iter().cloned());
@@ -42,12 +43,12 @@ impl Workshop {
         Ok(Workshop { folder, pristine: from.join(PACKAGES), command })
     }
 
-    /// How the subject is started.
+    /// The command that starts the subject.
     pub fn command(&self) -> &AdapterCommand {
         &self.command
     }
 
-    /// Does something while a source file of the package holds other bytes.
+    /// Calls `work` while a source file of the package has other bytes.
     ///
     /// # Errors
     /// [`PowerError::File`].
@@ -60,23 +61,23 @@ impl Workshop {
         let failed = |error| PowerError::File(source.to_owned(), error);
         let name = self.pristine.parent().and_then(Path::file_name).unwrap_or_default();
         let path = self.folder.path().join(name).join(PACKAGES).join(source);
-        // Written anew: through the link, the bytes in the cache folder would change.
+        // A new file: writing through the hard link would change the file in the cache folder.
         fs::remove_file(&path).and_then(|()| fs::write(&path, changed)).map_err(failed)?;
-        let done = work();
+        let result = work();
         fs::remove_file(&path).map_err(failed)?;
         fs::hard_link(self.pristine.join(source), &path).map_err(failed)?;
-        Ok(done)
+        Ok(result)
     }
 }
 
-/// A place for the sandboxes of mutants alone, and the command line that confines them to it.
+/// A folder for the sandboxes of mutants, and the command line that confines the mutants to it.
 pub fn confined(scratch: &Scratch, program: &Path) -> io::Result<(TempDir, Vec<OsString>)> {
-    let place = scratch.temporary()?;
-    let confined = vec![program.into(), "confined".into(), place.path().into(), "--".into()];
-    Ok((place, confined))
+    let folder = scratch.temporary()?;
+    let command = vec![program.into(), "confined".into(), folder.path().into(), "--".into()];
+    Ok((folder, command))
 }
 
-/// Makes a copy of a folder whose files are links to the same bytes.
+/// Copies a folder with hard links instead of files.
 fn link(from: &Path, to: &Path) -> io::Result<()> {
     edits::copy_with(from, to, &|source, target| match source.is_dir() {
         true => Ok(()),
@@ -91,7 +92,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn a_change_is_seen_in_the_copy_alone_and_undone() {
+    fn workshop_with_changes_only_the_copy_and_undoes_the_change() {
         let cache = tempfile::tempdir().unwrap();
         let pristine = cache.path().join("toy-1/packages");
         fs::create_dir_all(pristine.join("inner")).unwrap();

@@ -1,8 +1,8 @@
-//! Which requests of a history are made of an implementation that lacks some capabilities.
+//! Adapts the operations of a history to an implementation that lacks some capabilities.
 //!
-//! An operation is replaced by the closest one that the implementation is capable of; if there is
+//! An operation is replaced by the closest operation that the implementation is capable of; if there is
 //! none, it is left out. Neither is a verdict, and neither changes how a capability is judged.
-//! Operations that could harm the machine are left out for everybody.
+//! Operations that could harm the machine are left out for every implementation.
 
 use super::capabilities::Capabilities;
 use super::known::{INJECTION, MEASUREMENT};
@@ -12,7 +12,7 @@ use herma_model::request::{About, Effect};
 use herma_model::target::begins_with;
 use herma_model::{ByteString, Edit, Request, World};
 
-/// The directories that are projects from the start.
+/// The projects that exist from the start.
 const PROJECTS: [&[u8]; 2] = [b"work/alpha", b"work/beta"];
 
 /// The operations that replace one operation, in this state of the world.
@@ -21,34 +21,34 @@ pub fn asked_for(
     operation: &Operation,
     world: &World,
 ) -> Vec<Operation> {
-    let kept = |kept: bool| if kept { vec![operation.clone()] } else { Vec::new() };
+    let keep_if = |is_kept: bool| if is_kept { vec![operation.clone()] } else { Vec::new() };
     match operation {
         Operation::Ask(request) => {
-            let asked = requests(capabilities, request.clone(), world);
-            asked.into_iter().map(Operation::Ask).collect()
+            let requests = requests(capabilities, request.clone(), world);
+            requests.into_iter().map(Operation::Ask).collect()
         }
-        Operation::Edit(edit) => kept(is_offered(capabilities, edit)),
-        Operation::Event(Event::Advance { .. }) => kept(capabilities.has("test.clock")),
+        Operation::Edit(edit) => keep_if(is_offered(capabilities, edit)),
+        Operation::Event(Event::Advance { .. }) => keep_if(capabilities.has("test.clock")),
         Operation::Event(Event::Inject(injection)) if capabilities.has(INJECTION) => {
-            let each = |one: &Operation| asked_for(capabilities, one, world).pop();
+            let each = |operation: &Operation| asked_for(capabilities, operation, world).pop();
             let meanwhile: Vec<Operation> = injection.meanwhile.iter().filter_map(each).collect();
             let injection = Injection { meanwhile, ..injection.clone() };
             let is_possible = injection.is_possible().is_ok();
             is_possible.then(|| Event::Inject(injection).into()).into_iter().collect()
         }
         Operation::Event(Event::Inject(_)) => Vec::new(),
-        Operation::Event(Event::Measure) => kept(capabilities.has(MEASUREMENT)),
+        Operation::Event(Event::Measure) => keep_if(capabilities.has(MEASUREMENT)),
         Operation::Event(Event::Database(write)) => {
             let edit = Edit::Remove { path: write.path.clone() };
             // Real databases need a program that writes them, too.
-            let is_asked = capabilities.has("capture.units") && database::is_available();
-            kept(is_asked && is_offered(capabilities, &edit))
+            let has_databases = capabilities.has("capture.units") && database::is_available();
+            keep_if(has_databases && is_offered(capabilities, &edit))
         }
-        Operation::Event(Event::Store(what)) => {
+        Operation::Event(Event::Store(event)) => {
             use crate::history::StoreEvent::{File, Ref, Stored};
-            let is_damage = matches!(what, Stored { .. } | Ref { .. } | File { .. });
-            let may = if is_damage { "test.damage" } else { "test.store" };
-            kept(capabilities.has(may) && capabilities.has("layout"))
+            let is_damage = matches!(event, Stored { .. } | Ref { .. } | File { .. });
+            let needed = if is_damage { "test.damage" } else { "test.store" };
+            keep_if(capabilities.has(needed) && capabilities.has("layout"))
         }
         Operation::Event(Event::RestoreEach { dir }) => {
             let offered = capabilities.has("restore.exact") && is_inside(dir, world);
@@ -66,13 +66,13 @@ fn requests(
 ) -> Vec<Request<Target>> {
     let kind = request.kind();
     // A change to the store can only be observed in the store itself.
-    let seen = (kind.about, kind.effect) != (About::Store, Effect::Stores);
+    let is_observable = (kind.about, kind.effect) != (About::Store, Effect::Stores);
     let needs = kind.capability.map(|(needed, _)| needed).into_iter().chain(request.also_needs());
-    // Nobody comes back from a sub-agent that there is not.
-    let is_alone = request == Request::Join && !world.has_parent();
+    // Only a sub-agent can return to its parent.
+    let has_no_parent = request == Request::Join && !world.has_parent();
     if !needs.into_iter().all(|needed| capabilities.has(needed))
-        || is_alone
-        || !(seen || capabilities.has("layout"))
+        || has_no_parent
+        || !(is_observable || capabilities.has("layout"))
     {
         return Vec::new();
     }
@@ -109,7 +109,7 @@ fn requests(
         Request::External { compensation, .. } if !capabilities.has("external.compensate") => {
             *compensation = None;
         }
-        // Without manual checkpoints, an automatic one is taken in a turn of its own.
+        // Without manual checkpoints, an automatic checkpoint is taken in a new turn.
         Request::Checkpoint { reason, .. } if !capabilities.has("checkpoint") => {
             let ensure = Request::EnsureCheckpoint { dir, reason: std::mem::take(reason) };
             let ensured = capabilities.has("ensure_checkpoint");
@@ -120,17 +120,17 @@ fn requests(
     vec![request]
 }
 
-/// Whether a directory lies in the sandbox. No subject is asked to write outside it, even where it
-/// must refuse: one that does not refuse would write to the machine that this runs on.
+/// Whether a directory is in the sandbox. No subject is asked to write outside of it, even where it
+/// must refuse: a subject that does not refuse would write to the machine that runs the suite.
 fn is_inside(dir: &ByteString, world: &World) -> bool {
     world.canonical(&concrete::typed(dir, world)).is_some()
 }
 
-/// Whether an edit respects what the subject depends on.
+/// Whether an edit is possible for the subject, and does not affect a store in a project.
 fn is_offered(capabilities: &Capabilities, edit: &Edit) -> bool {
     let is_avoided = |path: &ByteString| {
         let mut names = path.split(|byte| *byte == b'/');
-        // Removing a project would remove the store in it.
+        // Removal of a project would remove the store in it.
         let holds_store = capabilities.store_folder().is_some() && names.clone().count() < 3;
         holds_store || names.any(|name| capabilities.avoids(name))
     };
@@ -142,7 +142,7 @@ fn is_offered(capabilities: &Capabilities, edit: &Edit) -> bool {
     can_be_made && !edit.paths().into_iter().any(is_avoided)
 }
 
-/// The directory as it may be given to the subject; `None` if the subject cannot be asked about it.
+/// The directory as it may be given to the subject; `None` if it must not be given.
 fn directory(capabilities: &Capabilities, dir: &ByteString, world: &World) -> Option<ByteString> {
     let canonical = world.canonical(&concrete::typed(dir, world));
     if !capabilities.has("scope.refusals")
@@ -158,7 +158,7 @@ fn directory(capabilities: &Capabilities, dir: &ByteString, world: &World) -> Op
     if capabilities.has("project.spellings") { Some(dir.clone()) } else { canonical }
 }
 
-/// Spells a target as it may be given to the subject; returns whether it may be used at all.
+/// Changes a target to a form that may be given to the subject; returns whether it may be used at all.
 fn restrict_target(capabilities: &Capabilities, target: &mut Target, dir: &ByteString) -> bool {
     if let Target::Number(number @ 1..) = *target
         && !capabilities.has("target.number")
@@ -172,7 +172,7 @@ fn restrict_target(capabilities: &Capabilities, target: &mut Target, dir: &ByteS
     }
     match target {
         Target::Number(_) => capabilities.has("target.number"),
-        // Text that could be a number or the digits of an id means something else to each subject.
+        // Text that could be a number or the digits of an id has a different meaning for each subject.
         Target::Text(text)
             if !(capabilities.has("target.number") && capabilities.has("target.short")) =>
         {
@@ -182,8 +182,8 @@ fn restrict_target(capabilities: &Capabilities, target: &mut Target, dir: &ByteS
     }
 }
 
-/// Whether no rule leaves open what a whole id means: it may be the beginning of another one, which
-/// is as good as its name only where short ids are.
+/// Whether the rules define what a complete id means: it may be a prefix of another id, and so also name
+/// that checkpoint, but only where short ids are supported.
 fn is_unambiguous(
     capabilities: &Capabilities,
     target: &Target,
@@ -196,9 +196,10 @@ fn is_unambiguous(
     let project = world.canonical(&concrete::typed(dir, world)).unwrap_or_default();
     let text = concrete::spell(target, world);
     let text = String::from_utf8_lossy(&text);
-    let longer = |id: &String| begins_with(id, &text) && *id != text;
+    let is_longer = |id: &String| begins_with(id, &text) && *id != text;
     let listed = world.listed(&project);
-    listed.iter().any(|one| one.id == text) || !listed.iter().any(|one| longer(&one.id))
+    listed.iter().any(|checkpoint| checkpoint.id == text)
+        || !listed.iter().any(|checkpoint| is_longer(&checkpoint.id))
 }
 
 #[cfg(test)]
@@ -206,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_edit_reaches_the_store_of_a_project_or_a_name_that_is_avoided() {
+    fn is_offered_refuses_edits_of_the_store_in_a_project_and_of_avoided_names() {
         let hello = r#"{"protocol": 1, "impl": {"name": "toy", "version": "1"},
             "store_folder": ".kept", "avoids": ["build"]}"#;
         let toy = Capabilities::of(&serde_json::from_str(hello).unwrap()).unwrap();

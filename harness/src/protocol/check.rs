@@ -1,8 +1,8 @@
-//! Checking an adapter before anything is judged by it: the [probes](super::probes), one after the
+//! Checks an adapter before it is used to judge anything: runs the [probes](super::probes), one after the
 //! other, in a sandbox with one project.
 
 use super::VERSION;
-use super::probes::{PROBES, Talk};
+use super::probes::{Conversation, PROBES};
 use super::process::{Adapter, Limits};
 use crate::history::History;
 use crate::sandbox::{Sandbox, Scratch};
@@ -10,14 +10,14 @@ use herma_model::rules;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// What one probe showed.
+/// The result of one probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probed {
-    /// What was probed, as a sentence that should hold.
+    /// The probe, as a sentence that should hold.
     pub probe: &'static str,
-    /// What is wrong, if it does not hold.
+    /// The error, if the sentence does not hold.
     pub wrong: Option<String>,
-    /// What could be better, each with what to change; none of it is against the protocol.
+    /// Hints for improvement, each with what to change; none of them is a protocol violation.
     pub hints: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ impl Probed {
     }
 }
 
-/// What many users' shells have set: programs that ask somebody something. No store may run one.
+/// Variables that many users' shells set: programs that prompt the user. No store may run one.
 const PROGRAMS: [&str; 8] = [
     "EDITOR",
     "VISUAL",
@@ -42,7 +42,7 @@ const PROGRAMS: [&str; 8] = [
     "GIT_SSH_COMMAND",
 ];
 
-/// The environment of an adapter: a home of its own, where programs are, and programs that ask.
+/// The environment of an adapter: the home of the sandbox, the path of programs, and prompting programs.
 pub fn environment(sandbox: &Sandbox) -> Vec<(OsString, OsString)> {
     let mut variables = vec![
         ("HOME".into(), sandbox.home().into_os_string()),
@@ -69,7 +69,7 @@ pub fn check(
     scratch: &Scratch,
     limits: Limits,
 ) -> std::io::Result<Vec<Probed>> {
-    // What a hostile git configuration does to a store is for the rules to say.
+    // The rules judge what a hostile git configuration does to a store.
     let history = History { plain_home: true, ..History::default() };
     let sandbox = Sandbox::new(scratch, &history)?;
     std::fs::write(sandbox.root().join("work/alpha/a.txt"), "one\n")?;
@@ -81,16 +81,16 @@ pub fn check(
             return Ok(probed);
         }
     };
-    let mut talk = Talk::new(adapter, &sandbox);
+    let mut conversation = Conversation::new(adapter, &sandbox);
     for (probe, run) in PROBES {
-        let found = Probed::of(probe, run(&mut talk));
+        let found = Probed::of(probe, run(&mut conversation));
         let failed = found.wrong.is_some();
         probed.push(found);
         if failed {
             return Ok(probed);
         }
     }
-    let ended = talk.finish().map(|()| Vec::new()).map_err(|fault| fault.to_string());
+    let ended = conversation.finish().map(|()| Vec::new()).map_err(|fault| fault.to_string());
     probed.push(Probed::of("it ends with its input and leaves nothing running", ended));
     let hostile = Sandbox::new(scratch, &History::default())?;
     let opened = opens_in(&hostile, command, directory, limits);
@@ -114,6 +114,6 @@ fn opens_in(
     limits: Limits,
 ) -> Result<(), String> {
     let adapter = Adapter::start(command, directory, &environment(sandbox), limits);
-    let mut talk = Talk::new(adapter.map_err(|fault| fault.to_string())?, sandbox);
-    talk.opens()
+    let mut conversation = Conversation::new(adapter.map_err(|fault| fault.to_string())?, sandbox);
+    conversation.opens()
 }

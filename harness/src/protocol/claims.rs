@@ -1,6 +1,5 @@
-//! What there is to claim, for people and programs: each capability with its meaning, its values, what
-//! it is asked and answered with, and the rules that wait for it. What claims mean for judging is
-//! `capabilities`' business.
+//! Every capability that can be claimed, for people and programs: its meaning, its values, its operations
+//! and answer fields, and the rules that need it. `capabilities` holds what claims mean for judging.
 
 use super::known::{SIZES, known};
 use crate::nearest::nearest;
@@ -8,10 +7,10 @@ use herma_model::request::{REQUESTS, RequestKind};
 use herma_model::rules;
 use serde::Serialize;
 
-/// What an answer needs for a claim, and other words that people have for it.
+/// A capability by name, the fields that its answers need, and synonyms.
 struct Row(&'static str, &'static [&'static str], &'static [&'static str]);
 
-/// Of the capabilities of which there is more to say than their meaning.
+/// The capabilities that have answer fields or synonyms.
 const ROWS: &[Row] = &[
     Row("ensure_checkpoint", &[], &["auto", "automatic", "once", "per"]),
     Row("before_tool", &["projects[].project", "projects[].taken"], &["hook", "trigger", "patch"]),
@@ -79,37 +78,39 @@ pub struct Claim {
     pub name: &'static str,
     /// What it means, in a sentence.
     pub meaning: &'static str,
-    /// What may be claimed.
+    /// The values that may be claimed.
     pub values: &'static str,
-    /// The operations that are asked of who claims it, and of nobody else.
+    /// The operations that are only requested if it is claimed.
     pub operations: Vec<&'static str>,
     /// The fields that its answers need.
     pub fields: &'static [&'static str],
-    /// The rules that are judged of who claims it, where nothing else they need is missing.
+    /// The rules that are judged if it is claimed, and everything else that they need.
     pub rules: Vec<&'static str>,
 }
 
 impl Claim {
-    /// Whether it is a size, of which a unit may be claimed.
+    /// Whether it is a size, for which a unit may be claimed.
     pub fn is_size(&self) -> bool {
         SIZES.contains(&self.name)
     }
 
-    /// What operations, answers and rules have to do with it, as far as anything has.
+    /// Its operations, answer fields and rules, each as a text with a title; empty lists are omitted.
     fn parts(&self) -> impl Iterator<Item = (&'static str, String)> {
         let parts = [
             ("operations", &self.operations[..]),
             ("answers need", self.fields),
             ("rules", &self.rules),
         ];
-        let said = parts.into_iter().filter(|(_, all)| !all.is_empty());
-        said.map(|(what, all)| (what, all.join(", "))).collect::<Vec<_>>().into_iter()
+        let nonempty = parts.into_iter().filter(|(_, names)| !names.is_empty());
+        nonempty.map(|(title, names)| (title, names.join(", "))).collect::<Vec<_>>().into_iter()
     }
 }
 
 /// Every capability, in reading order.
 pub fn claims() -> Vec<Claim> {
-    let needs = |kind: &&RequestKind, name: &str| kind.capability.is_some_and(|one| one.0 == name);
+    let needs = |kind: &&RequestKind, name: &str| {
+        kind.capability.is_some_and(|capability| capability.0 == name)
+    };
     let claim = |(name, meaning): (&'static str, &'static str)| Claim {
         name,
         meaning,
@@ -131,7 +132,7 @@ pub fn claims() -> Vec<Claim> {
     known().map(claim).collect()
 }
 
-/// All of them for a person.
+/// All capabilities, as text for people.
 pub fn text() -> String {
     let mut text = String::new();
     for claim in claims() {
@@ -139,14 +140,14 @@ pub fn text() -> String {
         if claim.is_size() {
             text.push_str(&format!("  values:      {}\n", claim.values));
         }
-        for (what, all) in claim.parts() {
-            text.push_str(&format!("  {:<12} {all}\n", format!("{what}:")));
+        for (title, names) in claim.parts() {
+            text.push_str(&format!("  {:<12} {names}\n", format!("{title}:")));
         }
     }
     text
 }
 
-/// All of them as a page in Markdown.
+/// All capabilities, as a page in Markdown.
 pub fn page() -> String {
     let mut page = String::from(
         "# What an adapter can claim\n\nWritten by the suite; `herma-conform capabilities` prints \
@@ -158,33 +159,39 @@ pub fn page() -> String {
         if claim.is_size() {
             page.push_str(&format!("- values: {}\n", claim.values));
         }
-        for (what, all) in claim.parts() {
-            page.push_str(&format!("- {what}: {all}\n"));
+        for (title, names) in claim.parts() {
+            page.push_str(&format!("- {title}: {names}\n"));
         }
     }
     page
 }
 
-/// All of them for a program.
+/// All capabilities, as JSON for programs.
 pub fn json() -> String {
     serde_json::to_string_pretty(&claims()).expect("a claim holds only what JSON can say") + "\n"
 }
 
-/// The capability that a name probably means that is none: by its words, where they say something, or
-/// else by its letters.
-pub(super) fn meant(name: &str) -> &'static str {
+/// The capability that an unknown name probably means: by its words, or if none matches, by its letters.
+pub(super) fn closest(name: &str) -> &'static str {
     let wanted = words(name);
-    let score = |(known, meaning): &(&str, &str)| {
-        let also: Vec<String> =
-            row(known).map_or(&[][..], |row| row.2).iter().map(|word| (*word).to_owned()).collect();
+    let score = |(capability, meaning): &(&str, &str)| {
+        let synonyms: Vec<String> = row(capability)
+            .map_or(&[][..], |row| row.2)
+            .iter()
+            .map(|word| (*word).to_owned())
+            .collect();
         let hits = |of: Vec<String>| {
-            wanted.iter().filter(|word| of.iter().any(|other| alike(word, other))).count()
+            wanted
+                .iter()
+                .filter(|word| of.iter().any(|candidate| is_similar(word, candidate)))
+                .count()
         };
-        // What people say for it tells more than a word of its name, and that more than the sentence.
-        4 * hits(also) + 3 * hits(words(known)) + hits(words(meaning))
+        // A synonym counts more than a word of the name, and that more than a word of the meaning.
+        4 * hits(synonyms) + 3 * hits(words(capability)) + hits(words(meaning))
     };
-    let most = known().map(|one| score(&one)).max().unwrap_or_default();
-    let best = known().filter(|one| score(one) == most).map(|(known, _)| known);
+    let score_max = known().map(|candidate| score(&candidate)).max().unwrap_or_default();
+    let best =
+        known().filter(|candidate| score(candidate) == score_max).map(|(capability, _)| capability);
     nearest(name, best)
 }
 
@@ -192,17 +199,18 @@ fn row(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.0 == name)
 }
 
-/// The words of a name or sentence, in small letters.
+/// The words of a name or sentence, in lower case.
 fn words(text: &str) -> Vec<String> {
-    let parts = text.split(|one: char| !one.is_alphanumeric()).filter(|part| part.len() > 2);
+    let is_separator = |character: char| !character.is_alphanumeric();
+    let parts = text.split(is_separator).filter(|part| part.len() > 2);
     parts.map(str::to_lowercase).collect()
 }
 
-/// Whether two words differ in their ends alone.
-fn alike(one: &str, other: &str) -> bool {
+/// Whether two words differ only in their endings.
+fn is_similar(left: &str, right: &str) -> bool {
     const STEM: usize = 4;
     let stem = |word: &str| word.get(..STEM).map(str::to_owned);
-    one == other || stem(one).is_some_and(|begin| stem(other) == Some(begin))
+    left == right || stem(left).is_some_and(|prefix| stem(right) == Some(prefix))
 }
 
 #[cfg(test)]
@@ -210,13 +218,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_claim_says_what_it_is_asked_and_which_rules_wait_for_it() {
-        let all = claims();
-        let of = |name: &str| all.iter().find(|one| one.name == name).unwrap();
+    fn claims_list_the_operations_and_the_rules_of_each_capability() {
+        let all_claims = claims();
+        let of = |name: &str| all_claims.iter().find(|claim| claim.name == name).unwrap();
         assert_eq!(of("diff").operations, ["diff"]);
         assert!(of("restore.exact").rules.contains(&"restore/exact"));
         assert!(of("settings.max_total_bytes").values.contains("bytes"));
-        assert!(ROWS.iter().all(|row| all.iter().any(|one| one.name == row.0)));
+        assert!(ROWS.iter().all(|row| all_claims.iter().any(|claim| claim.name == row.0)));
         let text = text();
         assert!(
             text.contains("  operations:  diff\n") && text.contains("  answers need: "),
@@ -225,8 +233,8 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_none_is_known_by_what_it_means() {
-        for (name, due) in [
+    fn closest_finds_the_capability_that_an_unknown_name_means() {
+        for (name, expected) in [
             ("restore.exac", "restore.exact"),
             ("dedup", "take.unchanged"),
             ("snapshot", "checkpoint"),
@@ -237,7 +245,7 @@ mod tests {
             ("ids.short_prefix", "target.short"),
             ("gitignore", "capture.gitignore"),
         ] {
-            assert_eq!(meant(name), due, "{name}");
+            assert_eq!(closest(name), expected, "{name}");
         }
     }
 }

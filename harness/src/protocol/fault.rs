@@ -1,4 +1,4 @@
-//! Every way an adapter can fail to keep the protocol, each with a name and what to do about it.
+//! Every way in which an adapter can violate the protocol, each with a name and a remedy.
 //!
 //! None of these is a verdict on the implementation behind the adapter.
 
@@ -16,18 +16,18 @@ pub enum Fault {
     /// It printed nothing within the limit.
     #[error("silent: no reply to `{op}` within {} s", .limit.as_secs_f32())]
     Silent {
-        /// What was asked.
+        /// The operation.
         op: String,
         /// How long the runner waited.
         limit: Duration,
     },
-    /// It printed something and did not end the line.
+    /// It printed something without a newline.
     #[error("no-newline: the reply to `{op}` has no newline at its end; flush a whole line")]
     NoNewline {
-        /// What was asked.
+        /// The operation.
         op: String,
     },
-    /// It printed something that is no JSON.
+    /// It printed something that is not JSON.
     #[error("noise: line {line} is not JSON: \"{text}\"; print diagnostics to stderr")]
     Noise {
         /// The number of the line, from 1.
@@ -35,52 +35,52 @@ pub enum Fault {
         /// The line.
         text: String,
     },
-    /// It printed JSON that is no reply.
+    /// It printed JSON that is not a reply.
     #[error("not-a-reply: line {line} is JSON but no reply ({why}): \"{text}\"")]
     NotAReply {
         /// The number of the line, from 1.
         line: u64,
-        /// What is missing.
+        /// What is wrong.
         why: String,
         /// The line.
         text: String,
     },
-    /// Its answer is not of the form that the operation has.
+    /// Its answer does not have the form that the operation requires.
     #[error("bad-answer: the answer to `{op}` is not of its form: {why}")]
     BadAnswer {
-        /// What was asked.
+        /// The operation.
         op: String,
         /// What is wrong.
         why: String,
     },
-    /// It answered something else.
+    /// It answered another request.
     #[error("wrong-id: the reply to request {expected} carries id {found}")]
     WrongId {
         /// The request.
         expected: u64,
-        /// What the reply says.
+        /// The id of the reply.
         found: u64,
     },
-    /// It answered twice.
+    /// It answered a request twice.
     #[error("two-answers: request {id} was answered more than once")]
     TwoAnswers {
         /// The request.
         id: u64,
     },
-    /// Its line goes on and on.
+    /// Its line is longer than the limit.
     #[error("endless-line: a line of more than {limit} bytes")]
     EndlessLine {
         /// The limit.
         limit: usize,
     },
-    /// It ended while a reply was due.
-    #[error("exited: the adapter ended ({status}) before it answered `{op}`{}", told(.complaint))]
+    /// It ended while a reply was expected.
+    #[error("exited: the adapter ended ({status}) before it answered `{op}`{}", with_complaint(.complaint))]
     Exited {
-        /// What was asked.
+        /// The operation.
         op: String,
         /// How it ended.
         status: String,
-        /// Whether its own code ended it, by a signal such as that of a bad memory access.
+        /// Whether its own code ended it, by a signal such as SIGSEGV.
         by_itself: bool,
         /// The end of what it printed to stderr.
         complaint: String,
@@ -91,15 +91,15 @@ pub enum Fault {
         /// How long the runner waited.
         limit: Duration,
     },
-    /// It ended, and something it started did not.
+    /// It ended, but a process that it started did not.
     #[error("leaves-a-child: the adapter ended and left a process of its group behind")]
     LeavesAChild,
 }
 
 impl Fault {
-    /// Whether it counts as an answer of the implementation, which crashed or hangs, rather than as
-    /// a breach of the protocol. An adapter that just exits, that is ended from outside or that
-    /// does not even open has not answered.
+    /// Whether the fault counts as an answer of the implementation, which crashed or hangs, and not as a
+    /// protocol violation. An adapter that just exits, that is ended from outside or that does not even
+    /// open has not answered.
     pub fn is_the_subjects(&self) -> bool {
         match self {
             Fault::Exited { op, by_itself, .. } => *by_itself && !is_about_the_adapter(op),
@@ -108,7 +108,7 @@ impl Fault {
         }
     }
 
-    /// The stable name, with which the message begins.
+    /// The stable name with which the message begins.
     pub fn name(&self) -> &'static str {
         match self {
             Fault::NotStarted(_) => "not-started",
@@ -127,8 +127,8 @@ impl Fault {
     }
 }
 
-/// What a program printed to stderr, to stand after what is said of it.
-pub(super) fn told(complaint: &str) -> String {
+/// The stderr output of a program, as the end of an error message.
+pub(super) fn with_complaint(complaint: &str) -> String {
     match complaint.trim_end() {
         "" => String::new(),
         complaint => format!("\nit printed to stderr:\n{complaint}"),

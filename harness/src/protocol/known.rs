@@ -1,12 +1,12 @@
-//! Every capability that there is, by name. What claiming one comes to is `capabilities`' business;
-//! what else there is to say of each, `claims`'.
+//! Every capability, by name. `capabilities` holds what a claim means for judging, and `claims` further
+//! information about each.
 
-use super::claims::meant;
+use super::claims::closest;
 use herma_model::request::{Capability, REQUESTS};
 use std::collections::BTreeSet;
 
-/// The capabilities beside those of requests, with their meaning. The record of a rule names those that
-/// are needed to judge it.
+/// The capabilities other than those of requests, with their meaning. The record of a rule names the
+/// capabilities that are needed to judge it.
 static CAPABILITIES: &[Capability] = &[
     (
         "project.spellings",
@@ -109,27 +109,28 @@ static CAPABILITIES: &[Capability] = &[
     ),
 ];
 
-/// Those that are a size in bytes, which not everybody can set to every number of them.
+/// The capabilities that are a size in bytes, which some implementations can only set to multiples of a
+/// unit.
 pub(super) const SIZES: &[&str] = &[MAX_FILE_BYTES, MAX_TOTAL_BYTES];
-/// That of the largest file.
+/// The capability to limit the size of files.
 pub(super) const MAX_FILE_BYTES: &str = "settings.max_file_bytes";
-/// That of the whole store.
+/// The capability to limit the size of the store.
 pub(super) const MAX_TOTAL_BYTES: &str = "settings.max_total_bytes";
 
-/// That something can be made to happen at a call.
+/// The capability that faults can be injected at calls.
 pub const INJECTION: &str = "test.injection";
-/// That what a request takes can be measured.
+/// The capability that requests can be measured.
 pub const MEASUREMENT: &str = "test.measurement";
 
 /// Stands for all capabilities but [`OWN_WAYS`] and [`WHOLE_AGENT`].
 pub(super) const COMPLETE: &str = "complete";
 
-/// What a complete implementation need not do: an own way where the rules leave one, and what it does
-/// not claim itself.
+/// Capabilities that a complete implementation need not have: alternatives that the rules allow, and
+/// capabilities that no adapter claims.
 pub(super) const OWN_WAYS: &[&str] =
     &["capture.units", "restore.directory", "restore.keeps_undo", INJECTION, MEASUREMENT];
 
-/// What makes an implementation carry a whole agent: who is complete without looks after files alone.
+/// The capabilities for agent state: a complete implementation without them only stores files.
 pub const WHOLE_AGENT: &[&str] = &[
     "state",
     "state.kanban",
@@ -155,20 +156,20 @@ pub const WHOLE_AGENT: &[&str] = &[
 pub fn known() -> impl Iterator<Item = Capability> {
     let of_requests = REQUESTS.iter().filter_map(|kind| kind.capability);
     let mut seen = BTreeSet::new();
-    // Two requests may share one.
+    // Two requests may share a capability.
     of_requests.chain(CAPABILITIES.iter().copied()).filter(move |(name, _)| seen.insert(*name))
 }
 
-/// The capability of that name as the list has it.
+/// The capability of that name, if it exists.
 pub(super) fn find(name: &str) -> Option<&'static str> {
     known().map(|(name, _)| name).find(|claim| *claim == name)
 }
 
-/// What is said of a name that is none.
-pub(super) fn unknown(name: &str) -> String {
-    let meant = meant(name);
+/// The error message for an unknown name.
+pub(super) fn unknown_message(name: &str) -> String {
+    let closest = closest(name);
     format!(
-        "there is no capability `{name}`; did you mean `{meant}`? `herma-conform capabilities` \
+        "there is no capability `{name}`; did you mean `{closest}`? `herma-conform capabilities` \
          lists all"
     )
 }
@@ -179,7 +180,7 @@ mod tests {
     use herma_model::rules;
 
     #[test]
-    fn every_capability_that_a_rule_needs_is_on_the_list() {
+    fn known_contains_every_capability_that_a_rule_needs() {
         let names: BTreeSet<_> = known().map(|(name, _)| name).collect();
         assert_eq!(names.len(), known().count(), "a capability is listed twice");
         for rule in rules::catalogue() {
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn every_capability_is_explained_in_one_sentence() {
+    fn known_explains_every_capability_in_one_sentence() {
         for (name, meaning) in known() {
             assert!(meaning.ends_with('.') && !meaning.contains(". "), "{name}: {meaning}");
         }

@@ -43,7 +43,7 @@ pub enum Control {
 }
 
 impl Control {
-    /// The question of this runner who an adapter is.
+    /// The hello of this runner.
     pub fn hello() -> Self {
         Control::Hello { protocol: Versions { min: VERSION, max: VERSION } }
     }
@@ -83,7 +83,7 @@ pub struct Open {
 }
 
 impl Open {
-    /// The store of a sandbox.
+    /// Opens the store of a sandbox.
     pub fn of(sandbox: &Sandbox, settings: Settings) -> Self {
         let bytes = |path: PathBuf| ByteString::from(path.as_os_str().as_bytes());
         Open {
@@ -122,7 +122,8 @@ impl Message {
     }
 }
 
-/// A history names a request before its fields; a line has the name among them, as `op`.
+/// Writes a request as a line has it: with its name among the fields, as `op`. A history has the name
+/// before the fields.
 fn write_by_op<S: Serializer>(request: &Request, serializer: S) -> Result<S::Ok, S::Error> {
     let written = serde_json::to_value(request).map_err(S::Error::custom)?;
     let mut line = serializer.serialize_map(None)?;
@@ -203,10 +204,10 @@ pub struct Reply {
 
 /// Adds to the schema of a reply what its type cannot say: it either answers or refuses.
 fn answers_or_refuses(reply: &mut Schema) {
-    let either = |one: &str, other: &str| {
+    let either = |required: &str, excluded: &str| {
         json!({
-            "properties": { (one): { "not": { "type": "null" } }, (other): { "type": "null" } },
-            "required": [one],
+            "properties": { (required): { "not": { "type": "null" } }, (excluded): { "type": "null" } },
+            "required": [required],
         })
     };
     reply.insert("oneOf".into(), json!([either("ok", "err"), either("err", "ok")]));

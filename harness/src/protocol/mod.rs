@@ -1,10 +1,10 @@
 //! The adapter protocol, version 1: how an implementation in any language is driven.
 //!
-//! The runner starts the adapter as a process of its own group and speaks JSON lines with it, one
+//! The runner starts the adapter as a process with its own group and exchanges JSON lines with it, one
 //! request and one reply at a time. [`message`] defines the lines, [`process`] runs an adapter and
-//! enforces the protocol, [`fault`] names every way to break it, [`capabilities`] says what an
-//! implementation can do of all that is [`known`], [`asked`] adapts a history to that, and [`check`] probes an adapter.
-//! The core behind an adapter is [`crate::subject::serve`].
+//! enforces the protocol, [`fault`] names every way to break it, [`capabilities`] holds those of the
+//! [`known`] capabilities that an implementation has, [`asked`] adapts a history to them, and [`check`]
+//! probes an adapter. [`crate::subject::serve`] is the core behind an adapter.
 
 pub mod asked;
 pub mod capabilities;

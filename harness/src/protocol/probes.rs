@@ -1,11 +1,10 @@
-//! What an adapter is probed for: whether it keeps the protocol, serves what it claims, and brings a
-//! file back.
+//! The probes of an adapter: whether it follows the protocol, serves what it claims, and restores a file.
 //!
-//! A probe that fails names what is wrong and what to change. None says anything about the rules.
+//! A failing probe reports what is wrong and what to change. No probe judges the rules.
 
 use super::VERSION;
 use super::capabilities::Capabilities;
-use super::fault::{Fault, told};
+use super::fault::{Fault, with_complaint};
 use super::message::{Control, ErrorCode, Hello, Message, Open, Reply, Unsupported};
 use super::process::Adapter;
 use crate::history::History;
@@ -16,13 +15,13 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 
-/// What a probe found: what could be better, or what is wrong.
-type Found = Result<Vec<String>, String>;
+/// The result of a probe: hints for improvement, or an error.
+type ProbeResult = Result<Vec<String>, String>;
 
-/// A probe: a sentence that should hold, and who looks.
-pub type Probe = (&'static str, fn(&mut Talk<'_>) -> Found);
+/// A probe: a sentence that should hold, and the function that checks it.
+pub type Probe = (&'static str, fn(&mut Conversation<'_>) -> ProbeResult);
 
-/// Every probe, in the order that they need.
+/// Every probe, in the order in which they depend on each other.
 pub const PROBES: [Probe; 13] = [
     ("it says who it is and speaks this version", hello),
     ("an operation that no version has is answered `unsupported`", unsupported),
@@ -39,14 +38,14 @@ pub const PROBES: [Probe; 13] = [
     ("if it can be opened again, it knows nothing of another store then", open_again),
 ];
 
-/// The file of the project, and what the first and the second checkpoint have of it.
+/// The file of the project, and its content in the first and the second checkpoint.
 const FILE: &str = "a.txt";
 const FIRST: &str = "one\n";
-// Of another size, since this is no test of how well a store looks.
+// The size differs, since this does not test whether a store detects equal sizes.
 const SECOND: &str = "two and more\n";
 
-/// A conversation with an adapter, and what came of it so far.
-pub struct Talk<'a> {
+/// A conversation with an adapter, and its results so far.
+pub struct Conversation<'a> {
     adapter: Adapter,
     sandbox: &'a Sandbox,
     capabilities: Capabilities,
@@ -54,24 +53,24 @@ pub struct Talk<'a> {
     first: String,
 }
 
-impl<'a> Talk<'a> {
-    /// Nothing was said yet.
+impl<'a> Conversation<'a> {
+    /// A conversation without messages.
     pub fn new(adapter: Adapter, sandbox: &'a Sandbox) -> Self {
-        Talk { adapter, sandbox, capabilities: Capabilities::none(), first: String::new() }
+        Conversation { adapter, sandbox, capabilities: Capabilities::none(), first: String::new() }
     }
 
     /// Ends the adapter.
     ///
     /// # Errors
-    /// It does not end as it should.
+    /// The adapter does not end properly.
     pub fn finish(self) -> Result<(), Fault> {
         self.adapter.finish()
     }
 
-    /// Says hello and opens a store.
+    /// Sends hello and opens a store.
     ///
     /// # Errors
-    /// It does not open.
+    /// The store does not open.
     pub fn opens(&mut self) -> Result<(), String> {
         hello(self)?;
         open(self).map(|_| ())
@@ -79,10 +78,11 @@ impl<'a> Talk<'a> {
 
     fn ask(&mut self, message: &Message) -> Result<Reply, String> {
         self.adapter.ask(message).map_err(|fault: Fault| {
-            // How it ended holds that already.
-            let is_told = matches!(fault, Fault::Exited { .. });
-            let said = if is_told { String::new() } else { told(&self.adapter.complaint()) };
-            format!("{fault}{said}")
+            // `Fault::Exited` contains the complaint already.
+            let is_reported = matches!(fault, Fault::Exited { .. });
+            let complaint =
+                if is_reported { String::new() } else { with_complaint(&self.adapter.complaint()) };
+            format!("{fault}{complaint}")
         })
     }
 
@@ -105,16 +105,17 @@ impl<'a> Talk<'a> {
         std::fs::write(path, content).map_err(|error| error.to_string())
     }
 
-    /// Whether the file holds that, as the disk has it.
-    fn holds(&self, due: &str, by: &str) -> Found {
+    /// Checks the content of the file on the disk after `operation`.
+    fn expect_content(&self, expected: &str, operation: &str) -> ProbeResult {
         let path = self.sandbox.root().join("work/alpha").join(FILE);
         let found = std::fs::read_to_string(path).unwrap_or_else(|error| format!("({error})"));
-        if found == due {
+        if found == expected {
             return Ok(Vec::new());
         }
-        let (found, due) = (found.escape_debug(), due.escape_debug());
+        let found = found.escape_debug();
+        let expected = expected.escape_debug();
         Err(format!(
-            "after {by}, {FILE} holds `{found}` and not `{due}`: write the files of the checkpoint \
+            "after {operation}, {FILE} holds `{found}` and not `{expected}`: write the files of the checkpoint \
              into `dir` before you answer"
         ))
     }
@@ -123,36 +124,39 @@ impl<'a> Talk<'a> {
     fn ids(&mut self) -> Result<Vec<String>, String> {
         let dir = self.project();
         let listed = self.requested(Request::List { dir })?;
-        let all = listed["checkpoints"].as_array().ok_or_else(|| {
+        let checkpoints = listed["checkpoints"].as_array().ok_or_else(|| {
             format!("the answer is {listed}: it needs `checkpoints`, a list, newest first")
         })?;
-        let id = |one: &Value| one["id"].as_str().map(str::to_owned);
-        all.iter()
-            .map(|one| id(one).ok_or_else(|| format!("{one} has no `id` that is a text")))
+        let id = |checkpoint: &Value| checkpoint["id"].as_str().map(str::to_owned);
+        checkpoints
+            .iter()
+            .map(|checkpoint| {
+                id(checkpoint).ok_or_else(|| format!("{checkpoint} has no `id` that is a text"))
+            })
             .collect()
     }
 }
 
-fn hello(talk: &mut Talk<'_>) -> Found {
-    let said = talk.answered(&Message::Control(Control::hello()))?;
+fn hello(conversation: &mut Conversation<'_>) -> ProbeResult {
+    let answer = conversation.answered(&Message::Control(Control::hello()))?;
     let hello: Hello =
-        serde_json::from_value(said).map_err(|error| format!("no hello: {error}"))?;
+        serde_json::from_value(answer).map_err(|error| format!("no hello: {error}"))?;
     if hello.protocol != VERSION {
         return Err(format!("it speaks version {}, this runner {VERSION}", hello.protocol));
     }
-    talk.capabilities = Capabilities::of(&hello)?;
-    if let Some(folder) = talk.capabilities.store_folder() {
-        talk.sandbox.make_stores(folder).map_err(|error| error.to_string())?;
+    conversation.capabilities = Capabilities::of(&hello)?;
+    if let Some(folder) = conversation.capabilities.store_folder() {
+        conversation.sandbox.make_stores(folder).map_err(|error| error.to_string())?;
     }
-    let vague = ["main", "master", "dev", ""].contains(&&hello.implementation.version[..]);
-    if vague && hello.implementation.commit.is_none() {
+    let is_moving = ["main", "master", "dev", ""].contains(&&hello.implementation.version[..]);
+    if is_moving && hello.implementation.commit.is_none() {
         return Err("a version that moves needs a commit, too".into());
     }
     Ok(Vec::new())
 }
 
-fn unsupported(talk: &mut Talk<'_>) -> Found {
-    let reply = talk.ask(&Message::Control(Control::NoSuchOperation))?;
+fn unsupported(conversation: &mut Conversation<'_>) -> ProbeResult {
+    let reply = conversation.ask(&Message::Control(Control::NoSuchOperation))?;
     match (is_unsupported(&reply), reply.err) {
         (true, _) => Ok(Vec::new()),
         (false, Some(refusal)) => Err(format!("refused: {refusal}")),
@@ -165,18 +169,19 @@ fn is_unsupported(reply: &Reply) -> bool {
     code == Some(ErrorCode::Unsupported(Unsupported::Unsupported))
 }
 
-fn open(talk: &mut Talk<'_>) -> Found {
-    let open = Open::of(talk.sandbox, History::default().settings);
-    talk.answered(&Message::Control(Control::Open(open))).map(|_| Vec::new())
+fn open(conversation: &mut Conversation<'_>) -> ProbeResult {
+    let open = Open::of(conversation.sandbox, History::default().settings);
+    conversation.answered(&Message::Control(Control::Open(open))).map(|_| Vec::new())
 }
 
-fn checkpoint(talk: &mut Talk<'_>) -> Found {
-    let (dir, reason) = (talk.project(), "probe".to_owned());
-    let request = match talk.capabilities.has("checkpoint") {
+fn checkpoint(conversation: &mut Conversation<'_>) -> ProbeResult {
+    let dir = conversation.project();
+    let reason = "probe".to_owned();
+    let request = match conversation.capabilities.has("checkpoint") {
         true => Request::Checkpoint { dir, reason },
-        // Without manual checkpoints, an automatic one is taken, in a turn of its own.
-        false if talk.capabilities.has("ensure_checkpoint") => {
-            talk.requested(Request::NewTurn)?;
+        // Without manual checkpoints, an automatic checkpoint is taken in a new turn.
+        false if conversation.capabilities.has("ensure_checkpoint") => {
+            conversation.requested(Request::NewTurn)?;
             Request::EnsureCheckpoint { dir, reason }
         }
         false => {
@@ -185,86 +190,89 @@ fn checkpoint(talk: &mut Talk<'_>) -> Found {
                 .into());
         }
     };
-    let taken = talk.requested(request)?;
-    match taken["outcome"].as_str() {
+    let answer = conversation.requested(request)?;
+    match answer["outcome"].as_str() {
         Some("created") => Ok(Vec::new()),
         _ => Err(format!(
-            "a changed project gave {taken}: answer {{\"outcome\": \"created\", \"id\": …}}"
+            "a changed project gave {answer}: answer {{\"outcome\": \"created\", \"id\": …}}"
         )),
     }
 }
 
-fn list(talk: &mut Talk<'_>) -> Found {
-    match &talk.ids()?[..] {
-        [one] => talk.first.clone_from(one),
+fn list(conversation: &mut Conversation<'_>) -> ProbeResult {
+    match &conversation.ids()?[..] {
+        [id] => conversation.first.clone_from(id),
         ids => return Err(format!("after one checkpoint {} are listed", ids.len())),
     }
-    let digits = talk.first.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = conversation.first.bytes().all(|byte| byte.is_ascii_digit());
     let hint = "its ids are digits alone, and it claims `target.number`: a number of the list and an \
                 id cannot be told apart; give ids a letter, or do not claim it";
-    let ambiguous = digits && talk.capabilities.has("target.number");
-    Ok(ambiguous.then(|| hint.to_owned()).into_iter().collect())
+    let is_ambiguous = is_number && conversation.capabilities.has("target.number");
+    Ok(is_ambiguous.then(|| hint.to_owned()).into_iter().collect())
 }
 
-fn second(talk: &mut Talk<'_>) -> Found {
-    talk.write(SECOND)?;
-    checkpoint(talk)?;
-    let ids = talk.ids()?;
+fn second(conversation: &mut Conversation<'_>) -> ProbeResult {
+    conversation.write(SECOND)?;
+    checkpoint(conversation)?;
+    let ids = conversation.ids()?;
     match &ids[..] {
-        [newest, oldest] if *oldest == talk.first && newest != oldest => Ok(Vec::new()),
-        [newest, _] if *newest == talk.first => {
+        [newest, oldest] if *oldest == conversation.first && newest != oldest => Ok(Vec::new()),
+        [newest, _] if *newest == conversation.first => {
             Err("the list is oldest first: turn it round".into())
         }
         _ => Err(format!(
             "the list is now {}, and the first checkpoint was `{}`: an id stays what it is as long as \
              it is listed",
             ids.join(", "),
-            talk.first
+            conversation.first
         )),
     }
 }
 
-fn diff(talk: &mut Talk<'_>) -> Found {
-    if !talk.capabilities.has("diff") {
+fn diff(conversation: &mut Conversation<'_>) -> ProbeResult {
+    if !conversation.capabilities.has("diff") {
         return Ok(Vec::new());
     }
-    let (dir, target) = (talk.project(), ByteString::from(&talk.first[..]));
-    let said = talk.requested(Request::Diff { dir, target })?;
-    let entries = said["entries"].as_array().cloned().unwrap_or_default();
-    let paths: BTreeSet<&str> = entries.iter().filter_map(|one| one["path"].as_str()).collect();
+    let dir = conversation.project();
+    let target = ByteString::from(&conversation.first[..]);
+    let answer = conversation.requested(Request::Diff { dir, target })?;
+    let entries = answer["entries"].as_array().cloned().unwrap_or_default();
+    let paths: BTreeSet<&str> = entries.iter().filter_map(|entry| entry["path"].as_str()).collect();
     if paths == BTreeSet::from([FILE]) {
         return Ok(Vec::new());
     }
     Err(format!(
         "{FILE} alone changed, and the entries are {}: name paths relative to the project",
-        said["entries"]
+        answer["entries"]
     ))
 }
 
-fn restore(talk: &mut Talk<'_>) -> Found {
-    let (dir, target) = (talk.project(), ByteString::from(&talk.first[..]));
-    // Who always removes what was created since cannot be asked to leave it.
-    let exact =
-        talk.capabilities.has("restore.exact") && !talk.capabilities.has("restore.leaves_new");
-    talk.requested(Request::Restore { dir, target, exact, force: false })?;
-    talk.holds(FIRST, "a restore of the first checkpoint")
+fn restore(conversation: &mut Conversation<'_>) -> ProbeResult {
+    let dir = conversation.project();
+    let target = ByteString::from(&conversation.first[..]);
+    // An implementation that always removes files created since cannot be asked to leave them.
+    let exact = conversation.capabilities.has("restore.exact")
+        && !conversation.capabilities.has("restore.leaves_new");
+    conversation.requested(Request::Restore { dir, target, exact, force: false })?;
+    conversation.expect_content(FIRST, "a restore of the first checkpoint")
 }
 
-fn restore_file(talk: &mut Talk<'_>) -> Found {
-    if !talk.capabilities.has("restore.file") {
+fn restore_file(conversation: &mut Conversation<'_>) -> ProbeResult {
+    if !conversation.capabilities.has("restore.file") {
         return Ok(Vec::new());
     }
-    talk.write(SECOND)?;
-    let (dir, target) = (talk.project(), ByteString::from(&talk.first[..]));
-    talk.requested(Request::RestoreFile { dir, target, path: FILE.into() })?;
-    talk.holds(FIRST, "a restore of that file alone")
+    conversation.write(SECOND)?;
+    let dir = conversation.project();
+    let target = ByteString::from(&conversation.first[..]);
+    conversation.requested(Request::RestoreFile { dir, target, path: FILE.into() })?;
+    conversation.expect_content(FIRST, "a restore of that file alone")
 }
 
-/// The requests that take a capability, nothing of the store being lost by them but by the last.
-fn optional(talk: &Talk<'_>) -> Vec<Request> {
-    let (dir, target) = (talk.project(), ByteString::from(&talk.first[..]));
+/// The requests that need a capability; only the last one deletes anything of the store.
+fn optional(conversation: &Conversation<'_>) -> Vec<Request> {
+    let dir = conversation.project();
+    let target = ByteString::from(&conversation.first[..]);
     let file = ByteString([&dir[..], b"/", FILE.as_bytes()].concat());
-    let delete_orphans = false;
     vec![
         Request::ProjectOf { file },
         Request::Classify { command: "ls".into() },
@@ -278,7 +286,7 @@ fn optional(talk: &Talk<'_>) -> Vec<Request> {
         Request::ToolWrote { dir, path: FILE.into() },
         Request::Status,
         Request::Sweep,
-        Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans },
+        Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: false },
         Request::PruneAsConfigured,
         Request::Configured,
         Request::ClearLegacy,
@@ -286,14 +294,16 @@ fn optional(talk: &Talk<'_>) -> Vec<Request> {
     ]
 }
 
-fn claimed(talk: &mut Talk<'_>) -> Found {
-    // What clears is asked last, by nobody who does not claim it: the next probe.
-    let asked = optional(talk).into_iter().filter(|one| *one != Request::Clear);
-    for request in asked.collect::<Vec<_>>() {
-        let claim = request.kind().capability.map(|one| one.0);
-        let Some(claim) = claim.filter(|claim| talk.capabilities.has(claim)) else { continue };
+fn claimed(conversation: &mut Conversation<'_>) -> ProbeResult {
+    // Only the next probe requests a clear, and only if it is not claimed.
+    let requests = optional(conversation).into_iter().filter(|request| *request != Request::Clear);
+    for request in requests.collect::<Vec<_>>() {
+        let claim = request.kind().capability.map(|capability| capability.0);
+        let Some(claim) = claim.filter(|claim| conversation.capabilities.has(claim)) else {
+            continue;
+        };
         let name = request.name();
-        if is_unsupported(&talk.ask(&Message::Request(request))?) {
+        if is_unsupported(&conversation.ask(&Message::Request(request))?) {
             return Err(format!(
                 "it claims `{claim}` and answers `{name}` with `unsupported`: serve it, or do not \
                  claim it"
@@ -303,13 +313,15 @@ fn claimed(talk: &mut Talk<'_>) -> Found {
     Ok(Vec::new())
 }
 
-fn unclaimed(talk: &mut Talk<'_>) -> Found {
+fn unclaimed(conversation: &mut Conversation<'_>) -> ProbeResult {
     let mut hints = Vec::new();
-    for request in optional(talk) {
-        let claim = request.kind().capability.map(|one| one.0);
-        let Some(claim) = claim.filter(|claim| !talk.capabilities.has(claim)) else { continue };
+    for request in optional(conversation) {
+        let claim = request.kind().capability.map(|capability| capability.0);
+        let Some(claim) = claim.filter(|claim| !conversation.capabilities.has(claim)) else {
+            continue;
+        };
         let name = request.name();
-        if !is_unsupported(&talk.ask(&Message::Request(request))?) {
+        if !is_unsupported(&conversation.ask(&Message::Request(request))?) {
             hints.push(format!(
                 "it answers `{name}` and does not claim `{claim}`: claim it, so that its rules are \
                  judged, or answer `unsupported`"
@@ -319,29 +331,30 @@ fn unclaimed(talk: &mut Talk<'_>) -> Found {
     Ok(hints)
 }
 
-fn close(talk: &mut Talk<'_>) -> Found {
-    talk.answered(&Message::Control(Control::Close)).map(|_| Vec::new())
+fn close(conversation: &mut Conversation<'_>) -> ProbeResult {
+    conversation.answered(&Message::Control(Control::Close)).map(|_| Vec::new())
 }
 
-fn open_again(talk: &mut Talk<'_>) -> Found {
-    let said = talk.answered(&Message::Control(Control::hello()))?;
-    if said["reusable"] != true {
+fn open_again(conversation: &mut Conversation<'_>) -> ProbeResult {
+    let hello = conversation.answered(&Message::Control(Control::hello()))?;
+    if hello["reusable"] != true {
         return Ok(Vec::new());
     }
     let below = |name: &str| -> std::io::Result<ByteString> {
-        let path = talk.sandbox.root().join(name);
+        let path = conversation.sandbox.root().join(name);
         std::fs::create_dir_all(&path)?;
         Ok(ByteString::from(path.as_os_str().as_bytes()))
     };
-    let other = |error: std::io::Error| error.to_string();
-    let first = Open::of(talk.sandbox, History::default().settings);
-    let (home, store) = (below("again").map_err(other)?, below("again/store").map_err(other)?);
-    talk.answered(&Message::Control(Control::Open(Open { home, store, ..first })))?;
-    let ids = talk.ids()?;
-    // A store that lies in the project is the same one, wherever the rest is.
-    let in_project = said["store_folder"].is_string() || said["needs"].is_array();
+    let message = |error: std::io::Error| error.to_string();
+    let first = Open::of(conversation.sandbox, History::default().settings);
+    let home = below("again").map_err(message)?;
+    let store = below("again/store").map_err(message)?;
+    conversation.answered(&Message::Control(Control::Open(Open { home, store, ..first })))?;
+    let ids = conversation.ids()?;
+    // A store in the project is the same store, whatever home and base are.
+    let in_project = hello["store_folder"].is_string() || hello["needs"].is_array();
     if ids.is_empty() || in_project {
-        return close(talk);
+        return close(conversation);
     }
     Err(format!("a new store lists {}: let go of the old one with `close`", ids.join(", ")))
 }

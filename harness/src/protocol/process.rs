@@ -1,5 +1,5 @@
-//! An adapter as a process: started in a group of its own, spoken to a line at a time, held to
-//! time limits, and ended with everything it started.
+//! An adapter as a process: started in its own process group, driven line by line, limited in time, and
+//! ended together with every process that it started.
 
 use super::fault::{Fault, shown};
 use super::message::{Envelope, Message, Reply};
@@ -14,14 +14,14 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long things may take.
+/// Time limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// For a reply.
     pub reply: Duration,
     /// For the process to end once its input has.
     pub end: Duration,
-    /// For a process group to end after it was asked to, before it is killed.
+    /// For a process group to end after SIGTERM, before it is killed.
     pub mercy: Duration,
 }
 
@@ -35,15 +35,15 @@ impl Default for Limits {
     }
 }
 
-/// No line of either side is longer than this, in bytes.
+/// The longest line in either direction, in bytes.
 pub const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// How many bytes of stderr are kept, from its end.
 const COMPLAINT_BYTES_MAX: usize = 16 * 1024;
 /// How often a process that should end is polled.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What the reading thread saw.
-enum Heard {
+/// What the reading thread received.
+enum Received {
     Line(Vec<u8>),
     /// The output ended, with this many bytes after the last newline.
     End(usize),
@@ -56,23 +56,23 @@ pub struct Adapter {
     group: Pid,
     /// Lines to be written; a process that does not read them must not block the runner.
     input: Option<Sender<Vec<u8>>>,
-    heard: Receiver<Heard>,
+    received: Receiver<Received>,
     complaint: Arc<Mutex<Vec<u8>>>,
-    /// Reads what is printed to stderr, until that ends.
-    complaining: Option<JoinHandle<()>>,
+    /// Reads stderr to its end.
+    stderr_reader: Option<JoinHandle<()>>,
     limits: Limits,
     requests: u64,
     lines: u64,
-    /// The last line that was read, as it was.
-    replied: String,
+    /// The last line that was read, unparsed.
+    last_reply: String,
 }
 
-/// Kills a process and all that it started, with no mercy.
+/// Kills a process and every process that it started.
 #[derive(Clone, Copy, Debug)]
 pub struct Killer(Pid);
 
 impl Killer {
-    /// Does it. A group that is gone already cannot be signalled, which is fine.
+    /// Kills the process group. A group that has ended cannot be signalled, which is fine.
     pub fn kill(self) {
         let _ = kill_process_group(self.0, Signal::KILL);
     }
@@ -84,12 +84,12 @@ impl Adapter {
         self.group
     }
 
-    /// Who can kill it while somebody waits for its reply.
+    /// A handle that can kill the process while another thread waits for its reply.
     pub fn killer(&self) -> Killer {
         Killer(self.group)
     }
 
-    /// Starts `command`, never through a shell, with an empty environment but for `environment`.
+    /// Starts `command`, never through a shell, with no environment variables but `environment`.
     ///
     /// # Errors
     /// [`Fault::NotStarted`].
@@ -114,13 +114,13 @@ impl Adapter {
             .spawn()
             .map_err(|error| not_started(&format!("`{}`: {error}", program.display())))?;
         let group = Pid::from_child(&child);
-        let input = child.stdin.take().map(speak);
-        let (sender, heard) = sync_channel(64);
+        let input = child.stdin.take().map(spawn_writer);
+        let (sender, received) = sync_channel(64);
         if let Some(output) = child.stdout.take() {
-            thread::spawn(move || listen(output, &sender));
+            thread::spawn(move || send_lines(output, &sender));
         }
         let complaint = Arc::new(Mutex::new(Vec::new()));
-        let complaining = child.stderr.take().map(|errors| {
+        let stderr_reader = child.stderr.take().map(|errors| {
             let complaint = Arc::clone(&complaint);
             thread::spawn(move || keep_tail(errors, &complaint))
         });
@@ -128,25 +128,25 @@ impl Adapter {
             child,
             group,
             input,
-            heard,
+            received,
             complaint,
-            complaining,
+            stderr_reader,
             limits,
             requests: 0,
             lines: 0,
-            replied: String::new(),
+            last_reply: String::new(),
         })
     }
 
     /// Sends one message and waits for the reply.
     ///
     /// # Errors
-    /// Whatever is wrong with the reply; the adapter cannot be used any more then.
+    /// The fault of the reply; the adapter cannot be used any more then.
     pub fn ask(&mut self, message: &Message) -> Result<Reply, Fault> {
         self.ask_within(message, self.limits.reply)
     }
 
-    /// The same with another limit for the reply.
+    /// As [`Adapter::ask`], with another limit for the reply.
     ///
     /// # Errors
     /// As [`Adapter::ask`].
@@ -162,19 +162,20 @@ impl Adapter {
             let _ = input.send(line);
         }
         let deadline = Instant::now() + limit;
-        match self.heard.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Heard::Line(line)) => self.read(id, &line),
-            Ok(Heard::TooLong) => Err(Fault::EndlessLine { limit: LINE_BYTES_MAX }),
-            Ok(Heard::End(0)) | Err(RecvTimeoutError::Disconnected) => Err(self.exited(op())),
-            Ok(Heard::End(_)) => Err(Fault::NoNewline { op: op() }),
+        match self.received.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(Received::Line(line)) => self.read(id, &line),
+            Ok(Received::TooLong) => Err(Fault::EndlessLine { limit: LINE_BYTES_MAX }),
+            Ok(Received::End(0)) | Err(RecvTimeoutError::Disconnected) => Err(self.exited(op())),
+            Ok(Received::End(_)) => Err(Fault::NoNewline { op: op() }),
             Err(RecvTimeoutError::Timeout) => Err(self.silent(op(), limit)),
         }
     }
 
     fn read(&mut self, id: u64, line: &[u8]) -> Result<Reply, Fault> {
         self.lines += 1;
-        let (number, text) = (self.lines, shown(line));
-        self.replied = String::from_utf8_lossy(line).trim_end().to_owned();
+        let number = self.lines;
+        let text = shown(line);
+        self.last_reply = String::from_utf8_lossy(line).trim_end().to_owned();
         let value: serde_json::Value = serde_json::from_slice(line)
             .map_err(|_| Fault::Noise { line: number, text: text.clone() })?;
         let reply: Reply = serde_json::from_value(value).map_err(|error| Fault::NotAReply {
@@ -196,9 +197,9 @@ impl Adapter {
     /// Distinguishes an adapter that printed nothing from one that did not end its line.
     fn silent(&mut self, op: String, limit: Duration) -> Fault {
         self.kill();
-        let rest = self.heard.recv_timeout(self.limits.mercy);
+        let rest = self.received.recv_timeout(self.limits.mercy);
         match rest {
-            Ok(Heard::End(bytes)) if bytes > 0 => Fault::NoNewline { op },
+            Ok(Received::End(bytes)) if bytes > 0 => Fault::NoNewline { op },
             _ => Fault::Silent { op, limit },
         }
     }
@@ -207,19 +208,20 @@ impl Adapter {
         let deadline = Instant::now() + self.limits.mercy;
         while Instant::now() < deadline {
             if let Ok(Some(status)) = self.child.try_wait() {
-                let own = [Signal::SEGV, Signal::BUS, Signal::ABORT, Signal::ILL, Signal::FPE];
+                let crash_signals =
+                    [Signal::SEGV, Signal::BUS, Signal::ABORT, Signal::ILL, Signal::FPE];
                 let signal = status.signal().and_then(Signal::from_named_raw);
-                let by_itself = signal.is_some_and(|signal| own.contains(&signal));
+                let by_itself = signal.is_some_and(|signal| crash_signals.contains(&signal));
                 let complaint = self.last_complaint(deadline);
                 return Fault::Exited { op, status: status.to_string(), by_itself, complaint };
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
-        let (status, complaint) = ("its output ended".into(), self.complaint());
-        Fault::Exited { op, status, by_itself: false, complaint }
+        let complaint = self.complaint();
+        Fault::Exited { op, status: "its output ended".into(), by_itself: false, complaint }
     }
 
-    /// Ends the input and waits for the process and everything it started to end.
+    /// Closes the input and waits until the process and every process that it started have ended.
     ///
     /// # Errors
     /// [`Fault::Lingers`], [`Fault::LeavesAChild`], and [`Fault::TwoAnswers`] or
@@ -233,32 +235,32 @@ impl Adapter {
                 _ if Instant::now() >= deadline => {
                     return Err(Fault::Lingers { limit: self.limits.end });
                 }
-                _ => thread::sleep(LOOK),
+                _ => thread::sleep(POLL_INTERVAL),
             }
         }
         if test_kill_process_group(self.group).is_ok() {
             return Err(Fault::LeavesAChild);
         }
-        let answered = self.requests;
-        match self.heard.recv_timeout(self.limits.mercy) {
-            Ok(Heard::Line(line)) => match self.read(answered + 1, &line) {
+        let requests = self.requests;
+        match self.received.recv_timeout(self.limits.mercy) {
+            Ok(Received::Line(line)) => match self.read(requests + 1, &line) {
                 Err(fault) => Err(fault),
-                Ok(reply) => Err(Fault::WrongId { expected: answered, found: reply.id }),
+                Ok(reply) => Err(Fault::WrongId { expected: requests, found: reply.id }),
             },
             _ => Ok(()),
         }
     }
 
-    /// The last line that it replied.
+    /// The last reply line.
     pub fn replied(&self) -> &str {
-        &self.replied
+        &self.last_reply
     }
 
-    /// The same once all of it was read, but no later than `deadline`.
+    /// [`Adapter::complaint`] once stderr is read to its end, but no later than `deadline`.
     fn last_complaint(&self, deadline: Instant) -> String {
-        let is_read = || self.complaining.as_ref().is_none_or(JoinHandle::is_finished);
+        let is_read = || self.stderr_reader.as_ref().is_none_or(JoinHandle::is_finished);
         while !is_read() && Instant::now() < deadline {
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
         self.complaint()
     }
@@ -269,9 +271,9 @@ impl Adapter {
         String::from_utf8_lossy(&kept).into_owned()
     }
 
-    /// Ends the whole group: asks first, then kills.
+    /// Ends the process group: sends SIGTERM first, then SIGKILL.
     fn kill(&mut self) {
-        // A group that is gone already cannot be signalled, which is fine.
+        // A group that has ended cannot be signalled, which is fine.
         let _ = kill_process_group(self.group, Signal::TERM);
         let deadline = Instant::now() + self.limits.mercy;
         while Instant::now() < deadline {
@@ -279,7 +281,7 @@ impl Adapter {
             if ended && test_kill_process_group(self.group).is_err() {
                 return;
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
         let _ = kill_process_group(self.group, Signal::KILL);
         let _ = self.child.wait();
@@ -296,8 +298,8 @@ impl Drop for Adapter {
     }
 }
 
-/// Writes lines until no more can come, and then ends the input.
-fn speak(mut input: ChildStdin) -> Sender<Vec<u8>> {
+/// Starts a thread that writes lines until the sender is dropped, and then closes the input.
+fn spawn_writer(mut input: ChildStdin) -> Sender<Vec<u8>> {
     let (sender, lines) = channel::<Vec<u8>>();
     thread::spawn(move || {
         for line in lines {
@@ -309,10 +311,10 @@ fn speak(mut input: ChildStdin) -> Sender<Vec<u8>> {
     sender
 }
 
-fn listen(mut output: impl Read, sender: &SyncSender<Heard>) {
+fn send_lines(mut output: impl Read, sender: &SyncSender<Received>) {
     let mut line = Vec::new();
     let mut chunk = [0; 64 * 1024];
-    // Nobody listens any more once sending fails.
+    // Once sending fails, the receiver is gone.
     loop {
         let read = match output.read(&mut chunk) {
             Ok(0) | Err(_) => break,
@@ -321,16 +323,16 @@ fn listen(mut output: impl Read, sender: &SyncSender<Heard>) {
         for byte in &chunk[..read] {
             if *byte != b'\n' {
                 line.push(*byte);
-            } else if sender.send(Heard::Line(std::mem::take(&mut line))).is_err() {
+            } else if sender.send(Received::Line(std::mem::take(&mut line))).is_err() {
                 return;
             }
         }
         if line.len() > LINE_BYTES_MAX {
-            let _ = sender.send(Heard::TooLong);
+            let _ = sender.send(Received::TooLong);
             return;
         }
     }
-    let _ = sender.send(Heard::End(line.len()));
+    let _ = sender.send(Received::End(line.len()));
 }
 
 fn keep_tail(mut errors: impl Read, tail: &Mutex<Vec<u8>>) {

@@ -1,4 +1,4 @@
-//! The JSON Schema of the protocol, generated from the types that speak it.
+//! The JSON Schema of the protocol, generated from the types of its messages.
 //!
 //! A line to the adapter is described as this runner writes it, and a line from it as this runner
 //! reads it: what is always sent is required, and what may be left out of a reply is not.
@@ -45,22 +45,22 @@ pub fn text() -> String {
 
 fn document() -> Value {
     let settings = || SchemaSettings::draft2020_12().with_transform(RecursiveTransform(allow_more));
-    let mut asked = settings().for_serialize().into_generator();
-    let mut answered = settings().for_deserialize().into_generator();
-    let request = asked.subschema_for::<Envelope<'_>>();
-    let reply = answered.subschema_for::<Reply>();
+    let mut request_generator = settings().for_serialize().into_generator();
+    let mut reply_generator = settings().for_deserialize().into_generator();
+    let request = request_generator.subschema_for::<Envelope<'_>>();
+    let reply = reply_generator.subschema_for::<Reply>();
     let mut answers = Map::new();
-    // What an adapter itself is asked; `x_no_such_operation` is only ever refused.
-    answers.insert("hello".into(), answered.subschema_for::<Hello>().to_value());
-    answers.insert("open".into(), done(&mut answered).to_value());
-    answers.insert("close".into(), done(&mut answered).to_value());
+    // Operations of the adapter itself; `x_no_such_operation` is always refused.
+    answers.insert("hello".into(), reply_generator.subschema_for::<Hello>().to_value());
+    answers.insert("open".into(), done(&mut reply_generator).to_value());
+    answers.insert("close".into(), done(&mut reply_generator).to_value());
     for kind in REQUESTS {
-        answers.insert(kind.name.into(), answer(kind.answered, &mut answered).to_value());
+        answers.insert(kind.name.into(), answer(kind.answered, &mut reply_generator).to_value());
     }
-    let mut definitions = asked.take_definitions(true);
+    let mut definitions = request_generator.take_definitions(true);
     definitions["Request"]["oneOf"].as_array_mut().into_iter().flatten().for_each(by_op);
-    // Both directions write a byte string alike; nothing else is in both.
-    definitions.extend(answered.take_definitions(true));
+    // Only byte strings are in both directions, and are written alike.
+    definitions.extend(reply_generator.take_definitions(true));
     let claimed = &mut definitions["HelloAnswer"]["properties"]["capabilities"];
     claimed["properties"] = capabilities();
     claimed["additionalProperties"] = json!(false);
@@ -78,32 +78,33 @@ fn document() -> Value {
 
 /// Every capability that a hello may claim; one that does not exist is an error, not ignored.
 fn capabilities() -> Value {
-    let described = |one: Claim| {
-        let types = if one.is_size() {
+    let described = |claim: Claim| {
+        let types = if claim.is_size() {
             json!(["boolean", "integer", "null"])
         } else {
             json!(["boolean", "null"])
         };
-        (one.name.to_owned(), json!({ "description": one.meaning, "type": types }))
+        (claim.name.to_owned(), json!({ "description": claim.meaning, "type": types }))
     };
-    let mut all: Map<String, Value> = claims().into_iter().map(described).collect();
+    let mut properties: Map<String, Value> = claims().into_iter().map(described).collect();
     let everything = "Everything that the rules ask for of who looks after files.";
-    all.insert(COMPLETE.into(), json!({ "description": everything, "type": ["boolean", "null"] }));
-    Value::Object(all)
+    properties
+        .insert(COMPLETE.into(), json!({ "description": everything, "type": ["boolean", "null"] }));
+    Value::Object(properties)
 }
 
-/// A file refuses fields that it does not know; the protocol ignores them.
+/// Files refuse unknown fields; the protocol ignores them.
 fn allow_more(schema: &mut Schema) {
     if schema.get("additionalProperties") == Some(&Value::Bool(false)) {
         schema.remove("additionalProperties");
     }
 }
 
-/// Describes one request as a line has it, with its name under `op`, where its type has the name
+/// Changes the schema of a request to that of a line, with its name under `op`; its type has the name
 /// before the fields.
 fn by_op(request: &mut Value) {
     let description = request["description"].take();
-    let named = request["properties"].as_object_mut().and_then(|one| one.into_iter().next());
+    let named = request["properties"].as_object_mut().and_then(|fields| fields.into_iter().next());
     let (name, mut line) = match named {
         Some((name, fields)) => (name.clone(), fields.take()),
         None => {
@@ -137,13 +138,13 @@ mod tests {
         serde_json::from_str(&text()).unwrap()
     }
 
-    /// Every value that stands under `key`, however deep.
-    fn all<'a>(value: &'a Value, key: &str, found: &mut Vec<&'a Value>) {
+    /// Collects every value of the field `key`, at any depth.
+    fn collect<'a>(value: &'a Value, key: &str, found: &mut Vec<&'a Value>) {
         match value {
-            Value::Array(items) => items.iter().for_each(|item| all(item, key, found)),
+            Value::Array(items) => items.iter().for_each(|item| collect(item, key, found)),
             Value::Object(fields) => {
                 found.extend(fields.get(key));
-                fields.values().for_each(|field| all(field, key, found));
+                fields.values().for_each(|field| collect(field, key, found));
             }
             _ => {}
         }
@@ -151,26 +152,26 @@ mod tests {
 
     fn words<'a>(value: &'a Value, key: &str) -> BTreeSet<&'a str> {
         let mut found = Vec::new();
-        all(value, key, &mut found);
+        collect(value, key, &mut found);
         found.into_iter().filter_map(Value::as_str).collect()
     }
 
-    /// The operations of the lines to the adapter.
+    /// The operations of lines to the adapter.
     fn operations(schema: &Value) -> BTreeSet<&str> {
         let mut found = Vec::new();
-        all(schema, "op", &mut found);
+        collect(schema, "op", &mut found);
         found.into_iter().filter_map(|op| op["const"].as_str()).collect()
     }
 
-    /// The variants of a type by the names that serde itself tells, so that none is forgotten.
-    fn variants<T: DeserializeOwned>(unknown: Value) -> Vec<String> {
-        let error = serde_json::from_value::<T>(unknown).err().unwrap().to_string();
+    /// The variants of a type as serde itself lists them, so that none is missing.
+    fn variants<T: DeserializeOwned>(invalid: Value) -> Vec<String> {
+        let error = serde_json::from_value::<T>(invalid).err().unwrap().to_string();
         let (_, names) = error.split_once("expected one of ").unwrap();
         names.split(", ").map(|name| name.trim_matches('`').to_owned()).collect()
     }
 
     #[test]
-    fn every_operation_is_described_and_has_an_answer() {
+    fn schema_describes_every_operation_and_its_answer() {
         let schema = schema();
         let mut described = operations(&schema);
         assert!(REQUESTS.iter().all(|kind| described.contains(kind.name)));
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hello_claims_what_there_is_and_nothing_else() {
+    fn schema_of_hello_allows_exactly_the_known_capabilities() {
         let schema = schema();
         let claimed = &schema["$defs"]["HelloAnswer"]["properties"]["capabilities"];
         assert_eq!(claimed["additionalProperties"], json!(false));
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_code_is_described() {
+    fn schema_describes_every_error_code() {
         let schema = schema();
         let described = words(&schema["$defs"]["Code"], "const");
         let codes = variants::<Code>(json!("?"));
@@ -201,11 +202,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_referred_to_is_defined_under_its_name() {
+    fn schema_defines_everything_that_it_refers_to() {
         let schema = schema();
         for reference in words(&schema, "$ref") {
-            let place = reference.strip_prefix('#').unwrap();
-            assert!(schema.pointer(place).is_some(), "{reference}");
+            let pointer = reference.strip_prefix('#').unwrap();
+            assert!(schema.pointer(pointer).is_some(), "{reference}");
         }
         for name in ["Hello", "Take", "List", "Diff", "Restore", "Project", "Done"] {
             assert!(schema["$defs"][format!("{name}Answer")].is_object(), "{name}");

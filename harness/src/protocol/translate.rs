@@ -1,6 +1,5 @@
-//! Translates between the model's answers and the contents of a reply, in both directions.
-//!
-//! Nothing is added and nothing repaired on the way.
+//! Translates between the model's answers and the contents of a reply, in both directions. It adds and
+//! repairs nothing.
 
 use super::fault::Fault;
 use super::message::{ErrorCode, Reply};
@@ -106,14 +105,14 @@ pub fn answer(request: &Request, reply: Reply) -> Result<Answer, Fault> {
     if let Some(refusal) = reply.err {
         let code = match refusal.code {
             ErrorCode::Refused(code) => code,
-            // Only what it is capable of is asked, and that must be served.
+            // Only requests within its capabilities are made, and these must be served.
             ErrorCode::Unsupported(_) => Code::Internal,
         };
         return Ok(Answer::Refused { code, message: refusal.message, changed: refusal.changed });
     }
     let value = reply.ok.unwrap_or_default();
-    let read = read(request.kind().answered, value);
-    read.map_err(|error| Fault::BadAnswer { op: request.name().into(), why: error.to_string() })
+    let answer = read(request.kind().answered, value);
+    answer.map_err(|error| Fault::BadAnswer { op: request.name().into(), why: error.to_string() })
 }
 
 fn read(answered: Answered, value: Value) -> Result<Answer, serde_json::Error> {
@@ -153,7 +152,7 @@ fn read(answered: Answered, value: Value) -> Result<Answer, serde_json::Error> {
     })
 }
 
-/// The reply with number `id` that says `answer`.
+/// The reply with number `id` and this answer.
 pub fn reply(id: u64, answer: Answer) -> Value {
     let ok = match answer {
         Answer::Refused { code, message, changed } => {
@@ -176,7 +175,7 @@ pub fn reply(id: u64, answer: Answer) -> Value {
         Answer::Status { projects, archives } => to_value(Status { projects, archives }),
         Answer::Configured(configuration) => to_value(configuration),
         Answer::State(value) => to_value(State { value }),
-        Answer::Compensated(said) => to_value(said),
+        Answer::Compensated(compensated) => to_value(compensated),
     };
     json!({ "id": id, "ok": ok.expect("an answer holds only what JSON can say") })
 }

@@ -11,20 +11,20 @@ pub fn annotations(results: &Results) -> String {
 }
 
 /// One failure as an annotation.
-pub(crate) fn annotation(one: &FailureFound) -> String {
+pub(crate) fn annotation(failure: &FailureFound) -> String {
     let unstable =
-        if one.is_unstable() { format!("unstable, {UNSTABLE}: ") } else { String::new() };
+        if failure.is_unstable() { format!("unstable, {UNSTABLE}: ") } else { String::new() };
     let message = format!(
         "{unstable}{}: expected {}, found {}\n{}\nreplay: {}\n{}",
-        one.fingerprint.symptom,
-        one.expected,
-        one.found,
-        one.statement,
-        one.replay,
-        asked(one)
+        failure.fingerprint.symptom,
+        failure.expected,
+        failure.found,
+        failure.statement,
+        failure.replay,
+        asked(failure)
     );
     let message = message.trim_end();
-    command("title", &one.fingerprint.rule, message)
+    command("title", &failure.fingerprint.rule, message)
 }
 
 /// A line that GitHub turns into an annotation.
@@ -39,12 +39,14 @@ fn escaped(text: &str) -> String {
 
 /// The summary of a step, in Markdown.
 pub fn summary(results: &Results) -> String {
-    let (started, finished) = (&results.started, &results.finished);
-    let (name, version) = (plain(&started.subject.name), plain(&started.subject.version));
+    let started = &results.started;
+    let finished = &results.finished;
+    let name = plain(&started.subject.name);
+    let version = plain(&started.subject.version);
     format!(
         "## {name} {version}\n\n{} {} histories with {} operations ran in {:.1} s, with seed \
          {}.\n\n{}{}| Verdict | Rules |\n| --- | ---: |\n{}\nThe same again: {}\n",
-        in_a_word(results),
+        headline(results),
         finished.histories,
         finished.operations,
         finished.seconds,
@@ -56,29 +58,34 @@ pub fn summary(results: &Results) -> String {
     )
 }
 
-fn in_a_word(results: &Results) -> String {
+fn headline(results: &Results) -> String {
     let count = |verdict| results.rules.iter().filter(|rule| rule.verdict == verdict).count();
-    let (held, broken) = (count(Verdict::Held), count(Verdict::Broken));
+    let held = count(Verdict::Held);
+    let broken = count(Verdict::Broken);
     let judged = held + broken;
-    let said = match broken {
+    let text = match broken {
         0 => format!("None of the {judged} rules that were judged is broken."),
         1 => format!("**1 rule is broken** of the {judged} that were judged."),
         _ => format!("**{broken} rules are broken** of the {judged} that were judged."),
     };
     match count(Verdict::Unstable) {
-        0 => said,
-        1 => format!("{said} **1 rule is unstable**: a failure did not show again."),
-        some => format!("{said} **{some} rules are unstable**: failures did not show again."),
+        0 => text,
+        1 => format!("{text} **1 rule is unstable**: a failure did not show again."),
+        unstable => {
+            format!("{text} **{unstable} rules are unstable**: failures did not show again.")
+        }
     }
 }
 
-/// The table of failures; nothing where there are none.
+/// The table of failures; empty if there are none.
 fn broken(results: &Results) -> String {
-    let row = |one: &FailureFound| {
-        let again = one.reproduced.map_or("known".into(), |(times, of)| format!("{times} of {of}"));
-        let (rule, symptom) = (plain(&one.fingerprint.rule), plain(&one.fingerprint.symptom));
-        let verdict = plain(&one.fingerprint.verdict.to_string());
-        format!("| {rule} | {verdict} | {symptom} | {} | {again} |\n", one.histories)
+    let row = |failure: &FailureFound| {
+        let again =
+            failure.reproduced.map_or("known".into(), |(times, of)| format!("{times} of {of}"));
+        let rule = plain(&failure.fingerprint.rule);
+        let symptom = plain(&failure.fingerprint.symptom);
+        let verdict = plain(&failure.fingerprint.verdict.to_string());
+        format!("| {rule} | {verdict} | {symptom} | {} | {again} |\n", failure.histories)
     };
     let failures = results.by_rule().into_iter().flat_map(|(_, failures)| failures);
     let rows: String = failures.map(row).collect();
@@ -91,24 +98,25 @@ fn broken(results: &Results) -> String {
     )
 }
 
-/// Each failure with the shortest history that shows it, folded away.
+/// Each failure with the shortest history that shows it, collapsed.
 fn shown(results: &Results) -> String {
-    let one = |one: &FailureFound| {
-        let (rule, symptom) = (plain(&one.fingerprint.rule), plain(&one.fingerprint.symptom));
-        // A block that is set in needs no fence, which what was answered could end.
+    let details = |failure: &FailureFound| {
+        let rule = plain(&failure.fingerprint.rule);
+        let symptom = plain(&failure.fingerprint.symptom);
+        // An indented block needs no fence, which a reply could end.
         format!(
             "<details><summary>{} ({}): {symptom}</summary>\n\nExpected {}, found {}. Again: \
              {}\n\n{}\n</details>\n\n",
             rule,
-            one.severity,
-            plain(&one.expected),
-            plain(&one.found),
-            code(&one.replay),
-            asked(one)
+            failure.severity,
+            plain(&failure.expected),
+            plain(&failure.found),
+            code(&failure.replay),
+            asked(failure)
         )
     };
     let failures = results.by_rule().into_iter().flat_map(|(_, failures)| failures);
-    failures.filter(|one| !one.asked.is_empty()).map(one).collect()
+    failures.filter(|failure| !failure.asked.is_empty()).map(details).collect()
 }
 
 fn verdicts(results: &Results) -> String {
@@ -118,22 +126,24 @@ fn verdicts(results: &Results) -> String {
         .collect()
 }
 
-/// Text on one line, escaped so that Markdown shows it unchanged, also in the cell of a table.
+/// Text on one line, escaped so that Markdown shows it unchanged, also in a table cell.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    for one in text.chars() {
-        if "\\`*_~[]<>&|".contains(one) {
+    for character in text.chars() {
+        if "\\`*_~[]<>&|".contains(character) {
             plain.push('\\');
         }
-        plain.push(if one.is_control() { ' ' } else { one });
+        plain.push(if character.is_control() { ' ' } else { character });
     }
     plain
 }
 
 /// A span of code, fenced by more backticks than `text` has in a row.
 fn code(text: &str) -> String {
-    let text: String = text.chars().map(|one| if one.is_control() { ' ' } else { one }).collect();
-    let longest = text.split(|one| one != '`').map(str::len).max().unwrap_or_default();
+    let is_other = |character: char| character != '`';
+    let without_control = |character: char| if character.is_control() { ' ' } else { character };
+    let text: String = text.chars().map(without_control).collect();
+    let longest = text.split(is_other).map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{pad}{text}{pad}{fence}")
@@ -146,7 +156,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn an_annotation_is_one_line_whatever_was_found() {
+    fn annotations_are_one_line_each_whatever_was_found() {
         let results = results("100% odd", "a\r\n::error::b, c");
         assert_eq!(
             annotations(&results),
@@ -156,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_has_the_broken_rules_and_the_counts() {
+    fn summary_has_the_broken_rules_and_the_counts() {
         let text = summary(&results("a | b\n\\| <c>", "three"));
         assert!(text.starts_with("## a \\& b 1.2.3\n\n**1 rule is broken** of the 2 that"));
         assert!(text.contains(
@@ -167,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_of_no_failure_has_no_table_of_them() {
+    fn summary_without_failures_has_no_table_of_them() {
         let mut results = results("odd", "three");
         results.failures.clear();
         results.rules.retain(|rule| rule.verdict != Verdict::Broken);
@@ -177,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_of_code_holds_backticks() {
+    fn code_encloses_text_with_backticks() {
         assert_eq!(code("a"), "`a`");
         assert_eq!(code("a `b``c"), "```a `b``c```");
         assert_eq!(code("`a`"), "`` `a` ``");

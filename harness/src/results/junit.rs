@@ -5,14 +5,15 @@ use crate::suite::Verdict;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
 
-/// The whole report, one suite of one test case a rule.
+/// The complete report: one suite with one test case per rule.
 pub fn report(results: &Results) -> String {
-    let (started, finished) = (&results.started, &results.finished);
+    let started = &results.started;
+    let finished = &results.finished;
     let subject = &started.subject;
     let commit = subject.commit.as_ref().map(|commit| format!(" ({commit})")).unwrap_or_default();
     let mut suite = TestSuite::new(format!("{} {}", subject.name, subject.version));
     suite.set_time(Duration::try_from_secs_f64(finished.seconds).unwrap_or_default());
-    // About the run itself: how to repeat it.
+    // How to repeat the run.
     suite.add_properties([
         ("seed", started.seeds().as_str()),
         ("replay", &started.replay),
@@ -26,7 +27,7 @@ pub fn report(results: &Results) -> String {
 }
 
 fn case(rule: &RuleJudged, results: &Results) -> TestCase {
-    let failures = results.failures.iter().filter(|one| one.fingerprint.rule == rule.id);
+    let failures = results.failures.iter().filter(|found| found.fingerprint.rule == rule.id);
     let status = match rule.verdict {
         Verdict::Broken => failure(NonSuccessKind::Failure, failures),
         Verdict::Unstable => failure(NonSuccessKind::Error, failures),
@@ -40,15 +41,15 @@ fn case(rule: &RuleJudged, results: &Results) -> TestCase {
     case
 }
 
-/// Every way in which a rule is broken; the first is what a reader of the report sees at once.
+/// Every failure of a rule; a reader of the report sees the first one at once.
 fn failure<'a>(
     kind: NonSuccessKind,
-    ways: impl Iterator<Item = &'a FailureFound>,
+    failures: impl Iterator<Item = &'a FailureFound>,
 ) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(kind);
-    let mut ways: Vec<&FailureFound> = ways.collect();
-    ways.sort_by_key(|one| one.is_unstable());
-    if let Some(first) = ways.first() {
+    let mut failures: Vec<&FailureFound> = failures.collect();
+    failures.sort_by_key(|failure| failure.is_unstable());
+    if let Some(first) = failures.first() {
         let symptom = &first.fingerprint.symptom;
         let unstable = if first.is_unstable() { "unstable: " } else { "" };
         let message =
@@ -56,7 +57,7 @@ fn failure<'a>(
         status.set_type(first.fingerprint.verdict.to_string());
         // XML readers turn a line end in an attribute into a space.
         status.set_message(shown(&message).replace('\n', "␊"));
-        let texts: Vec<String> = ways.iter().map(|one| text::failure(one)).collect();
+        let texts: Vec<String> = failures.iter().map(|failure| text::failure(failure)).collect();
         status.set_description(shown(&texts.join("\n")));
     }
     status
@@ -75,11 +76,13 @@ fn skipped(why: &str, rule: &RuleJudged) -> TestCaseStatus {
 /// The text with a visible symbol for each character that the library would drop or XML cannot
 /// hold.
 fn shown(text: &str) -> String {
-    let picture = |one: char| match one {
-        '\n' => one,
-        '\0'..' ' => char::from_u32(0x2400 + u32::from(one)).unwrap_or(char::REPLACEMENT_CHARACTER),
+    let picture = |character: char| match character {
+        '\n' => character,
+        '\0'..' ' => {
+            char::from_u32(0x2400 + u32::from(character)).unwrap_or(char::REPLACEMENT_CHARACTER)
+        }
         '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,
-        _ => one,
+        _ => character,
     };
     text.chars().map(picture).collect()
 }
@@ -97,8 +100,8 @@ pub(crate) mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    /// Results of four rules, one of each verdict; the broken one is broken in one way, with this
-    /// symptom, `found` as what was found.
+    /// Results of four rules, one of each verdict; the broken rule has one failure, with this symptom and
+    /// with `found` as what was found.
     pub fn results(symptom: &str, found: &str) -> Results {
         let rule = |id: &str, verdict: &str, checks: u64, lacking: Value| {
             json!({
@@ -135,7 +138,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn every_rule_is_a_test_case_and_the_counts_are_theirs() {
+    fn report_has_a_test_case_for_every_rule_and_counts_them() {
         let xml = report(&results("too many", "three"));
         let count = |tag: &str| xml.matches(&format!("<{tag} ")).count();
         assert_eq!((count("testsuite"), count("testcase"), count("property")), (1, 4, 4));
@@ -154,10 +157,10 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn whatever_was_found_is_shown_and_leaves_the_report_well_formed() {
+    fn report_shows_whatever_was_found_and_is_well_formed() {
         let found = "a <b> & \"c\"\r\n\td ]]> \u{0}\u{1b}[31m\u{fffe}\u{ffff} ü 🐚";
         let xml = report(&results("it's <odd>", found));
-        let allowed = |one: char| one >= ' ' || one == '\n';
+        let allowed = |character: char| character >= ' ' || character == '\n';
         assert!(xml.chars().all(allowed), "{xml:?}");
         let shown = "a &lt;b&gt; &amp; &quot;c&quot;␍\n␉d ]]&gt; ␀␛[31m\u{fffd}\u{fffd} ü 🐚";
         assert!(xml.contains(&format!("found:    {shown}")), "{xml}");
@@ -167,7 +170,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn every_way_in_which_a_rule_is_broken_is_told() {
+    fn report_contains_every_failure_of_a_rule() {
         let mut results = results("too many", "three");
         let mut second = results.failures[0].clone();
         second.fingerprint.symptom = "too few".into();

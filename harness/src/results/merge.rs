@@ -1,5 +1,4 @@
-//! The results of the parts of one run, put together: what they say is what the whole run would
-//! have said.
+//! Merges the results of the parts of one run into the results that the complete run would have.
 
 use super::{FailureFound, Finished, FollowingFound, MetBehaviour, Results, RuleJudged, Started};
 use crate::coverage::Behaviour;
@@ -14,12 +13,12 @@ pub enum MergeError {
     /// They are of different runs.
     #[error("{0} and {1} are of different runs: {2}; nothing was merged")]
     Different(String, String, &'static str),
-    /// A part is missing, or there twice.
+    /// A part is missing or duplicate.
     #[error("of {count} parts there are {}; each is needed once, and nothing was merged", list(.found))]
     Parts {
-        /// How many there should be.
+        /// The expected number of parts.
         count: usize,
-        /// Which are there.
+        /// The indexes of the given parts.
         found: Vec<usize>,
     },
 }
@@ -35,55 +34,58 @@ fn list(parts: &[usize]) -> String {
 pub fn merge(parts: Vec<(String, Results)>) -> Result<Results, MergeError> {
     check(&parts)?;
     let mut parts = parts.into_iter().map(|(_, results)| results);
-    let Some(mut whole) = parts.next() else {
+    let Some(mut merged) = parts.next() else {
         return Err(MergeError::Parts { count: 1, found: Vec::new() });
     };
-    whole.started.share = Share::default();
+    merged.started.share = Share::default();
     for part in parts {
-        add_failures(&mut whole.failures, part.failures);
-        add_following(&mut whole.following, part.following);
-        for (rule, other) in whole.rules.iter_mut().zip(part.rules) {
-            add_rule(rule, other);
+        add_failures(&mut merged.failures, part.failures);
+        add_following(&mut merged.following, part.following);
+        for (rule, part_rule) in merged.rules.iter_mut().zip(part.rules) {
+            add_rule(rule, part_rule);
         }
-        let times = |met: Vec<MetBehaviour>| met.into_iter().map(|one| (one.behaviour, one.times));
+        let counts = |coverage: Vec<MetBehaviour>| {
+            coverage.into_iter().map(|met| (met.behaviour, met.times))
+        };
         let mut met: BTreeMap<Behaviour, u64> =
-            times(std::mem::take(&mut whole.coverage)).collect();
-        for (behaviour, more) in times(part.coverage) {
-            *met.entry(behaviour).or_default() += more;
+            counts(std::mem::take(&mut merged.coverage)).collect();
+        for (behaviour, times) in counts(part.coverage) {
+            *met.entry(behaviour).or_default() += times;
         }
-        whole.coverage =
+        merged.coverage =
             met.into_iter().map(|(behaviour, times)| MetBehaviour { behaviour, times }).collect();
-        add_figures(&mut whole.finished, &part.finished);
+        add_figures(&mut merged.finished, &part.finished);
     }
-    // What one part saw only after a failure may stand alone in another.
-    let alone = |one: &FollowingFound| {
-        whole.failures.iter().any(|failure| failure.fingerprint == one.fingerprint)
+    // A difference that one part saw only after a failure may be independent in another part.
+    let is_independent = |following: &FollowingFound| {
+        merged.failures.iter().any(|failure| failure.fingerprint == following.fingerprint)
     };
-    let followed: Vec<bool> = whole.following.iter().map(alone).collect();
-    let mut followed = followed.into_iter();
-    whole.following.retain(|_| !followed.next().unwrap_or_default());
-    whole.finished.behaviours = whole.coverage.len();
-    whole.finished.rules = BTreeMap::new();
-    for rule in &whole.rules {
-        *whole.finished.rules.entry(rule.verdict).or_default() += 1;
+    let independent: Vec<bool> = merged.following.iter().map(is_independent).collect();
+    let mut independent = independent.into_iter();
+    merged.following.retain(|_| !independent.next().unwrap_or_default());
+    merged.finished.behaviours = merged.coverage.len();
+    merged.finished.rules = BTreeMap::new();
+    for rule in &merged.rules {
+        *merged.finished.rules.entry(rule.verdict).or_default() += 1;
     }
-    Ok(whole)
+    Ok(merged)
 }
 
 fn check(parts: &[(String, Results)]) -> Result<(), MergeError> {
-    let Some(((first, whole), others)) = parts.split_first() else { return Ok(()) };
-    let count = whole.started.share.count;
-    for (name, part) in others {
-        let (one, other) = (&whole.started, &part.started);
+    let Some(((first_name, first_part), rest)) = parts.split_first() else { return Ok(()) };
+    let first = &first_part.started;
+    let count = first.share.count;
+    for (name, part) in rest {
+        let started = &part.started;
         let differs = [
-            ("the suite", one.suite != other.suite),
-            ("the subject", one.subject != other.subject),
-            ("its capabilities", one.capabilities != other.capabilities),
-            ("the plan", plan(one) != plan(other)),
-            ("the number of parts", other.share.count != count),
+            ("the suite", first.suite != started.suite),
+            ("the subject", first.subject != started.subject),
+            ("its capabilities", first.capabilities != started.capabilities),
+            ("the plan", plan(first) != plan(started)),
+            ("the number of parts", started.share.count != count),
         ];
-        if let Some((what, _)) = differs.into_iter().find(|(_, differs)| *differs) {
-            return Err(MergeError::Different(first.clone(), name.clone(), what));
+        if let Some((aspect, _)) = differs.into_iter().find(|(_, differs)| *differs) {
+            return Err(MergeError::Different(first_name.clone(), name.clone(), aspect));
         }
     }
     let mut found: Vec<usize> = parts.iter().map(|(_, part)| part.started.share.index).collect();
@@ -98,56 +100,58 @@ fn plan(started: &Started) -> (&[u64], u64, usize, bool) {
     (&started.seeds, started.histories, started.operations, started.inject)
 }
 
-/// Of a failure that several parts show, the one with the shortest history stays.
-fn add_failures(whole: &mut Vec<FailureFound>, part: Vec<FailureFound>) {
+/// Adds the failures of a part. Of a failure that several parts show, the shortest history is kept.
+fn add_failures(merged: &mut Vec<FailureFound>, part: Vec<FailureFound>) {
     for failure in part {
-        let same = |one: &&mut FailureFound| one.fingerprint == failure.fingerprint;
-        match whole.iter_mut().find(same) {
-            None => whole.push(failure),
-            Some(known) => {
-                let histories = known.histories + failure.histories;
-                let length = |one: &FailureFound| (one.is_unstable(), one.history.operations.len());
-                if length(&failure) < length(known) {
-                    *known = failure;
+        let is_same = |found: &&mut FailureFound| found.fingerprint == failure.fingerprint;
+        match merged.iter_mut().find(is_same) {
+            None => merged.push(failure),
+            Some(previous) => {
+                let histories = previous.histories + failure.histories;
+                let length =
+                    |found: &FailureFound| (found.is_unstable(), found.history.operations.len());
+                if length(&failure) < length(previous) {
+                    *previous = failure;
                 }
-                known.histories = histories;
+                previous.histories = histories;
             }
         }
     }
-    whole.sort_by(|one, other| one.fingerprint.cmp(&other.fingerprint));
+    merged.sort_by(|left, right| left.fingerprint.cmp(&right.fingerprint));
 }
 
-fn add_following(whole: &mut Vec<FollowingFound>, part: Vec<FollowingFound>) {
-    let mut all: BTreeMap<Fingerprint, FollowingFound> = BTreeMap::new();
-    for one in whole.drain(..).chain(part) {
-        let histories = one.seen.histories;
-        all.entry(one.fingerprint.clone())
-            .and_modify(|known| known.seen.histories += histories)
-            .or_insert(one);
+fn add_following(merged: &mut Vec<FollowingFound>, part: Vec<FollowingFound>) {
+    let mut by_fingerprint: BTreeMap<Fingerprint, FollowingFound> = BTreeMap::new();
+    for following in merged.drain(..).chain(part) {
+        let histories = following.seen.histories;
+        by_fingerprint
+            .entry(following.fingerprint.clone())
+            .and_modify(|previous| previous.seen.histories += histories)
+            .or_insert(following);
     }
-    whole.extend(all.into_values());
+    merged.extend(by_fingerprint.into_values());
 }
 
-/// A rule is broken if any part broke it, unstable if a failure of a part did not show again, and held
-/// if any other part put it to the test.
-fn add_rule(whole: &mut RuleJudged, part: RuleJudged) {
-    whole.checks += part.checks;
-    let either = |verdict| whole.verdict == verdict || part.verdict == verdict;
+/// Adds the verdict of a part. A rule is broken if any part broke it, unstable if a failure of a part did
+/// not show again, and held if any other part exercised it.
+fn add_rule(merged: &mut RuleJudged, part: RuleJudged) {
+    merged.checks += part.checks;
+    let either = |verdict| merged.verdict == verdict || part.verdict == verdict;
     let stronger = [Verdict::Broken, Verdict::Unstable, Verdict::Held];
-    if let Some(verdict) = stronger.into_iter().find(|one| either(*one)) {
-        whole.verdict = verdict;
-        whole.why = None;
+    if let Some(verdict) = stronger.into_iter().find(|verdict| either(*verdict)) {
+        merged.verdict = verdict;
+        merged.why = None;
     }
 }
 
-fn add_figures(whole: &mut Finished, part: &Finished) {
-    whole.histories += part.histories;
-    whole.planned += part.planned;
-    whole.operations += part.operations;
-    whole.depth.add(&part.depth);
-    whole.seconds += part.seconds;
-    whole.shortening_seconds += part.shortening_seconds;
-    whole.jobs = whole.jobs.max(part.jobs);
+fn add_figures(merged: &mut Finished, part: &Finished) {
+    merged.histories += part.histories;
+    merged.planned += part.planned;
+    merged.operations += part.operations;
+    merged.depth.add(&part.depth);
+    merged.seconds += part.seconds;
+    merged.shortening_seconds += part.shortening_seconds;
+    merged.jobs = merged.jobs.max(part.jobs);
 }
 
 #[cfg(test)]
@@ -162,44 +166,47 @@ mod tests {
     }
 
     #[test]
-    fn parts_say_together_what_the_whole_says() {
-        let mut other = part(2, "too many");
-        // A shorter history of the same failure is the one that is kept.
-        other.1.failures[0].history.operations.clear();
-        other.1.rules[2].verdict = Verdict::Held;
-        other.1.rules[2].checks = 3;
-        let whole = merge(vec![part(1, "too many"), other]).unwrap();
-        assert_eq!(whole.started.share, Share::default());
-        let [failure] = &whole.failures[..] else { panic!("{:?}", whole.failures) };
+    fn merge_of_all_parts_gives_the_results_of_the_complete_run() {
+        let mut second = part(2, "too many");
+        // The shorter history of the same failure is kept.
+        second.1.failures[0].history.operations.clear();
+        second.1.rules[2].verdict = Verdict::Held;
+        second.1.rules[2].checks = 3;
+        let merged = merge(vec![part(1, "too many"), second]).unwrap();
+        assert_eq!(merged.started.share, Share::default());
+        let [failure] = &merged.failures[..] else { panic!("{:?}", merged.failures) };
         assert_eq!((failure.histories, failure.history.operations.len()), (4, 0));
-        let checks: Vec<u64> = whole.rules.iter().map(|rule| rule.checks).collect();
+        let checks: Vec<u64> = merged.rules.iter().map(|rule| rule.checks).collect();
         assert_eq!(checks, [8, 4, 3, 0]);
-        assert_eq!(whole.finished.rules[&Verdict::Held], 2);
-        assert_eq!((whole.finished.histories, whole.finished.operations), (6, 30));
+        assert_eq!(merged.finished.rules[&Verdict::Held], 2);
+        assert_eq!((merged.finished.histories, merged.finished.operations), (6, 30));
         let both = merge(vec![part(2, "too many"), part(1, "too few")]).unwrap();
         assert_eq!(both.failures.len(), 2);
     }
 
     #[test]
-    fn what_does_not_belong_together_is_not_merged() {
+    fn merge_refuses_parts_of_different_runs_and_missing_or_duplicate_parts() {
         let refused = |parts| merge(parts).unwrap_err();
         let parts = |count, found: &[usize]| MergeError::Parts { count, found: found.to_vec() };
         assert_eq!(refused(vec![]), parts(1, &[]));
         assert_eq!(refused(vec![part(1, "")]), parts(2, &[1]));
         assert_eq!(refused(vec![part(2, ""), part(2, "")]), parts(2, &[2, 2]));
         let different = |change: fn(&mut Started)| {
-            let mut other = part(2, "");
-            change(&mut other.1.started);
-            match refused(vec![part(1, ""), other]) {
-                MergeError::Different(_, _, what) => what,
+            let mut second = part(2, "");
+            change(&mut second.1.started);
+            match refused(vec![part(1, ""), second]) {
+                MergeError::Different(_, _, aspect) => aspect,
                 error => panic!("{error}"),
             }
         };
-        assert_eq!(different(|one| one.suite = "1".into()), "the suite");
-        assert_eq!(different(|one| one.subject.name = "b".into()), "the subject");
-        assert_eq!(different(|one| one.capabilities.push("diff".into())), "its capabilities");
-        assert_eq!(different(|one| one.seeds.push(8)), "the plan");
-        assert_eq!(different(|one| one.inject = true), "the plan");
-        assert_eq!(different(|one| one.share.count = 3), "the number of parts");
+        assert_eq!(different(|started| started.suite = "1".into()), "the suite");
+        assert_eq!(different(|started| started.subject.name = "b".into()), "the subject");
+        assert_eq!(
+            different(|started| started.capabilities.push("diff".into())),
+            "its capabilities"
+        );
+        assert_eq!(different(|started| started.seeds.push(8)), "the plan");
+        assert_eq!(different(|started| started.inject = true), "the plan");
+        assert_eq!(different(|started| started.share.count = 3), "the number of parts");
     }
 }

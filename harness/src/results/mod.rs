@@ -1,9 +1,8 @@
-//! What a run showed, as a stream of lines that is written while it runs and read back by every
-//! report.
+//! The results of a run, as a stream of lines that is written during the run and read by every report.
 //!
-//! One JSON object on a line: what was started, each history, each failure, each rule, and the end.
-//! A stream without an end is that of an interrupted run, and every report refuses it. [`text`],
-//! [`junit`] and [`github`] are functions of the stream alone.
+//! One JSON object per line: the start, each history, each failure, each rule, and the end. A stream
+//! without an end belongs to an interrupted run, and every report refuses it. [`text`], [`junit`] and
+//! [`github`] depend on the stream alone.
 
 pub mod github;
 pub mod junit;
@@ -51,7 +50,7 @@ pub enum Line {
     Finished(Finished),
 }
 
-/// What is run, on which subject.
+/// The plan of a run, and the subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Started {
     /// The version of the lines.
@@ -62,13 +61,13 @@ pub struct Started {
     pub subject: Identity,
     /// Its capabilities.
     pub capabilities: Vec<String>,
-    /// Which histories are drawn, one set for each seed.
+    /// The seeds; one set of histories is generated for each.
     pub seeds: Vec<u64>,
-    /// How many are drawn for each seed.
+    /// How many histories are generated for each seed.
     pub histories: u64,
-    /// The most operations of one history.
+    /// The maximum number of operations of a history.
     pub operations: usize,
-    /// Whether something was made to happen at a call in each history, not in a few.
+    /// Whether each history had an injection, not only some.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inject: bool,
     /// How the canary failed, as it must.
@@ -83,7 +82,7 @@ pub struct Started {
 /// One way in which a rule is broken, with the shortest history that shows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FailureFound {
-    /// What identifies it.
+    /// The fingerprint of the failure.
     #[serde(flatten)]
     pub fingerprint: Fingerprint,
     /// The rule in words.
@@ -106,20 +105,20 @@ pub struct FailureFound {
     pub origin: String,
     /// How many histories failed in this way.
     pub histories: u64,
-    /// How many executions it took to shorten it.
+    /// How many executions shrinking took.
     pub executions: usize,
     /// How many of the repeated runs failed again, and how many were made.
     pub reproduced: Option<(usize, usize)>,
     /// The shortest history found.
     pub history: History,
-    /// The same as it was asked, with the subject's own replies; nothing for a known failure.
+    /// The requests and replies of that history; empty for a known failure.
     #[serde(default)]
     pub asked: Vec<String>,
-    /// Other rules that the same operation broke, each with its symptom: where the cause is another
-    /// one than it seems, it is one of these.
+    /// Other rules that the same operation broke, each with its symptom: if the cause is not the blamed
+    /// rule, it is among these.
     #[serde(default)]
     pub also: Vec<String>,
-    /// How much it matters.
+    /// The severity of the failure.
     #[serde(default)]
     pub severity: Severity,
     /// The command that shows it again.
@@ -127,7 +126,7 @@ pub struct FailureFound {
 }
 
 impl RuleJudged {
-    /// Why it was not judged, if that is known.
+    /// Why the rule was not judged, if that is known.
     pub fn why_not(&self) -> Option<String> {
         let lacks = |claim| format!("lacks `{claim}`");
         self.why.clone().or_else(|| self.lacking.as_ref().map(lacks))
@@ -135,7 +134,7 @@ impl RuleJudged {
 }
 
 impl Started {
-    /// The seeds as they are read: `1, 2`.
+    /// The seeds as text: `1, 2`.
     pub fn seeds(&self) -> String {
         let seeds: Vec<String> = self.seeds.iter().map(u64::to_string).collect();
         seeds.join(", ")
@@ -143,19 +142,19 @@ impl Started {
 }
 
 impl FailureFound {
-    /// Whether it never failed again, so that no verdict follows from it.
+    /// Whether the history never failed again, so that there is no verdict.
     pub fn is_unstable(&self) -> bool {
         self.reproduced.is_some_and(|(times, _)| times == 0)
     }
 }
 
-/// A difference that no history shows with nothing wrong before it; it is no accusation.
+/// A difference that no history shows without a failure before it; it is not reported as a failure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FollowingFound {
-    /// What identifies it.
+    /// The fingerprint of the difference.
     #[serde(flatten)]
     pub fingerprint: Fingerprint,
-    /// What it follows, and where it was seen.
+    /// The failure that it follows, and where it was observed.
     pub seen: Following,
 }
 
@@ -180,33 +179,33 @@ pub struct RuleJudged {
 /// A behaviour that was covered.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MetBehaviour {
-    /// Which.
+    /// The behaviour.
     #[serde(flatten)]
     pub behaviour: Behaviour,
     /// How often.
     pub times: u64,
 }
 
-/// The figures of the whole run.
+/// The figures of the complete run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Finished {
     /// Histories run.
     pub histories: u64,
-    /// Histories that were to be run: more where the time budget was used up before.
+    /// Planned histories: more than those run if the time budget was used up.
     #[serde(default)]
     pub planned: u64,
     /// Operations applied.
     pub operations: u64,
-    /// How much of what was drawn was judged.
+    /// How many of the generated operations were judged.
     pub depth: Depth,
-    /// Time spent running histories, without the search for short ones.
+    /// Time spent running histories, without shrinking.
     pub seconds: f64,
-    /// Time spent in the search for short ones.
+    /// Time spent shrinking.
     #[serde(default)]
     pub shortening_seconds: f64,
     /// How many histories ran at the same time.
     pub jobs: usize,
-    /// How many rules there are of each verdict.
+    /// The number of rules with each verdict.
     pub rules: BTreeMap<Verdict, usize>,
     /// How many behaviours were covered: a class of state, an operation and an outcome each.
     #[serde(default)]
@@ -223,7 +222,7 @@ impl Finished {
 /// Why results cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
-    /// A line is not of the form.
+    /// A line does not have the right form.
     #[error("line {line} is no line of a result: {source}")]
     Line {
         /// The number of the line, from 1.
@@ -231,25 +230,25 @@ pub enum ResultsError {
         /// What is wrong.
         source: serde_json::Error,
     },
-    /// The first line is another one.
+    /// The first line is not the start.
     #[error("the results do not begin with what was started")]
     NoStart,
     /// The last line is missing.
     #[error("the results have no end: the run was cut short, and nothing is said of it")]
     NoEnd,
-    /// It is of another version.
+    /// The results are of another version.
     #[error("the results are of version {0}, and this program reads version {SCHEMA}")]
     OtherVersion(u32),
 }
 
-/// The results of a whole run.
+/// The results of a complete run.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// What was run, on which subject.
+    /// The plan of the run, and the subject.
     pub started: Started,
     /// Every way in which a rule is broken.
     pub failures: Vec<FailureFound>,
-    /// What only showed after one of them.
+    /// Differences that only showed after a failure.
     pub following: Vec<FollowingFound>,
     /// Every rule.
     pub rules: Vec<RuleJudged>,
@@ -278,14 +277,17 @@ impl Results {
             }
             _ => return Err(ResultsError::NoStart),
         };
-        let (mut failures, mut rules, mut coverage) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut following, mut finished) = (Vec::new(), None);
+        let mut failures = Vec::new();
+        let mut rules = Vec::new();
+        let mut coverage = Vec::new();
+        let mut following = Vec::new();
+        let mut finished = None;
         for line in lines {
             match line {
                 Line::Started(_) => return Err(ResultsError::NoStart),
                 Line::History(_) => {}
                 Line::Failure(failure) => failures.push(*failure),
-                Line::Following(one) => following.push(one),
+                Line::Following(difference) => following.push(difference),
                 Line::Rule(rule) => rules.push(rule),
                 Line::Coverage(behaviour) => coverage.push(behaviour),
                 Line::Finished(end) => finished = Some(end),
@@ -311,7 +313,7 @@ impl Results {
             seen: seen.clone(),
         };
         let following = findings.following.iter().map(seen).collect();
-        // To read all of them takes longer than many a run.
+        // Reading all cases takes longer than some runs.
         let cases = match findings.any(Verdict::NotExercised) {
             true => cases::bundled().unwrap_or_default(),
             false => Vec::new(),
@@ -348,10 +350,10 @@ impl Results {
         Results { started, failures, following, rules, coverage, finished }
     }
 
-    /// Writes them to a file, without the histories that ended one by one.
+    /// Writes the results to a file, without the lines of the histories.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn save(&self, path: &Path) -> io::Result<()> {
         let lines = std::iter::once(Line::Started(self.started.clone())).chain(self.last_lines());
         let text =
@@ -360,14 +362,15 @@ impl Results {
         std::fs::write(path, lines.join("\n") + "\n")
     }
 
-    /// Whether a failure did not show again.
+    /// Whether any failure did not show again.
     pub fn is_unstable(&self) -> bool {
         self.failures.iter().any(FailureFound::is_unstable)
     }
 
     /// The lines that follow those written during the run.
     pub fn last_lines(&self) -> Vec<Line> {
-        let failures = self.failures.iter().cloned().map(|one| Line::Failure(Box::new(one)));
+        let failures =
+            self.failures.iter().cloned().map(|failure| Line::Failure(Box::new(failure)));
         let following = self.following.iter().cloned().map(Line::Following);
         let rules = self.rules.iter().cloned().map(Line::Rule);
         let coverage = self.coverage.iter().cloned().map(Line::Coverage);
@@ -375,29 +378,31 @@ impl Results {
         failures.chain(following).chain(rules).chain(coverage).chain(finished).collect()
     }
 
-    /// The failures of each broken rule, the worst rules first, and of each those that most
-    /// histories show.
+    /// The failures of each broken rule: the worst rules first, and for each rule the failures that most
+    /// histories show first.
     pub fn by_rule(&self) -> Vec<(&RuleJudged, Vec<&FailureFound>)> {
-        let of = |rule: &RuleJudged| {
+        let failures_of = |rule: &RuleJudged| {
             let failures = self.failures.iter();
-            let mut own: Vec<_> = failures.filter(|one| one.fingerprint.rule == rule.id).collect();
-            own.sort_by_key(|one| (one.severity, std::cmp::Reverse(one.histories)));
-            own
+            let mut failures: Vec<_> =
+                failures.filter(|failure| failure.fingerprint.rule == rule.id).collect();
+            failures
+                .sort_by_key(|failure| (failure.severity, std::cmp::Reverse(failure.histories)));
+            failures
         };
-        let all = self.rules.iter().map(|rule| (rule, of(rule)));
-        let mut broken: Vec<_> = all.filter(|(_, failures)| !failures.is_empty()).collect();
-        broken.sort_by_key(|(_, own)| own.iter().map(|one| one.severity).min());
+        let by_rule = self.rules.iter().map(|rule| (rule, failures_of(rule)));
+        let mut broken: Vec<_> = by_rule.filter(|(_, failures)| !failures.is_empty()).collect();
+        broken.sort_by_key(|(_, failures)| failures.iter().map(|failure| failure.severity).min());
         broken
     }
 }
 
-fn also(one: &Violation) -> String {
-    format!("{}: {}", one.rule.id, one.mismatch.symptom)
+fn also(violation: &Violation) -> String {
+    format!("{}: {}", violation.rule.id, violation.mismatch.symptom)
 }
 
 fn found(fingerprint: &Fingerprint, failure: &Failure, replay: String) -> FailureFound {
     let divergence = &failure.shrunk.divergence;
-    let again = failure.reproduced.map(|times| (times, crate::suite::REPRODUCTIONS));
+    let reproduced = failure.reproduced.map(|times| (times, crate::suite::REPRODUCTIONS));
     FailureFound {
         fingerprint: fingerprint.clone(),
         statement: divergence.rule.statement.to_owned(),
@@ -411,7 +416,7 @@ fn found(fingerprint: &Fingerprint, failure: &Failure, replay: String) -> Failur
         origin: failure.origin.clone(),
         histories: failure.histories,
         executions: failure.shrunk.executions,
-        reproduced: again,
+        reproduced,
         history: failure.shrunk.history.clone(),
         asked: failure.asked.clone(),
         also: divergence.symptoms.iter().map(also).collect(),

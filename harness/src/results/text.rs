@@ -1,5 +1,4 @@
-//! The results as a person reads them on a terminal: each failure, a verdict for every rule, the
-//! figures.
+//! The results for people on a terminal: each failure, a verdict for every rule, and the figures.
 
 use super::{FailureFound, Results};
 use crate::depth::Depth;
@@ -7,71 +6,71 @@ use crate::history::file::to_yaml;
 use crate::suite::Verdict;
 use serde_json::json;
 
-/// What is said of a failure that never failed again.
+/// The explanation of a failure that did not show again.
 pub(super) const UNSTABLE: &str =
     "it did not show again, so that its rule is neither held nor broken";
 
 /// A failure with the history that shows it.
-pub fn failure(one: &FailureFound) -> String {
+pub fn failure(failure: &FailureFound) -> String {
     let unstable =
-        if one.is_unstable() { format!("UNSTABLE: {UNSTABLE}\n") } else { String::new() };
+        if failure.is_unstable() { format!("UNSTABLE: {UNSTABLE}\n") } else { String::new() };
     let mut text = format!(
         "{unstable}{} [{}]: {}\n  source:   {}\n  judged by {}, at operation {}: {}\n  expected: {}\n  found:    {}\n",
-        one.fingerprint.rule,
-        one.severity,
-        one.statement,
-        one.source,
-        one.judge,
-        one.operation,
-        one.fingerprint.symptom,
-        one.expected,
-        one.found,
+        failure.fingerprint.rule,
+        failure.severity,
+        failure.statement,
+        failure.source,
+        failure.judge,
+        failure.operation,
+        failure.fingerprint.symptom,
+        failure.expected,
+        failure.found,
     );
-    for line in one.tree.iter().filter(|_| one.tree.len() > 2) {
+    for line in failure.tree.iter().filter(|_| failure.tree.len() > 2) {
         text.push_str(&format!("    {line}\n"));
     }
-    for line in one.history.conditions() {
+    for line in failure.history.conditions() {
         text.push_str(&format!("  with      {line}\n"));
     }
-    for other in &one.also {
-        text.push_str(&format!("  or else:  {other}\n"));
+    for alternative in &failure.also {
+        text.push_str(&format!("  or else:  {alternative}\n"));
     }
-    if let Some(hint) = &one.hint {
+    if let Some(hint) = &failure.hint {
         text.push_str(&format!("  hint:     {hint}\n"));
     }
-    let again = match one.reproduced {
+    let again = match failure.reproduced {
         None => "known, and not shortened again".into(),
         Some((times, of)) => format!(
             "shortened in {} executions, and failed again {times} times of {of}",
-            one.executions
+            failure.executions
         ),
     };
     text.push_str(&format!(
         "  first in {}, {} in all; {again}\n  replay:   {}\n{}",
-        one.origin,
-        counted(one.histories, "history", "histories"),
-        one.replay,
-        history(one),
+        failure.origin,
+        counted(failure.histories, "history", "histories"),
+        failure.replay,
+        history(failure),
     ));
     text
 }
 
-/// The history that shows a failure: as it was asked and answered, or else as its file has it.
-fn history(one: &FailureFound) -> String {
-    let operations = counted(one.history.operations.len() as u64, "operation", "operations");
-    if one.asked.is_empty() {
-        return format!("{operations}:\n{}", to_yaml(&one.history));
+/// The history that shows a failure: its requests and replies, or else its file.
+fn history(failure: &FailureFound) -> String {
+    let operations = counted(failure.history.operations.len() as u64, "operation", "operations");
+    if failure.asked.is_empty() {
+        return format!("{operations}:\n{}", to_yaml(&failure.history));
     }
-    format!("{operations}, as asked (>) and answered (<):\n{}", asked(one))
+    format!("{operations}, as asked (>) and answered (<):\n{}", asked(failure))
 }
 
-/// The lines of that history, each set in.
-pub(super) fn asked(one: &FailureFound) -> String {
-    one.asked.iter().map(|line| format!("    {line}\n")).collect()
+/// The requests and replies of the history that shows a failure, each line indented.
+pub(super) fn asked(failure: &FailureFound) -> String {
+    failure.asked.iter().map(|line| format!("    {line}\n")).collect()
 }
 
-pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+pub(crate) fn counted(count: u64, singular: &str, plural: &str) -> String {
+    format!("{count} {}", if count == 1 { singular } else { plural })
 }
 
 /// The word for a verdict, and its colour on a terminal.
@@ -85,12 +84,12 @@ pub(super) fn word(verdict: Verdict) -> (&'static str, &'static str) {
     }
 }
 
-/// The whole report.
+/// The complete report.
 pub fn report(results: &Results, colour: bool) -> String {
     let mut text = String::new();
     for (_, failures) in results.by_rule() {
-        for one in failures {
-            text.push_str(&failure(one));
+        for found in failures {
+            text.push_str(&failure(found));
             text.push('\n');
         }
     }
@@ -111,22 +110,23 @@ pub fn report(results: &Results, colour: bool) -> String {
     text
 }
 
-/// What is no accusation, since it only showed after one.
+/// Differences that are not reported as failures, since they only showed after a failure.
 pub(crate) fn following(results: &Results) -> String {
-    let line = |one: &super::FollowingFound| {
+    let line = |difference: &super::FollowingFound| {
         format!(
             "may follow    {}\n              from {}, in {}\n",
-            one.fingerprint,
-            one.seen.follows,
-            counted(one.seen.histories, "history", "histories")
+            difference.fingerprint,
+            difference.seen.follows,
+            counted(difference.seen.histories, "history", "histories")
         )
     };
     results.following.iter().map(line).collect()
 }
 
-/// How much was judged, and whose the time was.
+/// How many operations were judged, and how much of the time the subject used.
 fn depth(results: &Results) -> String {
-    let (depth, finished) = (&results.finished.depth, &results.finished);
+    let finished = &results.finished;
+    let depth = &finished.depth;
     let share = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
     let spent = finished.seconds * finished.jobs.max(1) as f64;
     format!(
@@ -141,7 +141,7 @@ fn depth(results: &Results) -> String {
     ) + &ended_early(depth)
 }
 
-/// What was not reached, and why.
+/// How many operations were not reached, and why.
 fn ended_early(depth: &Depth) -> String {
     let line = |(failure, histories): (&String, &u64)| {
         format!("{} ended early at {failure}\n", counted(*histories, "history", "histories"))
@@ -149,15 +149,16 @@ fn ended_early(depth: &Depth) -> String {
     let lines: String = depth.ended_early.iter().map(line).collect();
     match depth.not_reached {
         0 => lines,
-        some => {
-            lines + &counted(some, "operation was", "operations were") + " not reached for that\n"
+        count => {
+            lines + &counted(count, "operation was", "operations were") + " not reached for that\n"
         }
     }
 }
 
-/// The figures, and how to run the same again.
+/// The figures, and the command that repeats the run.
 pub fn figures(results: &Results) -> String {
-    let (started, finished) = (&results.started, &results.finished);
+    let started = &results.started;
+    let finished = &results.finished;
     let verdicts: Vec<String> = finished
         .rules
         .iter()
@@ -205,17 +206,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_did_not_run_is_said_with_the_reason() {
+    fn figures_report_what_did_not_run_and_why() {
         let mut results = results("too many", "three");
-        let said = figures(&results);
-        assert!(said.contains("\n3 histories, ") && !said.contains("early"), "{said}");
+        let text = figures(&results);
+        assert!(text.contains("\n3 histories, ") && !text.contains("early"), "{text}");
         results.finished.planned = 9;
         results.finished.depth.end_early("list/complete (crash: it died)", 6);
         results.finished.depth.end_early("list/complete (crash: it died)", 1);
-        let said = figures(&results);
-        assert!(said.contains("\n3 of 9 histories, "), "{said}");
-        let early = "\n2 histories ended early at list/complete (crash: it died)\n7 operations were not \
+        let text = figures(&results);
+        assert!(text.contains("\n3 of 9 histories, "), "{text}");
+        let ended_early = "\n2 histories ended early at list/complete (crash: it died)\n7 operations were not \
                      reached for that\n";
-        assert!(said.contains(early), "{said}");
+        assert!(text.contains(ended_early), "{text}");
     }
 }

@@ -1,10 +1,10 @@
-//! Why a rule was not judged, and what would judge it.
+//! The reason that a rule was not judged, and what would judge it.
 
 use crate::cases::Case;
 use crate::suite::{Findings, Verdict};
 use herma_model::rules::RuleRef;
 
-/// The reason in a few words; none for a rule that was judged. `cases` are all that are written.
+/// The reason in a few words; `None` for a rule that was judged. `cases` are all written cases.
 pub fn why(findings: &Findings, rule: RuleRef, cases: &[Case]) -> Option<String> {
     match findings.verdict(rule) {
         Verdict::NotApplicable => findings.capabilities.why_not(rule),
@@ -14,17 +14,18 @@ pub fn why(findings: &Findings, rule: RuleRef, cases: &[Case]) -> Option<String>
 }
 
 fn not_exercised(findings: &Findings, rule: RuleRef, cases: &[Case]) -> String {
-    let (ran, planned) = (findings.histories, findings.planned);
+    let ran = findings.histories;
+    let planned = findings.planned;
     if ran < planned {
         return format!("only {ran} of {planned} histories ran: allow more time");
     }
-    let has = |need: &String| findings.capabilities.names().any(|name| name == need);
-    let of_the_rule = cases.iter().filter(|case| case.rules().any(|one| one == rule));
+    let is_claimed = |need: &String| findings.capabilities.names().any(|name| name == need);
+    let cases_of_rule = cases.iter().filter(|case| case.rules().any(|covered| covered == rule));
     let lacking = |case: &Case| -> Vec<String> {
-        let needs = case.needs.iter().filter(|need| !has(need));
+        let needs = case.needs.iter().filter(|need| !is_claimed(need));
         needs.map(|need| format!("`{need}`")).collect()
     };
-    let nearest = of_the_rule.min_by_key(|case| lacking(case).len());
+    let nearest = cases_of_rule.min_by_key(|case| lacking(case).len());
     match nearest.map(|case| (case, lacking(case))) {
         Some((case, lacking)) if !lacking.is_empty() => {
             let lacking = lacking.join(", ");

@@ -1,8 +1,8 @@
-//! Real databases in a run: the world takes in what a process wrote, and a restore is observed by what
-//! SQLite reads afterwards.
+//! Real databases in a run: the world learns the files that a process wrote, and for a restore the oracle
+//! observes the rows that SQLite reads afterwards.
 
-use super::{Event, RunError, Runner, tell};
-use crate::database::{SUFFIXES, beside};
+use super::{Event, RunError, Runner, notify};
+use crate::database::{SUFFIXES, file_path};
 use crate::history::DatabaseWrite;
 use crate::sandbox::edits;
 use herma_model::answer::Answer;
@@ -11,7 +11,7 @@ use herma_model::{Allowed, ByteString, Edit, Node, Observation, bytes};
 use std::io;
 
 impl Runner<'_> {
-    /// Has a database written, and takes in what is really on the disk at its paths.
+    /// Lets a process write a database, and updates the world with the files on the disk at its paths.
     pub(super) fn write_database(
         &mut self,
         step: usize,
@@ -19,11 +19,11 @@ impl Runner<'_> {
     ) -> Result<(), RunError> {
         self.run.operations += 1;
         let failed = |source: io::Error| RunError::Edit { step, source };
-        let mut changes = self.make_room(database).map_err(failed)?;
+        let mut changes = self.prepare_paths(database).map_err(failed)?;
         self.databases.write(self.sandbox.root(), database).map_err(failed)?;
         self.oracle.edited();
         let seen = self.oracle.files(&self.sandbox)?.clone();
-        for path in SUFFIXES.map(|suffix| beside(&database.path, suffix)) {
+        for path in SUFFIXES.map(|suffix| file_path(&database.path, suffix)) {
             if seen.get(&path) == self.world.files.get(&path) {
                 continue;
             }
@@ -39,21 +39,21 @@ impl Runner<'_> {
                 self.world.edit(&Edit::SetPermissions { path, bits });
             }
         }
-        tell(&mut self.watch, || Event::DatabaseWritten(database.clone(), changes));
+        notify(&mut self.watch, || Event::DatabaseWritten(database.clone(), changes));
         Ok(())
     }
 
-    /// Makes the folder of a database, and removes what is at its paths and no file.
-    fn make_room(&mut self, database: &DatabaseWrite) -> io::Result<Vec<Change>> {
+    /// Makes the folder of a database, and removes what exists at its paths and is not a file.
+    fn prepare_paths(&mut self, database: &DatabaseWrite) -> io::Result<Vec<Change>> {
         let parent = ByteString::from(bytes::parent(&database.path));
-        let mut wanted = vec![Edit::MakeDirectory { path: parent }];
-        for path in SUFFIXES.map(|suffix| beside(&database.path, suffix)) {
+        let mut edits_needed = vec![Edit::MakeDirectory { path: parent }];
+        for path in SUFFIXES.map(|suffix| file_path(&database.path, suffix)) {
             if !matches!(self.world.files.get(&path), None | Some(Node::File { .. })) {
-                wanted.push(Edit::Remove { path });
+                edits_needed.push(Edit::Remove { path });
             }
         }
         let mut changes = Vec::new();
-        for edit in wanted {
+        for edit in edits_needed {
             for change in self.world.edit(&edit) {
                 edits::apply(self.sandbox.root(), &change)?;
                 changes.push(change);
@@ -62,18 +62,19 @@ impl Runner<'_> {
         Ok(changes)
     }
 
-    /// Observes what SQLite reads around a restore.
+    /// Observes the rows that SQLite reads around a restore.
     pub(super) fn read_databases(
         &self,
         allowed: &Allowed,
         seen: &mut Observation,
     ) -> Result<(), RunError> {
-        if let (Allowed::Restore(due), Answer::Restored(_)) = (allowed, &seen.answer)
+        if let (Allowed::Restore(restore), Answer::Restored(_)) = (allowed, &seen.answer)
             && !self.databases.written.is_empty()
         {
-            let (then, files) =
-                ((&due.project[..], &due.target.tree), (&self.world.files, &seen.files));
-            seen.databases = self.databases.rows(then, files)?;
+            let checkpoint = &restore.target.tree;
+            let before = &self.world.files;
+            seen.databases =
+                self.databases.rows(&restore.project, checkpoint, before, &seen.files)?;
         }
         Ok(())
     }

@@ -1,12 +1,13 @@
-//! Injections in a run: something is made to happen at a call of a request, and what is listed after it
-//! says whether that took effect.
+//! Injections in a run: an event is injected at a call of a request, and the lists after the request show
+//! whether the request took effect.
 
-use super::meanwhile::{Done, Meanwhile};
-use super::{Calls, Event, Run, RunError, Runner, tell};
+use super::meanwhile::{Meanwhile, MeanwhileOutcome, OtherProcess};
+use super::{Calls, Event, Run, RunError, Runner, notify};
 use crate::coverage;
 use crate::history::concrete::{self, Step};
 use crate::history::{At, History, Injection, What};
 use crate::inject::{Gate, Injected, Point};
+use crate::oracle::Context;
 use herma_model::answer::Answer;
 use herma_model::injected::{Injected as Happened, Lists};
 use herma_model::{Allowed, ByteString, Edit, Files, Observation, Request, World};
@@ -15,18 +16,23 @@ use std::slice::from_ref;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-/// A request that met an injection.
-struct Met {
+/// A request with an injection.
+struct InjectedRequest {
     seen: Observation,
     injected: Option<Injected>,
-    meanwhile: Done,
-    /// Whether the agent started again after it.
-    starts_again: bool,
+    meanwhile: MeanwhileOutcome,
+    /// Whether the agent started again after the request.
+    has_restarted: bool,
 }
 
 impl Runner<'_> {
-    /// What it is to the model.
-    fn happens(&self, request: &Request, injection: &Injection, edited: &Files) -> Happened {
+    /// The injection as the model distinguishes it.
+    fn model_injection(
+        &self,
+        request: &Request,
+        injection: &Injection,
+        edited: &Files,
+    ) -> Happened {
         match injection.what {
             What::Kill => Happened::Killed,
             What::PowerLoss(_) => Happened::PowerLost,
@@ -38,8 +44,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Asks while something is made to happen, and looks at every list. Returns whether anything could be
-    /// judged.
+    /// Makes a request with an injection, and reads every list. Returns whether anything could be judged.
     pub(super) fn ask_injected(
         &mut self,
         step: usize,
@@ -47,50 +52,52 @@ impl Runner<'_> {
         injection: &Injection,
     ) -> Result<bool, RunError> {
         if let What::Together(processes) = injection.what {
-            return self.ask_together(step, request, (processes, injection));
+            return self.ask_together(step, request, processes, injection);
         }
         self.run.operations += 1;
         self.check_files(step)?;
         let restarts = self.subject.restarts_for_injections();
-        self.starts_again(restarts);
+        self.learn_restart(restarts);
         let state = coverage::state(&self.world, request);
         let allowed = self.world.allows(request);
-        let Met { seen, injected, meanwhile, starts_again } =
-            self.meet(step, request, &allowed, injection)?;
-        let mut then = self.world.clone();
-        let changes: Vec<_> =
-            edits_in(&self.world, injection).iter().flat_map(|edit| then.edit(edit)).collect();
+        let InjectedRequest { seen, injected, meanwhile, has_restarted } =
+            self.ask_with_injection(step, request, &allowed, injection)?;
+        let mut edited_world = self.world.clone();
+        let changes: Vec<_> = edits_in(&self.world, injection)
+            .iter()
+            .flat_map(|edit| edited_world.edit(edit))
+            .collect();
         let is_idle = match injection.what {
-            // Where no order of two requests says what is right, the second was not asked.
-            What::Overlap => meanwhile.asked.is_none(),
+            // Where no order of two requests defines what is right, the second was not made.
+            What::Overlap => meanwhile.answered.is_none(),
             What::Hold => changes.is_empty(),
             _ => false,
         };
-        let came = injected.as_ref().is_some_and(|injected| injected.came) && !is_idle;
+        let has_happened = injected.as_ref().is_some_and(|injected| injected.came) && !is_idle;
         let calls = injected.map(|injected| injected.calls).unwrap_or_default();
-        self.run.injected = Some(Calls { calls, came });
-        let starts_again = starts_again || restarts;
-        if !came {
+        self.run.injected = Some(Calls { calls, came: has_happened });
+        let has_restarted = has_restarted || restarts;
+        if !has_happened {
             let judged = self.judge(step, state, &allowed, seen);
-            self.starts_again(starts_again);
+            self.learn_restart(has_restarted);
             return judged;
         }
-        let happened = self.happens(request, injection, &then.files);
+        let happened = self.model_injection(request, injection, &edited_world.files);
         self.run.injections += 1;
         self.injected = Some((injection.what, happened));
         if happened.is_edited() {
-            tell(&mut self.watch, || Event::Edited(changes));
+            notify(&mut self.watch, || Event::Edited(changes));
             if meanwhile.is_prevented {
-                then.files.clone_from(&seen.files);
+                edited_world.files.clone_from(&seen.files);
             }
             let allowed = (!meanwhile.is_prevented).then_some(&allowed);
-            let judged = self.judge_edited(step, allowed, seen, then)?;
-            self.starts_again(starts_again);
+            let judged = self.judge_edited(step, allowed, seen, edited_world)?;
+            self.learn_restart(has_restarted);
             return Ok(judged);
         }
-        if let Some((other, answer)) = meanwhile.asked {
-            let judged = self.judge_overlapped(step, seen, (&other, &answer))?;
-            self.starts_again(starts_again);
+        if let Some((second, answer)) = meanwhile.answered {
+            let judged = self.judge_overlapped(step, seen, &second, &answer)?;
+            self.learn_restart(has_restarted);
             return Ok(judged);
         }
         let checks = match seen.answer {
@@ -101,125 +108,132 @@ impl Runner<'_> {
         if self.has_ended() {
             return Ok(true);
         }
-        let (lists, debris) =
-            (self.lists(step, from_ref(request))?, self.world.debris(&allowed, &seen));
+        let lists = self.lists(step, from_ref(request))?;
+        let debris = self.world.debris(&allowed, &seen);
         let after = self.world.aftermath(&allowed, &seen, lists);
         self.world.learn_injected(&seen, happened, &after);
-        self.tell_request(step, seen);
-        self.starts_again(starts_again);
-        // Nobody works on beside what a restore left that came to no end.
+        self.notify_request(step, seen);
+        self.learn_restart(has_restarted);
+        // Leftovers of an interrupted restore would only disturb the rest of the history.
         for path in debris {
             self.edit(step, &Edit::Remove { path })?;
         }
         self.judge_lists(step, after.lists.into_keys())
     }
 
-    /// Asks, and makes it happen.
-    fn meet(
+    /// Makes a request with an injection.
+    fn ask_with_injection(
         &mut self,
         step: usize,
         request: &Request,
         allowed: &Allowed,
         injection: &Injection,
-    ) -> Result<Met, RunError> {
-        let (call, what) = (injection.call, injection.what);
-        let point = Point { call, what, gate: Arc::default() };
+    ) -> Result<InjectedRequest, RunError> {
+        let point = Point { call: injection.call, what: injection.what, gate: Arc::default() };
         let gate: &Gate = &point.gate;
-        let (sandbox, seconds, opening) =
-            (self.sandbox.shared(), self.world.seconds(), self.opening);
-        let mut waits = Some(Meanwhile::beside(request, injection, &self.world));
+        let sandbox = self.sandbox.shared();
+        let seconds = self.world.seconds();
+        let opening = self.opening;
+        let mut waits = Some(Meanwhile::of(request, injection, &self.world));
         let keeps_agent = self.run.capabilities.keeps_agent();
-        let (mut injected, mut done, mut starts_again) = (Ok(None), Done::default(), false);
+        let mut injected = Ok(None);
+        let mut outcome = MeanwhileOutcome::default();
+        let mut has_restarted = false;
         let seen = self.observe_by(step, request, allowed, &mut |subject, request| {
             injected = thread::scope(|scope| {
                 let (is_ready, ready) = mpsc::channel();
-                let place = (sandbox.shared(), seconds);
-                let other = waits.take().map(|meanwhile| {
-                    scope.spawn(move || meanwhile.happens((gate, is_ready), place, opening))
-                });
-                // Whoever is asked meanwhile is opened before.
+                let process = OtherProcess { sandbox: sandbox.shared(), seconds, opening };
+                let thread = waits
+                    .take()
+                    .map(|meanwhile| scope.spawn(move || meanwhile.run(gate, is_ready, &process)));
+                // The other process is opened before the request.
                 let _ = ready.recv();
                 let injected = subject.ask_injected(request, &point);
                 gate.end();
-                let died = || Done { is_prevented: true, asked: None };
-                done =
-                    other.map_or_else(Done::default, |one| one.join().unwrap_or_else(|_| died()));
+                let panicked = || MeanwhileOutcome { is_prevented: true, answered: None };
+                outcome = thread.map_or_else(MeanwhileOutcome::default, |thread| {
+                    thread.join().unwrap_or_else(|_| panicked())
+                });
                 injected
             });
             let answer = match &mut injected {
                 Ok(None) => subject.ask(request),
                 Ok(Some(Injected { answer: Some(answer), .. })) => answer.clone(),
-                // It was ended, which is no failure of its own.
+                // The injection ended the process, which is not a failure of the subject.
                 Ok(Some(_)) | Err(_) => Answer::Crashed("ended by the injection".into()),
             };
             // An agent whose restore was refused half-way starts again, and undoes it.
             let is_refused = matches!(answer, Answer::Refused { .. });
-            starts_again = is_refused && request.restores() && keeps_agent;
-            if starts_again {
+            has_restarted = is_refused && request.restores() && keeps_agent;
+            if has_restarted {
                 subject.ask(&Request::Reopen);
             }
             answer
         })?;
-        Ok(Met { seen, injected: injected?, meanwhile: done, starts_again })
+        Ok(InjectedRequest { seen, injected: injected?, meanwhile: outcome, has_restarted })
     }
 
-    /// Compares what two requests left of which another process was asked the second meanwhile.
+    /// Compares the result of two requests, the second of which went to another process meanwhile.
     fn judge_overlapped(
         &mut self,
         step: usize,
         mut seen: Observation,
-        other: (&Request, &Answer),
+        request: &Request,
+        answer: &Answer,
     ) -> Result<bool, RunError> {
-        let (mut checks, mut then) = self.world.compare_overlapped(&seen, other);
-        if then.is_none() {
-            self.oracle.look_closer((&self.world, &self.sandbox), &mut seen)?;
-            (checks, then) = self.world.compare_overlapped(&seen, other);
+        let (mut checks, mut next) = self.world.compare_overlapped(&seen, (request, answer));
+        if next.is_none() {
+            let context = Context { world: &self.world, sandbox: &self.sandbox };
+            self.oracle.look_closer(context, &mut seen)?;
+            (checks, next) = self.world.compare_overlapped(&seen, (request, answer));
         }
         self.record(step, checks);
         if self.has_ended() {
             return Ok(true);
         }
-        match then {
-            Some(then) => self.world = then,
+        match next {
+            Some(next) => self.world = next,
             None => {
                 self.world.learn_amiss(&seen);
                 self.list_again(step, &seen)?;
             }
         }
         let lists = self.lists(step, from_ref(&seen.request))?;
-        self.tell_request(step, seen);
+        self.notify_request(step, seen);
         self.judge_lists(step, lists.into_keys())
     }
 
-    /// Compares what a request left beside which somebody edited files: `then` is the world in which that
-    /// was done before it. Where not all of it could be done, nothing is compared.
+    /// Compares the result of a request during which files were edited: `edited_world` is the world in which
+    /// the edits came before the request. If not all edits could be made (`allowed` is `None`), nothing is
+    /// compared.
     fn judge_edited(
         &mut self,
         step: usize,
         allowed: Option<&Allowed>,
         mut seen: Observation,
-        then: World,
+        edited_world: World,
     ) -> Result<bool, RunError> {
-        self.oracle.look_closer((&self.world, &self.sandbox), &mut seen)?;
-        let compare = |allowed| self.world.compare_beside(allowed, &seen, &then.files);
+        let context = Context { world: &self.world, sandbox: &self.sandbox };
+        self.oracle.look_closer(context, &mut seen)?;
+        let compare = |allowed| self.world.compare_beside(allowed, &seen, &edited_world.files);
         let checks = allowed.map(compare).unwrap_or_default();
-        let debris = allowed.map(|allowed| then.debris(allowed, &seen)).unwrap_or_default();
+        let debris = allowed.map(|allowed| edited_world.debris(allowed, &seen)).unwrap_or_default();
         self.record(step, checks);
         if self.has_ended() {
             return Ok(true);
         }
         let lists = self.lists(step, from_ref(&seen.request))?;
-        self.world.learn_beside(&seen, &then, &lists);
-        self.tell_request(step, seen);
+        self.world.learn_beside(&seen, &edited_world, &lists);
+        self.notify_request(step, seen);
         for path in debris {
             self.edit(step, &Edit::Remove { path })?;
         }
         self.judge_lists(step, lists.into_keys())
     }
 
-    /// Takes in whether the agent started again.
-    pub(super) fn starts_again(&mut self, has_started: bool) {
-        if has_started {
+    /// Updates the world if the agent started again.
+    pub(super) fn learn_restart(&mut self, has_restarted: bool) {
+        if has_restarted {
             let files = self.world.files.clone();
             self.world.learn(&Observation::new(Request::Reopen, Answer::Done, files));
         }
@@ -233,21 +247,21 @@ impl Runner<'_> {
         for project in projects {
             if !self.has_ended() {
                 let dir = self.world.absolute(&project);
-                self.ask_one(step, &Request::List { dir })?;
+                self.ask_plain(step, &Request::List { dir })?;
             }
         }
         Ok(true)
     }
 
-    /// What is listed now of each project, those of these requests too. Nothing is judged by it.
-    pub(super) fn lists(&mut self, step: usize, asked: &[Request]) -> Result<Lists, RunError> {
-        let own = asked.iter().filter_map(Request::dir).filter_map(|dir| self.world.canonical(dir));
-        let own: Vec<ByteString> = own.collect();
-        let known = self.world.histories().map(|(project, _)| project.clone());
-        let mut projects: BTreeSet<ByteString> = known.chain(own).collect();
-        projects.retain(|one| self.world.may_be_project(one));
+    /// The current list of each project, including the projects of these requests. Nothing is judged.
+    pub(super) fn lists(&mut self, step: usize, requests: &[Request]) -> Result<Lists, RunError> {
+        let dirs = requests.iter().filter_map(Request::dir);
+        let requested: Vec<ByteString> = dirs.filter_map(|dir| self.world.canonical(dir)).collect();
+        let with_history = self.world.histories().map(|(project, _)| project.clone());
+        let mut projects: BTreeSet<ByteString> = with_history.chain(requested).collect();
+        projects.retain(|project| self.world.may_be_project(project));
         let mut lists = Lists::new();
-        // What is asked here has replies of its own.
+        // The list requests overwrite the reply of the request.
         let reply = std::mem::take(&mut self.reply);
         for project in projects {
             let list = Request::List { dir: self.world.absolute(&project) };
@@ -260,9 +274,9 @@ impl Runner<'_> {
     }
 }
 
-/// The edits of an injection, as they are made in that world.
+/// The concrete edits of an injection in that world.
 fn edits_in(world: &World, injection: &Injection) -> Vec<Edit> {
-    let steps = injection.meanwhile.iter().map(|one| concrete::step(one, world));
+    let steps = injection.meanwhile.iter().map(|operation| concrete::step(operation, world));
     let edit = |step| match step {
         Step::Edit(edit) => Some(edit),
         _ => None,
@@ -270,29 +284,31 @@ fn edits_in(world: &World, injection: &Injection) -> Vec<Edit> {
     steps.filter_map(edit).collect()
 }
 
-/// Runs a history once for each call that its injections can come at, or for some of them.
+/// Runs a history once for each call at which its injections can happen, or for some of these calls.
 pub(super) fn at_every_call(
     history: &History,
-    once: &dyn Fn(&History) -> Result<Run, RunError>,
+    run_once: &dyn Fn(&History) -> Result<Run, RunError>,
 ) -> Result<Run, RunError> {
-    let (mut all, mut between) = (Run::default(), 1);
+    let mut joined = Run::default();
+    let mut interval = 1;
     let spread = history.injections().find_map(|(_, injection)| match injection.call {
-        At::Spread(most) => Some(most.max(1)),
+        At::Spread(calls_max) => Some(calls_max.max(1)),
         _ => None,
     });
-    if let Some(most) = spread {
-        let none = once(&history.at_call(Some(At::Call(u64::MAX))))?;
-        let calls = none.injected.as_ref().map_or(0, |injected| injected.calls.len() as u64);
-        between = calls.div_ceil(most).max(1);
+    if let Some(calls_max) = spread {
+        let without_injection = run_once(&history.at_call(Some(At::Call(u64::MAX))))?;
+        let injected = without_injection.injected.as_ref();
+        let calls = injected.map_or(0, |injected| injected.calls.len() as u64);
+        interval = calls.div_ceil(calls_max).max(1);
     }
     for number in 0.. {
-        let at = At::Call(1 + number * between);
-        let run = once(&history.at_call(Some(at)))?;
-        let came = run.injections > 0;
-        all.join(run, at);
-        if !came {
+        let call = At::Call(1 + number * interval);
+        let run = run_once(&history.at_call(Some(call)))?;
+        let has_happened = run.injections > 0;
+        joined.join(run, call);
+        if !has_happened {
             break;
         }
     }
-    Ok(all)
+    Ok(joined)
 }

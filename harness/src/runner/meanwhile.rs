@@ -1,56 +1,73 @@
-//! What somebody else does while a call of a request waits: edits files, or asks another process
-//! something.
+//! Activity of other processes while a call of a request waits: edits of files, or a second request.
 
 use crate::history::concrete::{self, Step};
 use crate::history::{Injection, What};
 use crate::inject::Gate;
 use crate::sandbox::{Sandbox, edits};
-use crate::subject::NewSubject;
+use crate::subject::{NewSubject, Subject};
 use herma_model::edit::Change;
 use herma_model::{Answer, Request, Settings, World};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// How long a call waits for a process that may itself wait for the one that is held.
+/// How long a call waits for another process that may itself wait for the held process.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How a process that was not there before is opened.
+/// The subject that another process opens.
 #[derive(Clone, Copy)]
 pub(super) struct Opening<'a> {
     pub(super) new_subject: &'a NewSubject<'a>,
     pub(super) settings: &'a Settings,
 }
 
-/// What is done while a call waits.
-pub(super) enum Meanwhile {
-    /// These changes are made.
-    Edits(Vec<Change>),
-    /// Another process is asked that.
-    Asks(Request),
+/// Another process: where and when it opens its subject.
+pub(super) struct OtherProcess<'a> {
+    pub(super) sandbox: Sandbox,
+    pub(super) seconds: i64,
+    pub(super) opening: Opening<'a>,
 }
 
-/// What came of it.
+impl<'a> OtherProcess<'a> {
+    pub(super) fn shared(&self) -> OtherProcess<'a> {
+        OtherProcess { sandbox: self.sandbox.shared(), ..*self }
+    }
+
+    pub(super) fn open(&self) -> Box<dyn Subject> {
+        (self.opening.new_subject)(&self.sandbox, self.opening.settings, self.seconds)
+    }
+}
+
+/// The activity while a call waits.
+pub(super) enum Meanwhile {
+    /// These changes of files.
+    Edits(Vec<Change>),
+    /// This request to another process.
+    Request(Request),
+}
+
+/// The outcome of the activity.
 #[derive(Default)]
-pub(super) struct Done {
+pub(super) struct MeanwhileOutcome {
     /// Whether a change could not be made.
     pub(super) is_prevented: bool,
-    /// What another process was asked, and its answer.
-    pub(super) asked: Option<(Request, Answer)>,
+    /// The request to another process, and its answer.
+    pub(super) answered: Option<(Request, Answer)>,
 }
 
 impl Meanwhile {
-    /// What is to be done beside a request in that world; nothing where no order of two requests could
-    /// say what is right.
-    pub(super) fn beside(request: &Request, injection: &Injection, world: &World) -> Self {
-        let (mut then, mut changes) = (world.clone(), Vec::new());
+    /// The activity of an injection during `request` in that world; none if no order of the two requests
+    /// defines what is right.
+    pub(super) fn of(request: &Request, injection: &Injection, world: &World) -> Self {
+        let mut edited_world = world.clone();
+        let mut changes = Vec::new();
         for operation in &injection.meanwhile {
             match concrete::step(operation, world) {
-                Step::Edit(edit) => changes.extend(then.edit(&edit)),
-                Step::Ask(asked) if injection.what == What::Overlap => {
-                    let has_order = |other: &Request| world.has_order(request, other);
-                    if let Some(other) = asked.into_iter().find(has_order) {
-                        return Meanwhile::Asks(other);
+                Step::Edit(edit) => changes.extend(edited_world.edit(&edit)),
+                Step::Ask(requests) if injection.what == What::Overlap => {
+                    let has_order = |second: &Request| world.has_order(request, second);
+                    if let Some(second) = requests.into_iter().find(has_order) {
+                        return Meanwhile::Request(second);
                     }
                 }
                 _ => {}
@@ -59,28 +76,28 @@ impl Meanwhile {
         Meanwhile::Edits(changes)
     }
 
-    /// Waits for the call, and does it. `is_ready` is told before that.
-    pub(super) fn happens(
+    /// Waits for the call, and carries out the activity. Drops `is_ready` before it waits.
+    pub(super) fn run(
         self,
-        (gate, is_ready): (&Gate, mpsc::Sender<()>),
-        (sandbox, seconds): (Sandbox, i64),
-        opening: Opening<'_>,
-    ) -> Done {
+        gate: &Gate,
+        is_ready: mpsc::Sender<()>,
+        process: &OtherProcess<'_>,
+    ) -> MeanwhileOutcome {
         match self {
-            // What cannot be made any more is not: the request is in the midst of it.
+            // A change may be impossible by now, since the request has already changed the files.
             Meanwhile::Edits(changes) => {
                 drop(is_ready);
-                let apply =
-                    || changes.iter().try_for_each(|change| edits::apply(sandbox.root(), change));
+                let root = process.sandbox.root();
+                let apply = || changes.iter().try_for_each(|change| edits::apply(root, change));
                 let is_prevented = gate.wait() && apply().is_err();
                 gate.end();
-                Done { is_prevented, asked: None }
+                MeanwhileOutcome { is_prevented, answered: None }
             }
-            Meanwhile::Asks(request) => {
-                let mut subject = (opening.new_subject)(&sandbox, opening.settings, seconds);
+            Meanwhile::Request(request) => {
+                let mut subject = process.open();
                 drop(is_ready);
                 if !gate.wait() {
-                    return Done::default();
+                    return MeanwhileOutcome::default();
                 }
                 let answer = thread::scope(|scope| {
                     let (is_done, done) = mpsc::channel::<()>();
@@ -92,7 +109,7 @@ impl Meanwhile {
                     drop(is_done);
                     answer
                 });
-                Done { is_prevented: false, asked: Some((request, answer)) }
+                MeanwhileOutcome { is_prevented: false, answered: Some((request, answer)) }
             }
         }
     }

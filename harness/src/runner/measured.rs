@@ -1,5 +1,5 @@
-//! Measuring in a run: a request is asked of a process of its own, and what its processes take is a part
-//! of what is observed.
+//! Measuring in a run: a request goes to a new process, and the memory and reads of its processes are
+//! part of the observation.
 
 use super::{RunError, Runner};
 use crate::coverage;
@@ -8,12 +8,12 @@ use herma_model::Request;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-/// The longest tick that the times of files have for any tool, and what two clocks may differ by.
+/// The coarsest resolution of file times for any tool, and the tolerated difference between two clocks.
 const TICK: Duration = Duration::from_secs(1);
 const CLOCKS_DIFFER: Duration = Duration::from_millis(100);
 
 impl Runner<'_> {
-    /// Allow, observe and measure, compare, learn. Returns whether that could be judged.
+    /// Makes a request and measures it: allow, observe, compare, learn. Returns whether it could be judged.
     pub(super) fn ask_measured(
         &mut self,
         step: usize,
@@ -27,7 +27,7 @@ impl Runner<'_> {
             let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             thread::sleep(TICK - Duration::from_nanos(now.subsec_nanos().into()) + CLOCKS_DIFFER);
         }
-        self.starts_again(true);
+        self.learn_restart(true);
         let state = coverage::state(&self.world, request);
         let allowed = self.world.allows(request);
         let mut measured = None;
@@ -38,11 +38,11 @@ impl Runner<'_> {
         })?;
         seen.measured = measured;
         if self.watch.is_some() {
-            // The process that replied is gone.
+            // The process that replied has ended.
             self.reply = translate::reply(0, seen.answer.clone()).to_string();
         }
         let judged = self.judge(step, state, &allowed, seen)?;
-        self.starts_again(true);
+        self.learn_restart(true);
         Ok(judged)
     }
 }

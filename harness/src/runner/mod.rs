@@ -1,9 +1,9 @@
 //! Runs one history: each operation is made concrete, judged and learned.
 //!
-//! For each request the model says what is allowed, the oracle observes, the model compares, and
+//! For each request the model returns what is allowed, the oracle observes, the model compares, and
 //! the world learns. Apart from that, only the history's edits change the world. Once world and
-//! subject disagree, a run ends there, or goes on with what is really there; what it shows from
-//! then on may only follow from that, and is marked so.
+//! subject disagree, a run ends, or goes on with the observed state; later failures may only follow
+//! from the disagreement, and are marked so.
 
 mod databases;
 mod injected;
@@ -17,11 +17,11 @@ use crate::database::Databases;
 use crate::divergence::{Divergence, Fingerprint};
 use crate::history::concrete::{self, Step};
 use crate::history::{At, History, Injection, Operation, What};
-use crate::oracle::Oracle;
+use crate::oracle::{Context, Oracle};
 use crate::protocol::asked::asked_for;
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::translate;
-use crate::sandbox::store_edits::{self, Done};
+use crate::sandbox::store_edits::{self, EditOutcome};
 use crate::sandbox::{Sandbox, Scratch, edits};
 use crate::subject::{NewSubject, Subject};
 use herma_model::answer::Answer;
@@ -30,26 +30,26 @@ use herma_model::rules;
 use herma_model::verdict::{Checks, Kind, Violation};
 use herma_model::{Allowed, ByteString, Edit, Observation, Request, StoreEdit, World, blame};
 use meanwhile::Opening;
-use shown::tell;
+use shown::notify;
 pub use shown::{Calls, Event, RequestRecord, Run, RunError, Watch};
 use std::time::Instant;
 
 /// When every history begins: 16 March 2026, 04:36 UTC.
 pub const FIRST_SECOND: i64 = 1_773_635_760;
 
-/// How far a history is run.
+/// When the run of a history ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// Until world and subject disagree.
     Disagreement,
-    /// To its end: after a disagreement the world goes on with what is really there.
+    /// Until its end: after a disagreement the world continues with the observed state.
     End,
 }
 
 /// Runs `history` in a fresh sandbox until world and subject disagree.
 ///
 /// # Errors
-/// Only if the run itself could not be made; what the subject does is part of the result.
+/// The run itself could not be made; what the subject does is part of the result.
 pub fn run(
     history: &History,
     new_subject: &NewSubject<'_>,
@@ -58,7 +58,7 @@ pub fn run(
     run_until(Until::Disagreement, history, new_subject, scratch)
 }
 
-/// As [`run`], as far as `until` says.
+/// As [`run`], but ends as `until` says.
 ///
 /// # Errors
 /// As [`run`].
@@ -68,19 +68,19 @@ pub fn run_until(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<Run, RunError> {
-    let once = |history: &History| {
+    let run_once = |history: &History| {
         let sandbox = Sandbox::new(scratch, history)?;
         let limit = Capabilities::default();
         Runner::open(history, new_subject, sandbox, &limit, None)?.run_all(until, history)
     };
     if history.is_for_every_call() {
-        injected::at_every_call(history, &once)
+        injected::at_every_call(history, &run_once)
     } else {
-        once(history)
+        run_once(history)
     }
 }
 
-/// As [`run_until`], using only the capabilities in `limit`, and calling `watch` with every event.
+/// As [`run_until`], but uses only the capabilities in `limit`, and calls `watch` with every event.
 ///
 /// # Errors
 /// As [`run`].
@@ -106,19 +106,19 @@ struct Runner<'a> {
     until: Until,
     /// The first failure after which world and subject disagreed.
     disagreement: Option<Fingerprint>,
-    /// The failure after which the subject does not answer any more.
+    /// The failure after which the subject no longer answers.
     silent: Option<Fingerprint>,
-    /// The line of the last reply; empty where nobody watches.
+    /// The line of the last reply; empty without a watcher.
     reply: String,
     databases: Databases,
-    /// What is to happen during the next request that can have it.
+    /// The injection for the next request that can have one.
     injection: Option<Injection>,
-    /// Whether what the next request takes is measured that can have an injection.
+    /// Whether the next request that can have an injection is measured.
     measures: bool,
-    /// What was made to happen last.
+    /// The last injection that happened.
     injected: Option<(What, Injected)>,
-    /// Whether everything is listed after the next request that could have an injection, as after one
-    /// that has.
+    /// Whether all projects are listed after the next request that can have an injection, as after an
+    /// injection.
     lists_next: bool,
     /// How another process is opened.
     opening: Opening<'a>,
@@ -126,7 +126,7 @@ struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    /// Opens the subject in its sandbox, and starts with a world of the files that are there.
+    /// Opens the subject in its sandbox, and starts with a world of the existing files.
     fn open(
         history: &'a History,
         new_subject: &'a NewSubject<'a>,
@@ -174,8 +174,9 @@ impl<'a> Runner<'a> {
             watch,
         };
         runner.record(0, checks);
-        let (root, files) = (runner.sandbox.layout().root, &runner.world.files);
-        tell(&mut runner.watch, || Event::Began { root, files: files.clone() });
+        let root = runner.sandbox.layout().root;
+        let files = &runner.world.files;
+        notify(&mut runner.watch, || Event::Began { root, files: files.clone() });
         Ok(runner)
     }
 
@@ -183,36 +184,36 @@ impl<'a> Runner<'a> {
     fn run_all(mut self, until: Until, history: &History) -> Result<Run, RunError> {
         self.until = until;
         self.run.depth.drawn = history.operations.len() as u64;
-        let mut to_come = 0;
+        let mut remaining = 0;
         for (step, operation) in history.operations.iter().enumerate() {
             if self.has_ended() {
-                to_come = (history.operations.len() - step) as u64;
+                remaining = (history.operations.len() - step) as u64;
                 break;
             }
             let agreed = self.disagreement.is_none();
             // Steps are counted in the history as written.
-            let asked = asked_for(&self.run.capabilities, operation, &self.world);
+            let operations = asked_for(&self.run.capabilities, operation, &self.world);
             let mut judged = false;
-            for operation in &asked {
+            for operation in &operations {
                 judged |= self.apply(step, operation)?;
             }
-            self.run.depth.count(!asked.is_empty(), judged, agreed);
+            self.run.depth.count(!operations.is_empty(), judged, agreed);
         }
         if !self.has_ended() {
             self.close(history)?;
         }
         if let Some(failure) = &self.silent {
-            self.run.depth.end_early(&failure.to_string(), to_come);
+            self.run.depth.end_early(&failure.to_string(), remaining);
         }
         Ok(self.run)
     }
 
-    /// Whether nothing more is to be seen.
+    /// Whether nothing more can be observed.
     fn has_ended(&self) -> bool {
         self.silent.is_some() || self.until == Until::Disagreement && self.disagreement.is_some()
     }
 
-    /// Applies one operation; returns whether anything was judged by it.
+    /// Applies one operation; returns whether anything was judged.
     fn apply(&mut self, step: usize, operation: &Operation) -> Result<bool, RunError> {
         if self.has_ended() {
             return Ok(false);
@@ -229,11 +230,11 @@ impl<'a> Runner<'a> {
                 self.lists_next = true;
             }
             Step::Inject(injection) => {
-                tell(&mut self.watch, || Event::Injects(injection.clone()));
+                notify(&mut self.watch, || Event::Injects(injection.clone()));
                 self.injection = Some(injection);
             }
             Step::Measure => {
-                tell(&mut self.watch, || Event::Measures);
+                notify(&mut self.watch, || Event::Measures);
                 self.measures = true;
             }
             Step::Ask(requests) => {
@@ -248,46 +249,47 @@ impl<'a> Runner<'a> {
         Ok(judged)
     }
 
-    /// Puts a request to the subject, and looks at the list before and after one that may push
-    /// something out. Returns whether it could be judged.
+    /// Makes a request, and reads the list before and after a request that may evict a checkpoint.
+    /// Returns whether the request could be judged.
     fn ask(&mut self, step: usize, request: &Request) -> Result<bool, RunError> {
-        let crowded = self.world.may_push_out(request);
-        // What it pushes out is told by the lists before and after it.
-        for project in &crowded {
-            self.look_at_list(step, project)?;
+        let evicting = self.world.may_push_out(request);
+        // The lists before and after the request show which checkpoints are evicted.
+        for project in &evicting {
+            self.settle_list(step, project)?;
         }
-        let waits = self.injection.take_if(|_| request.takes_injection());
-        let judged = match waits {
+        let injection = self.injection.take_if(|_| request.takes_injection());
+        let judged = match injection {
             Some(injection) => self.ask_injected(step, request, &injection)?,
             None if request.takes_injection() && std::mem::take(&mut self.measures) => {
                 self.ask_measured(step, request)?
             }
-            None => self.ask_one(step, request)?,
+            None => self.ask_plain(step, request)?,
         };
         if request.takes_injection() && std::mem::take(&mut self.lists_next) && !self.has_ended() {
             let lists = self.lists(step, std::slice::from_ref(request))?;
             self.judge_lists(step, lists.into_keys())?;
         }
-        for project in &crowded {
+        for project in &evicting {
             if !self.has_ended() {
-                self.look_at_list(step, project)?;
+                self.settle_list(step, project)?;
             }
         }
         Ok(judged)
     }
 
-    /// Takes in which checkpoints of a project there are. Nothing is judged by it.
-    fn look_at_list(&mut self, step: usize, project: &ByteString) -> Result<(), RunError> {
+    /// Updates the world with the listed checkpoints of a project. Nothing is judged.
+    fn settle_list(&mut self, step: usize, project: &ByteString) -> Result<(), RunError> {
         let list = Request::List { dir: self.world.absolute(project) };
         if let Answer::Listed(listed) = self.observe(step, &list, &Allowed::Unknown)?.answer {
-            let ids: Vec<&String> = listed.iter().map(|one| &one.id).collect();
+            let ids: Vec<&String> = listed.iter().map(|checkpoint| &checkpoint.id).collect();
             self.world.settle(project, &ids);
         }
         Ok(())
     }
 
-    /// Allow, observe, compare, learn. Returns whether that could be judged.
-    fn ask_one(&mut self, step: usize, request: &Request) -> Result<bool, RunError> {
+    /// Makes a request without injection or measurement: allow, observe, compare, learn. Returns whether
+    /// the request could be judged.
+    fn ask_plain(&mut self, step: usize, request: &Request) -> Result<bool, RunError> {
         self.run.operations += 1;
         self.check_files(step)?;
         let state = coverage::state(&self.world, request);
@@ -296,7 +298,7 @@ impl<'a> Runner<'a> {
         self.judge(step, state, &allowed, seen)
     }
 
-    /// Compare, learn. Returns whether anything could be judged.
+    /// Compares an observation and learns from it. Returns whether anything could be judged.
     fn judge(
         &mut self,
         step: usize,
@@ -308,32 +310,34 @@ impl<'a> Runner<'a> {
         self.run.coverage.add(state, &seen.request, &seen.answer);
         let mut checks = self.world.compare(allowed, &seen);
         if !checks.violations.is_empty() {
-            self.oracle.look_closer((&self.world, &self.sandbox), &mut seen)?;
+            let context = Context { world: &self.world, sandbox: &self.sandbox };
+            self.oracle.look_closer(context, &mut seen)?;
             checks = self.world.compare(allowed, &seen);
         }
-        // Whatever a dead process held, the next one works.
-        let works = !seen.request.only_looks()
+        // A request that succeeds after a process died is not blocked by a lock of that process.
+        let succeeds = !seen.request.only_looks()
             && !matches!(seen.answer, Answer::Refused { .. } | Answer::Crashed(_));
-        let is_after_death = self.injected.is_some_and(|(what, _)| what.ends_process());
-        checks.held(&rules::LOCK_STALE, u64::from(works && is_after_death));
+        let is_after_death = self.injected.is_some_and(|(injection, _)| injection.ends_process());
+        checks.held(&rules::LOCK_STALE, u64::from(succeeds && is_after_death));
         if self.record(step, checks) && !self.has_ended() {
             self.world.learn_amiss(&seen);
             self.list_again(step, &seen)?;
-        } else if may_have_saved(allowed, &seen.answer) {
-            self.oracle.look_closer((&self.world, &self.sandbox), &mut seen)?;
+        } else if may_have_taken_checkpoint(allowed, &seen.answer) {
+            let context = Context { world: &self.world, sandbox: &self.sandbox };
+            self.oracle.look_closer(context, &mut seen)?;
             self.world.learn_amiss(&seen);
         } else {
             self.world.learn(&seen);
         }
-        self.tell_request(step, seen);
+        self.notify_request(step, seen);
         Ok(!matches!(allowed, Allowed::Unknown))
     }
 
-    fn tell_request(&mut self, step: usize, seen: Observation) {
+    fn notify_request(&mut self, step: usize, seen: Observation) {
         let Observation { request, answer, files: after, .. } = seen;
         let reply = std::mem::take(&mut self.reply);
         let record = RequestRecord { step, request, answer, reply, after };
-        tell(&mut self.watch, || Event::Requested(Box::new(record)));
+        notify(&mut self.watch, || Event::Requested(Box::new(record)));
     }
 
     fn observe(
@@ -345,7 +349,7 @@ impl<'a> Runner<'a> {
         self.observe_by(step, request, allowed, &mut |subject, request| subject.ask(request))
     }
 
-    /// The same with another way to ask.
+    /// As [`Runner::observe`], with another function that makes the request.
     fn observe_by(
         &mut self,
         step: usize,
@@ -353,28 +357,30 @@ impl<'a> Runner<'a> {
         allowed: &Allowed,
         ask: &mut dyn FnMut(&mut dyn Subject, &Request) -> Answer,
     ) -> Result<Observation, RunError> {
-        let (place, subject) = ((&self.world, &self.sandbox), &mut self.subject);
+        let context = Context { world: &self.world, sandbox: &self.sandbox };
+        let subject = &mut self.subject;
         let answering = &mut self.run.depth.answering;
-        let (reply, is_watched) = (&mut self.reply, self.watch.is_some());
-        let mut ask = |one: &Request| {
-            let asked = Instant::now();
-            let answer = ask(subject.as_mut(), one);
-            *answering += asked.elapsed();
-            if is_watched && one == request {
+        let last_reply = &mut self.reply;
+        let is_watched = self.watch.is_some();
+        let mut timed_ask = |asked: &Request| {
+            let start = Instant::now();
+            let answer = ask(subject.as_mut(), asked);
+            *answering += start.elapsed();
+            if is_watched && asked == request {
                 let line = || translate::reply(0, answer.clone()).to_string();
-                *reply = subject.replied().unwrap_or_else(line);
+                *last_reply = subject.replied().unwrap_or_else(line);
             }
             answer
         };
-        let seen = self.oracle.observe(place, request, allowed, &mut ask)?;
+        let seen = self.oracle.observe(context, request, allowed, &mut timed_ask)?;
         match self.subject.fault() {
             Some(fault) => Err(RunError::Adapter { step: Some(step), fault: fault.clone() }),
             None => Ok(seen),
         }
     }
 
-    /// After a disagreement: where nobody can read the store, the subject's own list says which
-    /// checkpoints there are. Nothing is judged by it.
+    /// After a disagreement: where the store cannot be read, the world learns the checkpoints from the
+    /// subject's own list. Nothing is judged.
     fn list_again(&mut self, step: usize, seen: &Observation) -> Result<(), RunError> {
         if seen.readable_histories().is_some() {
             return Ok(());
@@ -394,7 +400,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Checks that the disk is as the world says, before anything is asked.
+    /// Checks before a request that the files on the disk are those of the world.
     fn check_files(&mut self, step: usize) -> Result<(), RunError> {
         let seen = self.oracle.files(&self.sandbox)?;
         if *seen == self.world.files {
@@ -414,41 +420,44 @@ impl<'a> Runner<'a> {
                 .map_err(|source| RunError::Edit { step, source })?;
             self.oracle.edited();
         }
-        tell(&mut self.watch, || Event::Edited(changes));
+        notify(&mut self.watch, || Event::Edited(changes));
         Ok(())
     }
 
-    /// Changes the base of the store behind the subject's back.
+    /// Edits the base of the store without the subject.
     fn edit_store(&mut self, edit: &StoreEdit) -> Result<(), RunError> {
         self.run.operations += 1;
         let in_use = self.sandbox.has_store();
-        // Git waits for ever at a fifo, and what it makes of damage is no news.
-        if matches!(edit, StoreEdit::Collected) && self.oracle.is_harmed() {
+        // Git waits for a fifo forever, and its results on a damaged store judge nothing.
+        if matches!(edit, StoreEdit::Collected) && self.oracle.is_damaged() {
             return Ok(());
         }
-        let done = store_edits::apply(&self.sandbox, &self.world, edit)?;
-        if matches!(done, Done::Nothing) {
+        let outcome = store_edits::apply(&self.sandbox, &self.world, edit)?;
+        if matches!(outcome, EditOutcome::Nothing) {
             return Ok(());
         }
         self.world.edit_store(edit, in_use);
         self.oracle.planted(&self.sandbox, store_edits::content_of(edit))?;
         let mut file = None;
-        if let Done::Harmed(harmed) = done {
-            file = Some(harmed.sought.clone());
-            let (lost, adrift) = self.oracle.harmed((&self.world, &self.sandbox), harmed)?;
-            self.world.lose(lost, adrift);
+        if let EditOutcome::Damaged(damaged) = outcome {
+            file = Some(damaged.object_path.clone());
+            let context = Context { world: &self.world, sandbox: &self.sandbox };
+            let (lost, unnamed) = self.oracle.damaged(context, damaged)?;
+            self.world.lose(lost, unnamed);
         }
-        tell(&mut self.watch, || Event::StoreEdited(edit.clone(), file));
+        notify(&mut self.watch, || Event::StoreEdited(edit.clone(), file));
         Ok(())
     }
 
-    /// Records the comparisons of one operation; returns whether world and subject disagree by it.
+    /// Records the comparisons of one operation; returns whether world and subject disagree after it.
     fn record(&mut self, step: usize, mut checks: Checks) -> bool {
-        // No subject is held to a rule that it lacks a capability for; that it died needs no rule.
-        let applies = |one: &Violation| self.run.capabilities.lacking(one.rule).is_none();
-        let ended = |one: &Violation| matches!(one.mismatch.kind, Kind::Crash | Kind::Timeout);
-        checks.violations.retain(|one| applies(one) || ended(one));
-        // What is judged after an injection is judged by its rule, too.
+        // A subject is not judged by a rule for which it lacks a capability; that it died needs no rule.
+        let applies =
+            |violation: &Violation| self.run.capabilities.lacking(violation.rule).is_none();
+        let is_death =
+            |violation: &Violation| matches!(violation.mismatch.kind, Kind::Crash | Kind::Timeout);
+        checks.violations.retain(|violation| applies(violation) || is_death(violation));
+        // Comparisons after an injection count for the rule of the injection, too.
         if let (Some((_, happened)), false) = (self.injected, checks.counts.is_empty()) {
             checks.held(happened.rule(), 1);
         }
@@ -459,7 +468,7 @@ impl<'a> Runner<'a> {
         for failure in blame::failures(checks.violations) {
             let leaves_the_rest = failure.leaves_the_rest_comparable();
             let follows = self.disagreement.clone().filter(|_| !failure.stands_alone());
-            let is_silent = ended(&failure.cause);
+            let is_silent = is_death(&failure.cause);
             let mut divergence = Divergence::new(step, failure, follows);
             divergence.after = self.injected;
             divergence.met = self.run.injected.as_ref().and_then(Calls::call).cloned();
@@ -470,7 +479,7 @@ impl<'a> Runner<'a> {
             if !leaves_the_rest {
                 disagrees = Some(fingerprint.clone());
             }
-            if self.run.divergences.iter().all(|one| one.fingerprint() != fingerprint) {
+            if self.run.divergences.iter().all(|recorded| recorded.fingerprint() != fingerprint) {
                 self.run.divergences.push(divergence);
             }
         }
@@ -482,16 +491,16 @@ impl<'a> Runner<'a> {
     /// Compares the final state.
     fn close(&mut self, history: &History) -> Result<(), RunError> {
         let hostile = !history.plain_home && !self.run.capabilities.needs_repository();
-        let how = (hostile, history.workspace.is_some());
-        let end = self.oracle.look_at_end(&self.world, &self.sandbox, how)?;
+        let thorough = history.workspace.is_some();
+        let context = Context { world: &self.world, sandbox: &self.sandbox };
+        let end = self.oracle.look_at_end(context, hostile, thorough)?;
         self.record(history.operations.len(), self.world.compare_end(&end));
         Ok(())
     }
 }
 
-/// Whether a refused restore may have taken its pre-rollback checkpoint first, which only the store
-/// can tell.
-fn may_have_saved(allowed: &Allowed, answer: &Answer) -> bool {
-    let damaged = matches!(allowed, Allowed::Restore(due) if due.damaged);
-    damaged && matches!(answer, Answer::Refused { .. })
+/// Whether a refused restore may have taken its pre-restore checkpoint first, which only the store shows.
+fn may_have_taken_checkpoint(allowed: &Allowed, answer: &Answer) -> bool {
+    let is_damaged = matches!(allowed, Allowed::Restore(restore) if restore.damaged);
+    is_damaged && matches!(answer, Answer::Refused { .. })
 }

@@ -1,5 +1,4 @@
-//! What a run shows: what it came to, why it could not be made, and what it tells while it goes on. How
-//! it is made is one folder up.
+//! The output of a run: its result, its errors, and its events. How a run is made is one folder up.
 
 use crate::coverage::Coverage;
 use crate::depth::Depth;
@@ -15,7 +14,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
-/// What a run showed.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Run {
     /// How many comparisons were made for each rule.
@@ -32,42 +31,47 @@ pub struct Run {
     pub injected: Option<Calls>,
     /// Every difference, once. The last one may have ended the run.
     pub divergences: Vec<Divergence>,
-    /// What the subject can do; the history was run without the rest.
+    /// The capabilities of the subject; the history was run without operations that need others.
     pub capabilities: Capabilities,
-    /// Who the subject is.
+    /// The identity of the subject.
     pub subject: Identity,
 }
 
-/// The calls of a request that an injection waited for.
+/// The calls of a request at which an injection could happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calls {
-    /// What each did to what sort of file, up to the one that it came at.
+    /// Each call with the kind of its file, up to the call of the injection.
     pub calls: Vec<String>,
-    /// Whether it came.
+    /// Whether the injection happened.
     pub came: bool,
 }
 
 impl Calls {
-    /// The call that it came at; none where it came at the end, or not at all.
+    /// The call of the injection; `None` if it happened at the end, or not at all.
     pub fn call(&self) -> Option<&String> {
         self.calls.last().filter(|_| self.came)
     }
 }
 
 impl Run {
-    /// This run, and another one of the same history with something made to happen at that call.
-    pub(super) fn join(&mut self, other: Run, at: At) {
-        for (rule, times) in other.checks {
+    /// Adds a run of the same history with an injection at `call`.
+    pub(super) fn join(&mut self, run: Run, call: At) {
+        for (rule, times) in run.checks {
             *self.checks.entry(rule).or_default() += times;
         }
-        self.operations += other.operations;
-        self.injections += other.injections;
-        self.coverage.join(other.coverage);
-        self.depth.add(&other.depth);
-        let known: Vec<_> = self.divergences.iter().map(Divergence::fingerprint).collect();
-        let new = other.divergences.into_iter().filter(|one| !known.contains(&one.fingerprint()));
-        self.divergences.extend(new.map(|one| Divergence { call: Some(at), ..one }));
-        (self.capabilities, self.subject) = (other.capabilities, other.subject);
+        self.operations += run.operations;
+        self.injections += run.injections;
+        self.coverage.join(run.coverage);
+        self.depth.add(&run.depth);
+        let fingerprints: Vec<_> = self.divergences.iter().map(Divergence::fingerprint).collect();
+        let new = run
+            .divergences
+            .into_iter()
+            .filter(|divergence| !fingerprints.contains(&divergence.fingerprint()));
+        self.divergences
+            .extend(new.map(|divergence| Divergence { call: Some(call), ..divergence }));
+        self.capabilities = run.capabilities;
+        self.subject = run.subject;
     }
 }
 
@@ -82,10 +86,10 @@ pub enum RunError {
     Edit {
         /// The operation, from 0.
         step: usize,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The disk is not what the model says although no subject touched it.
+    /// The disk differs from the model although no subject touched it.
     #[error("the harness is wrong: before operation {}, {path} differs from the model", .step + 1)]
     Harness {
         /// The operation, from 0.
@@ -94,11 +98,11 @@ pub enum RunError {
         path: ByteString,
     },
     /// The adapter broke the protocol.
-    #[error("the adapter broke the protocol{}: {fault}", at(.step))]
+    #[error("the adapter broke the protocol{}: {fault}", at_operation(.step))]
     Adapter {
-        /// The operation, from 0; none before the first.
+        /// The operation, from 0; `None` before the first.
         step: Option<usize>,
-        /// How.
+        /// How the adapter broke the protocol.
         fault: Fault,
     },
     /// A directory above the sandbox holds a project marker, which every history would find.
@@ -106,45 +110,45 @@ pub enum RunError {
     MarkerAbove(std::path::PathBuf),
 }
 
-fn at(step: &Option<usize>) -> String {
+fn at_operation(step: &Option<usize>) -> String {
     step.map_or_else(String::new, |step| format!(" at operation {}", step + 1))
 }
 
-/// One thing that happened in a run, with everything concrete.
+/// An event of a run, with everything concrete.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// The sandbox was made.
     Began {
-        /// Where it is.
+        /// Its path.
         root: ByteString,
-        /// The files in it.
+        /// Its files.
         files: Files,
     },
     /// The runner changed files.
     Edited(Vec<Change>),
-    /// The runner changed the base of the store, and damaged that file of it, if any; an object that is
-    /// in a pack by the file that it would have.
+    /// The runner edited the base of the store, and damaged this file of the store, if any; a packed
+    /// object by the path that it would have as a loose object.
     StoreEdited(StoreEdit, Option<PathBuf>),
-    /// A process of its own wrote a database, which came to these changes.
+    /// A separate process wrote a database, which made these changes.
     DatabaseWritten(DatabaseWrite, Vec<Change>),
-    /// Something is to happen during the next request that can have it.
+    /// The injection for the next request that can have one.
     Injects(Injection),
-    /// What the next such request takes is measured.
+    /// The next request that can have an injection is measured.
     Measures,
-    /// The subject was asked.
+    /// A request was made.
     Requested(Box<RequestRecord>),
 }
 
-/// A request and what came of it.
+/// A request and its outcome.
 #[derive(Clone, Debug)]
 pub struct RequestRecord {
     /// The operation of the history, from 0.
     pub step: usize,
-    /// What the subject was asked.
+    /// The request.
     pub request: Request,
-    /// What it answered.
+    /// The answer.
     pub answer: Answer,
-    /// The line of the protocol that says so, as it was replied.
+    /// The reply line of the protocol with the answer.
     pub reply: String,
     /// The files afterwards.
     pub after: Files,
@@ -153,8 +157,8 @@ pub struct RequestRecord {
 /// Called with every event of a run.
 pub type Watch<'a> = Option<&'a mut dyn FnMut(Event)>;
 
-/// Tells who watches, if anybody does.
-pub(super) fn tell(watch: &mut Watch<'_>, event: impl FnOnce() -> Event) {
+/// Calls the watcher with an event, if there is a watcher.
+pub(super) fn notify(watch: &mut Watch<'_>, event: impl FnOnce() -> Event) {
     if let Some(watch) = watch {
         watch(event());
     }

@@ -1,12 +1,12 @@
-//! Several processes that are asked at the same time, and the world that some order of their requests leads
-//! to.
+//! Requests to several processes at the same time, and the world that results from some order of these
+//! requests.
 
-use super::meanwhile::Opening;
+use super::meanwhile::OtherProcess;
 use super::{Calls, RunError, Runner};
 use crate::history::concrete::{self, Step};
 use crate::history::{At, Injection, What};
 use crate::inject::{Injected, Point};
-use crate::sandbox::{Sandbox, store_edits};
+use crate::sandbox::store_edits;
 use crate::subject::Subject;
 use herma_model::injected::Injected as Happened;
 use herma_model::together::Call;
@@ -16,115 +16,112 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-/// What other processes are asked beside a request.
-struct Others {
-    /// What each of them is asked, one request after the other.
-    asked: Vec<Vec<Request>>,
-    /// At which call the first request of the first of them is killed.
+/// The requests to other processes during a request.
+struct ConcurrentRequests {
+    /// The requests to each process, one after the other.
+    by_process: Vec<Vec<Request>>,
+    /// The call at which the first request of the first process is killed.
     kill: At,
     /// Whether git collects garbage meanwhile.
     collects: bool,
 }
 
-/// What came of them.
+/// The outcome of concurrent requests.
 #[derive(Default)]
-struct Came {
+struct ConcurrentOutcome {
     calls: Vec<Call>,
     killed: Option<Injected>,
 }
 
-impl Others {
-    /// What an injection has others do, as long as an order of two requests says what is right.
-    fn beside(request: &Request, (processes, injection): (u8, &Injection), world: &World) -> Self {
-        let mut others = Others {
-            asked: vec![Vec::new(); usize::from(processes)],
+impl ConcurrentRequests {
+    /// The requests of an injection, without those for which no order with `request` defines what is right.
+    fn of(request: &Request, processes: u8, injection: &Injection, world: &World) -> Self {
+        let mut concurrent = ConcurrentRequests {
+            by_process: vec![Vec::new(); usize::from(processes)],
             kill: injection.call,
             collects: false,
         };
-        let has_order = |other: &Request| {
-            matches!(other, Request::List { .. }) || world.has_order(request, other)
+        let has_order = |second: &Request| {
+            matches!(second, Request::List { .. }) || world.has_order(request, second)
         };
-        let steps = injection.meanwhile.iter().map(|one| concrete::step(one, world));
+        let steps = injection.meanwhile.iter().map(|operation| concrete::step(operation, world));
         for (number, step) in steps.enumerate() {
-            let process = number % others.asked.len();
+            let process = number % concurrent.by_process.len();
             match step {
-                Step::Ask(asked) => {
-                    others.asked[process].extend(asked.into_iter().filter(has_order));
+                Step::Ask(requests) => {
+                    concurrent.by_process[process].extend(requests.into_iter().filter(has_order));
                 }
-                Step::Store(StoreEdit::Collected) => others.collects = true,
+                Step::Store(StoreEdit::Collected) => concurrent.collects = true,
                 _ => {}
             }
         }
-        others.asked.retain(|asked| !asked.is_empty());
-        others
+        concurrent.by_process.retain(|requests| !requests.is_empty());
+        concurrent
     }
 
-    /// Asks all of them, and one more process beside them. Each is opened before any is asked.
-    fn ask(
-        &self,
-        request: &Request,
-        (sandbox, seconds): (&Sandbox, i64),
-        opening: Opening<'_>,
-    ) -> Came {
+    /// Makes these requests, and `request` in one more process. All processes open their subject before any
+    /// request is made.
+    fn ask(&self, request: &Request, process: &OtherProcess<'_>) -> ConcurrentOutcome {
         let clock = &AtomicU64::new(0);
-        let own = (std::slice::from_ref(request), At::End);
-        let others = self.asked.iter().enumerate();
-        let others = others.map(|(number, asked)| match number {
-            0 => (&asked[..], self.kill),
-            _ => (&asked[..], At::End),
+        let first = (std::slice::from_ref(request), At::End);
+        let others = self.by_process.iter().enumerate();
+        let others = others.map(|(number, requests)| match number {
+            0 => (&requests[..], self.kill),
+            _ => (&requests[..], At::End),
         });
         thread::scope(|scope| {
             let (is_ready, ready) = mpsc::channel();
-            let open = |(asked, kill)| {
+            let open = |(requests, kill)| {
                 let (start, starts) = mpsc::channel::<()>();
-                let (place, is_ready) = (sandbox.shared(), is_ready.clone());
-                let process = scope.spawn(move || {
-                    let mut subject = (opening.new_subject)(&place, opening.settings, seconds);
+                let process = process.shared();
+                let is_ready = is_ready.clone();
+                let thread = scope.spawn(move || {
+                    let mut subject = process.open();
                     let _ = is_ready.send(());
                     let _ = starts.recv();
-                    ask_in_turn(subject.as_mut(), asked, kill, clock)
+                    ask_in_turn(subject.as_mut(), requests, kill, clock)
                 });
-                (start, process)
+                (start, thread)
             };
-            let (starts, processes): (Vec<_>, Vec<_>) =
-                [own].into_iter().chain(others).map(open).unzip();
-            // Nobody waits for one that could not be opened.
+            let (starts, threads): (Vec<_>, Vec<_>) =
+                [first].into_iter().chain(others).map(open).unzip();
+            // A process that could not be opened is not waited for.
             drop(is_ready);
-            for _ in &processes {
+            for _ in &threads {
                 let _ = ready.recv();
             }
-            let store = sandbox.store();
+            let store = process.sandbox.store();
             let collects = self.collects && store.join("HEAD").exists();
             let garbage = collects.then(|| {
                 let mut git = store_edits::collect_garbage(&store);
                 git.stdout(Stdio::null()).stderr(Stdio::null()).spawn()
             });
-            // Whoever waits for it begins.
+            // All processes begin now.
             drop(starts);
-            let mut all = Came::default();
-            // What ends one of them without a word, the lists show.
-            for came in processes.into_iter().filter_map(|one| one.join().ok()) {
-                all.calls.extend(came.calls);
-                all.killed = all.killed.or(came.killed);
+            let mut joined = ConcurrentOutcome::default();
+            // The lists show the effect of a thread that panicked.
+            for outcome in threads.into_iter().filter_map(|thread| thread.join().ok()) {
+                joined.calls.extend(outcome.calls);
+                joined.killed = joined.killed.or(outcome.killed);
             }
             if let Some(Ok(mut git)) = garbage {
                 let _ = git.wait();
             }
-            all
+            joined
         })
     }
 }
 
-/// Asks a process one request after the other; the first one is killed at that call. What an adapter says
-/// that breaks the protocol is no answer, and ends it.
+/// Makes one request after the other in a process; the first request is killed at call `kill`. A reply that
+/// breaks the protocol is not an answer, and ends the process.
 fn ask_in_turn(
     subject: &mut dyn Subject,
-    asked: &[Request],
+    requests: &[Request],
     mut kill: At,
     clock: &AtomicU64,
-) -> Came {
-    let mut came = Came::default();
-    for request in asked {
+) -> ConcurrentOutcome {
+    let mut outcome = ConcurrentOutcome::default();
+    for request in requests {
         if matches!(request, Request::EnsureCheckpoint { .. }) {
             subject.ask(&Request::NewTurn);
         }
@@ -133,76 +130,84 @@ fn ask_in_turn(
         let begin = clock.fetch_add(1, Ordering::SeqCst);
         let killed = if kills { subject.ask_injected(request, &point) } else { Ok(None) };
         let answer = match killed {
-            Ok(Some(killed)) => came.killed.insert(killed).answer.clone(),
+            Ok(Some(killed)) => outcome.killed.insert(killed).answer.clone(),
             _ => Some(subject.ask(request)),
         };
         let end = clock.fetch_add(1, Ordering::SeqCst);
-        let is_over = subject.fault().is_some();
-        let answer = answer.filter(|_| !is_over);
-        let (request, is_alone) = (request.clone(), false);
-        came.calls.push(Call { request, answer, begin, end, is_alone });
-        if is_over {
+        let has_fault = subject.fault().is_some();
+        let answer = answer.filter(|_| !has_fault);
+        let request = request.clone();
+        outcome.calls.push(Call { request, answer, begin, end, is_alone: false });
+        if has_fault {
             break;
         }
     }
-    came
+    outcome
 }
 
 impl Runner<'_> {
-    /// Asks while others are asked, and looks at every list. Returns whether anything could be judged.
+    /// Makes a request while other processes make theirs, and reads every list. Returns whether anything could
+    /// be judged.
     pub(super) fn ask_together(
         &mut self,
         step: usize,
         request: &Request,
-        (processes, injection): (u8, &Injection),
+        processes: u8,
+        injection: &Injection,
     ) -> Result<bool, RunError> {
-        let others = Others::beside(request, (processes, injection), &self.world);
-        if others.asked.is_empty() {
-            return self.ask_one(step, request);
+        let concurrent = ConcurrentRequests::of(request, processes, injection, &self.world);
+        if concurrent.by_process.is_empty() {
+            return self.ask_plain(step, request);
         }
         self.run.operations += 1;
         self.check_files(step)?;
         let allowed = self.world.allows(request);
-        let (place, opening) = ((self.sandbox.shared(), self.world.seconds()), self.opening);
-        let mut came = None;
-        let seen = self.observe_by(step, request, &allowed, &mut |subject, one| {
-            if came.is_some() || one != request {
-                return subject.ask(one);
+        let process = OtherProcess {
+            sandbox: self.sandbox.shared(),
+            seconds: self.world.seconds(),
+            opening: self.opening,
+        };
+        let mut outcome = None;
+        let seen = self.observe_by(step, request, &allowed, &mut |subject, asked| {
+            if outcome.is_some() || asked != request {
+                return subject.ask(asked);
             }
-            let all = came.insert(others.ask(one, (&place.0, place.1), opening));
-            let own = all.calls.iter().find(|call| call.request == *one);
+            let joined = outcome.insert(concurrent.ask(asked, &process));
+            let call = joined.calls.iter().find(|call| call.request == *asked);
             let unanswered = || Answer::Crashed("it did not answer".into());
-            own.and_then(|own| own.answer.clone()).unwrap_or_else(unanswered)
+            call.and_then(|call| call.answer.clone()).unwrap_or_else(unanswered)
         })?;
-        let Came { mut calls, killed } = came.unwrap_or_default();
-        let came = killed.as_ref().is_none_or(|killed| killed.came);
-        let met = killed.map(|killed| killed.calls).unwrap_or_default();
-        self.run.injected = Some(Calls { calls: met, came });
-        self.run.injections += u64::from(came);
+        let ConcurrentOutcome { mut calls, killed } = outcome.unwrap_or_default();
+        let has_happened = killed.as_ref().is_none_or(|killed| killed.came);
+        let killed_calls = killed.map(|killed| killed.calls).unwrap_or_default();
+        self.run.injected = Some(Calls { calls: killed_calls, came: has_happened });
+        self.run.injections += u64::from(has_happened);
         self.injected = Some((injection.what, Happened::Overlapped));
-        let asked: Vec<Request> = calls.iter().map(|call| call.request.clone()).collect();
-        let lists = self.lists(step, &asked)?;
+        let requests: Vec<Request> = calls.iter().map(|call| call.request.clone()).collect();
+        let lists = self.lists(step, &requests)?;
         let mut time = calls.iter().map(|call| call.end).max().unwrap_or_default();
         for (project, listed) in &lists {
             let request = Request::List { dir: self.world.absolute(project) };
             let answer = Some(Answer::Listed(listed.clone()));
-            let (begin, end) = (time + 1, time + 2);
+            let begin = time + 1;
+            let end = time + 2;
             calls.push(Call { request, answer, begin, end, is_alone: true });
             time = end;
         }
-        let (checks, then) = self.world.compare_together(&calls, &seen.files);
+        let (checks, next) = self.world.compare_together(&calls, &seen.files);
         self.record(step, checks);
-        match then {
-            Some(then) => self.world = then,
+        match next {
+            Some(next) => self.world = next,
             None => {
                 self.world.learn_amiss(&seen);
                 for call in calls.into_iter().filter(|call| call.is_alone) {
-                    let (answer, files) = (call.answer.unwrap_or(Answer::Done), seen.files.clone());
+                    let answer = call.answer.unwrap_or(Answer::Done);
+                    let files = seen.files.clone();
                     self.world.learn(&Observation::new(call.request, answer, files));
                 }
             }
         }
-        self.tell_request(step, seen);
+        self.notify_request(step, seen);
         self.judge_lists(step, lists.into_keys())
     }
 }

@@ -1,4 +1,4 @@
-//! What the runner itself does to a disk: the changes of an edit, and copying a workspace.
+//! The runner's own changes to a disk: the changes of an edit, and copying a workspace.
 
 use super::manifest::on_disk;
 use herma_model::Node;
@@ -13,7 +13,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 
-/// Carries out one change below `root`.
+/// Makes one change below `root`.
 pub fn apply(root: &Path, change: &Change) -> io::Result<()> {
     match change {
         Change::Remove(path) => {
@@ -39,15 +39,15 @@ pub fn apply(root: &Path, change: &Change) -> io::Result<()> {
 }
 
 fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
-    part_from_its_other_names(path)?;
+    break_hard_links(path)?;
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
-/// The inode has another time afterwards, which nobody can set back.
+/// Writes new bytes with the old modification time. The change time of the inode cannot be kept.
 fn rewrite(path: &Path, content: &[u8]) -> io::Result<()> {
     let before = fs::symlink_metadata(path)?;
-    part_from_its_other_names(path)?;
-    // The owner may give himself the right to write.
+    break_hard_links(path)?;
+    // The owner may lack write permission.
     fs::set_permissions(path, Permissions::from_mode(before.mode() | 0o200))?;
     let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
     file.write_all(content)?;
@@ -55,12 +55,12 @@ fn rewrite(path: &Path, content: &[u8]) -> io::Result<()> {
     file.set_permissions(before.permissions())
 }
 
-/// An edit is about one name of a file, so one that has several becomes a file of its own first.
-fn part_from_its_other_names(path: &Path) -> io::Result<()> {
+/// Makes a path with hard links a file of its own, since an edit is about a single name of a file.
+fn break_hard_links(path: &Path) -> io::Result<()> {
     let before = fs::symlink_metadata(path)?;
     if before.nlink() > 1 {
         let copy = path.with_file_name(".herma-edit");
-        // The owner may give himself the right to read.
+        // The owner may lack read permission.
         fs::set_permissions(path, Permissions::from_mode(before.mode() | 0o400))?;
         fs::copy(path, &copy)?;
         fs::set_permissions(path, Permissions::from_mode(before.mode()))?;
@@ -78,15 +78,15 @@ fn make(root: &Path, path: &Path, node: &Node) -> io::Result<()> {
         Node::File { content, executable, .. } => {
             let mode = if *executable { 0o755 } else { 0o644 };
             let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
-            // Whatever the process takes away from what it makes.
+            // Independent of the process's umask.
             file.set_permissions(Permissions::from_mode(mode))?;
             file.write_all(content)
         }
     }
 }
 
-/// A socket's whole path must be short, so it is bound in the root and moved; dropping the listener
-/// leaves the file.
+/// The path of a socket must be short, so it is bound in the root and then moved; dropping the listener
+/// keeps the file.
 fn make_socket(root: &Path, path: &Path) -> io::Result<()> {
     let short = root.join(".s");
     UnixListener::bind(&short)?;
@@ -99,7 +99,7 @@ pub(super) fn make_fifo(path: &Path, mode: &str) -> io::Result<()> {
     if made.success() { Ok(()) } else { Err(io::Error::other("mkfifo failed")) }
 }
 
-/// Copies a directory, links as links, without files that cannot be read.
+/// Copies a directory, with links as links, without files that cannot be read.
 pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
     copy_with(from, to, &|source, target| {
         if fs::symlink_metadata(source)?.is_file() && fs::copy(source, target).is_ok() {
@@ -111,8 +111,8 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
     })
 }
 
-/// Makes a copy of a directory, links as links. `finish` is given each other path with that of its
-/// copy, which it makes; that of a directory is there by then, with all that is in it.
+/// Copies a directory, with links as links. `finish` is called with each other path and the path of its
+/// copy: it makes the copy of a file; the copy of a directory exists by then, with its entries.
 pub fn copy_with(
     from: &Path,
     to: &Path,
@@ -121,7 +121,8 @@ pub fn copy_with(
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let source = entry.path();
+        let target = to.join(entry.file_name());
         let kind = entry.file_type()?;
         if kind.is_dir() {
             copy_with(&source, &target, finish)?;
@@ -139,24 +140,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_rewritten_keeps_its_time_its_permissions_and_the_bytes_of_its_other_names() {
+    fn apply_rewrite_keeps_time_and_permissions_and_the_bytes_of_hard_links() {
         let folder = tempfile::tempdir().unwrap();
-        let place = |name: &str| folder.path().join(name);
-        fs::write(place("a"), "old").unwrap();
-        fs::set_permissions(place("a"), Permissions::from_mode(0o540)).unwrap();
-        fs::hard_link(place("a"), place("other")).unwrap();
-        let before = fs::metadata(place("a")).unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("a"), "old").unwrap();
+        fs::set_permissions(path("a"), Permissions::from_mode(0o540)).unwrap();
+        fs::hard_link(path("a"), path("other")).unwrap();
+        let before = fs::metadata(path("a")).unwrap();
         let rewritten = |content: &str| {
             let change = Change::Rewrite("a".into(), content.as_bytes().into());
             apply(folder.path(), &change).unwrap();
-            assert_eq!(fs::read(place("a")).unwrap(), content.as_bytes());
-            let after = fs::metadata(place("a")).unwrap();
+            assert_eq!(fs::read(path("a")).unwrap(), content.as_bytes());
+            let after = fs::metadata(path("a")).unwrap();
             assert_eq!(after.modified().unwrap(), before.modified().unwrap());
             assert_eq!(after.mode(), before.mode());
             after.ino()
         };
-        let alone = rewritten("new");
-        assert_eq!(fs::read(place("other")).unwrap(), b"old");
-        assert_eq!(rewritten("in its place"), alone);
+        let inode = rewritten("new");
+        assert_eq!(fs::read(path("other")).unwrap(), b"old");
+        assert_eq!(rewritten("in its place"), inode);
     }
 }

@@ -1,4 +1,4 @@
-//! What may stand in the place of a damaged file, and putting it there.
+//! The replacement of a damaged file, and how it is written.
 
 use super::edits::make_fifo;
 use std::fs::{self, DirBuilder, Permissions};
@@ -6,14 +6,14 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// What stands in the place of a file once it is damaged.
+/// The replacement of a damaged file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Left {
     /// Nothing.
     Nothing,
-    /// A file that holds this.
+    /// A file with this content.
     Bytes(Vec<u8>),
-    /// A link that leads there.
+    /// A link with this target.
     Link(PathBuf),
     /// A fifo.
     Fifo,
@@ -22,10 +22,10 @@ pub enum Left {
 }
 
 impl Left {
-    /// What stands at a path.
+    /// Reads what exists at a path.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The path cannot be read.
     pub fn at(path: &Path) -> io::Result<Left> {
         let kind = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Left::Nothing),
@@ -39,10 +39,10 @@ impl Left {
         })
     }
 
-    /// Puts it in the place of a file. What is a file afterwards has these permissions.
+    /// Replaces a file. If the replacement is a file, it gets these permissions.
     ///
     /// # Errors
-    /// There is no file, or it cannot be replaced.
+    /// The file does not exist, or cannot be replaced.
     pub fn put(&self, path: &Path, permissions: Permissions) -> io::Result<()> {
         fs::remove_file(path)?;
         match self {
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_put_in_the_place_of_a_file_stands_there() {
+    fn put_replaces_a_file_with_what_at_then_returns() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         for left in

@@ -1,5 +1,5 @@
-//! A home whose git configuration would change every store that honours it, and programs that leave
-//! a mark when they are run.
+//! A home whose git configuration would change every store that honours it, and programs that leave a
+//! mark when they are run.
 
 use std::fs;
 use std::io;
@@ -52,22 +52,22 @@ const HOSTILE_CONFIG: &str = "\
 \tfsckObjects = true
 ";
 
-/// A single name that histories use. A store that honours it visibly loses that file; ignoring
-/// everything would hide all other failures.
+/// An ignore pattern for a single name that histories use. A store that honours it visibly loses that
+/// file; ignoring everything would hide all other failures.
 const IGNORE: &str = "lib.rs\n";
 
-/// The file that exists once a program below `folder` was run that signs or asks.
+/// The file that exists once a signing or prompting program below `folder` was run.
 pub fn mark(folder: &Path) -> PathBuf {
     folder.join("mark-left")
 }
 
-/// The file that exists once a hook below `folder` was run, or another program that the configuration
-/// names. It holds the name of the first.
+/// The file that exists once a hook or another configured program below `folder` was run. It holds the
+/// name of the first.
 pub fn hooked(folder: &Path) -> PathBuf {
     folder.join("hook-ran")
 }
 
-/// Plants the configuration in `home`, and what it names in `folder`.
+/// Writes the configuration into `home`, and the files that it names into `folder`.
 pub fn plant(home: &Path, folder: &Path) -> io::Result<()> {
     let config = HOSTILE_CONFIG.replace("HOSTILE", &folder.to_string_lossy());
     let program = format!("#!/bin/sh\n: > '{}'\nexit 1\n", mark(folder).display());

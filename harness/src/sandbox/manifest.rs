@@ -19,28 +19,28 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// How a folder is opened.
+/// The flags with which a folder is opened.
 const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// What a disk held at one moment.
+/// The state of a disk at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Manifest {
     /// The files, as the model sees files.
     pub files: Files,
-    /// When each file that is no directory was last modified: seconds and nanoseconds.
+    /// When each file that is not a directory was last modified: seconds and nanoseconds.
     pub modified: BTreeMap<ByteString, (i64, i64)>,
-    /// The inode of each file that is no directory.
+    /// The inode of each file that is not a directory.
     inodes: BTreeMap<ByteString, u64>,
-    /// Files that have several names.
+    /// Files with several hard links.
     pub names: Names,
 }
 
 /// Reads everything below `root` except what belongs to the subject: everything at or below `base`,
-/// and the folders of the name that the subject keeps its store in, if it does so.
+/// and folders named `store_folder`, if the subject keeps its store in the projects.
 ///
-/// Every file is read whole each time, since an equal time and size do not prove equal bytes. This
-/// is most of what a history costs, so each file is opened relative to its folder.
+/// Every file is read completely each time, since an equal time and size do not prove equal bytes. This
+/// is most of the cost of a history, so each file is opened relative to its folder.
 pub fn read(root: &Path, base: &Path, store_folder: Option<&str>) -> io::Result<Manifest> {
     let mut manifest = Manifest::default();
     let mut nodes: Vec<(ByteString, Node)> = Vec::new();
@@ -89,9 +89,10 @@ pub fn read(root: &Path, base: &Path, store_folder: Option<&str>) -> io::Result<
     for (path, bits) in permissions {
         manifest.files.set_permissions(&path, bits);
     }
-    for all in linked.into_values() {
-        let others = |path: &ByteString| all.iter().filter(|one| *one != path).cloned().collect();
-        manifest.names.extend(all.iter().map(|path| (path.clone(), others(path))));
+    for names in linked.into_values() {
+        let other_names =
+            |path: &ByteString| names.iter().filter(|name| *name != path).cloned().collect();
+        manifest.names.extend(names.iter().map(|path| (path.clone(), other_names(path))));
     }
     Ok(manifest)
 }
@@ -121,7 +122,7 @@ fn node(folder: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<Node> {
     }
 }
 
-/// A file that a history made unreadable is made readable while it is read.
+/// The content of a file. A file that a history made unreadable is made readable while it is read.
 fn content(folder: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<Vec<u8>> {
     let mode = Mode::from_raw_mode(stat.st_mode);
     let open = || rustix::fs::openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
@@ -140,10 +141,10 @@ fn content(folder: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Every file below a root with its size, or for refs and metadata a hash of their bytes.
+/// Every file below a root with its size, or for refs and metadata a hash of its bytes.
 pub type Outline = BTreeMap<ByteString, u64>;
 
-/// The outline of everything below `root`; empty where there is nothing.
+/// The outline of everything below `root`; empty if `root` does not exist.
 pub fn outline(root: &Path) -> io::Result<Outline> {
     let mut found = BTreeMap::new();
     let mut pending = vec![Vec::new()];
@@ -156,16 +157,16 @@ pub fn outline(root: &Path) -> io::Result<Outline> {
             let entry = entry?;
             let path = join(&directory, entry.file_name().as_bytes());
             if entry.file_type()?.is_dir() {
-                // A folder alone is neither size nor history.
+                // An empty folder is neither size nor history.
                 pending.push(path);
             } else {
                 let metadata = entry.metadata()?;
                 let size = metadata.size();
-                let pointer = [&b"store/refs/"[..], b"store/projects/", b"store/packed-refs"]
+                let is_pointer = [&b"store/refs/"[..], b"store/projects/", b"store/packed-refs"]
                     .iter()
                     .any(|folder| path.starts_with(folder));
-                // A history may have put a link or a fifo in its place, which nobody follows.
-                let is_read = pointer && metadata.is_file();
+                // A history may have replaced the file with a link or a fifo, which is not followed.
+                let is_read = is_pointer && metadata.is_file();
                 let value = if is_read { digest(&fs::read(entry.path())?) } else { size };
                 found.insert(ByteString(path), value);
             }
@@ -181,33 +182,33 @@ pub fn changes(before: &Outline, after: &Outline) -> Vec<ByteString> {
     changed.cloned().collect()
 }
 
-/// Every file that is unchanged except for its time.
+/// Every file that is unchanged except for its modification time.
 pub fn touched(before: &Manifest, after: &Manifest) -> Vec<ByteString> {
     if before.modified == after.modified {
         return Vec::new();
     }
-    let same = |path: &ByteString| before.files.get(path) == after.files.get(path);
-    let touched = before
+    let has_same_content = |path: &ByteString| before.files.get(path) == after.files.get(path);
+    let paths = before
         .modified
         .iter()
-        .filter(|(path, time)| after.modified.get(*path) != Some(time) && same(path));
-    touched.map(|(path, _)| path.clone()).collect()
+        .filter(|(path, time)| after.modified.get(*path) != Some(time) && has_same_content(path));
+    paths.map(|(path, _)| path.clone()).collect()
 }
 
-/// Every path at which the same stands as before, though not untouched, with what is another.
+/// Every path with the same content as before, but a changed attribute, with the name of the attribute.
 pub fn rewritten(before: &Manifest, after: &Manifest) -> BTreeMap<ByteString, &'static str> {
     let mut found = BTreeMap::new();
     for (path, inode) in &before.inodes {
         if before.files.get(path) != after.files.get(path) {
             continue;
         }
-        let what = match () {
+        let attribute = match () {
             () if after.inodes.get(path) != Some(inode) => "inode",
             () if after.modified.get(path) != before.modified.get(path) => "time of modification",
             () if after.files.permissions(path) != before.files.permissions(path) => "permissions",
             () => continue,
         };
-        found.insert(path.clone(), what);
+        found.insert(path.clone(), attribute);
     }
     found
 }

@@ -1,5 +1,5 @@
-//! Where a history runs: a fresh directory with a home, projects and sentinels, and everything
-//! hostile that a user's machine may hold.
+//! The sandbox in which a history runs: a fresh directory with a home, projects and sentinels, and
+//! everything hostile that a user's machine may hold.
 //!
 //! ```text
 //! home/            HOME, with a git configuration that signs, converts, ignores and hooks
@@ -31,10 +31,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use tempfile::TempDir;
-pub use understood::Understood;
-use v1_repository::FirstLayout;
+pub use understood::AcceptedStores;
+use v1_repository::V1Repository;
 
-/// The projects from the start.
+/// The projects that exist from the start.
 const PROJECTS: [&str; 2] = ["work/alpha", "work/beta"];
 
 /// Where sandboxes are made.
@@ -43,12 +43,12 @@ pub struct Scratch {
     root: PathBuf,
     fresh_processes: bool,
     program: Option<PathBuf>,
-    v1_repository: Arc<FirstLayout>,
-    understood: Understood,
+    v1_repository: Arc<V1Repository>,
+    accepted_stores: AcceptedStores,
 }
 
 impl Scratch {
-    /// A place in memory where there is one, since a history writes much and keeps nothing;
+    /// A directory in memory if there is one, since a history writes much and keeps nothing;
     /// otherwise the system's temporary directory.
     pub fn default_place() -> Self {
         let memory = Path::new("/dev/shm");
@@ -59,18 +59,23 @@ impl Scratch {
 
     /// Sandboxes are made below `root`.
     pub fn at(root: PathBuf) -> Self {
-        let (v1_repository, understood) = (Arc::default(), Understood::default());
-        Scratch { root, fresh_processes: false, program: None, v1_repository, understood }
+        Scratch {
+            root,
+            fresh_processes: false,
+            program: None,
+            v1_repository: Arc::default(),
+            accepted_stores: AcceptedStores::default(),
+        }
     }
 
-    /// The same place for sandboxes in which every subject is a process of its own, whether it can
-    /// be used again or not.
+    /// The same directory, for sandboxes in which every subject is a new process, even if a process
+    /// could be reused.
     pub fn with_fresh_processes(&self) -> Self {
         Scratch { fresh_processes: true, ..self.clone() }
     }
 
-    /// The same place for sandboxes in which this suite's command at that path serves the core and planted
-    /// bugs where they need a process of their own.
+    /// The same directory, for sandboxes in which this suite's command at that path serves the core and
+    /// planted bugs where they need a process of their own.
     pub fn with_program(&self, program: PathBuf) -> Self {
         Scratch { program: Some(program), ..self.clone() }
     }
@@ -84,10 +89,10 @@ impl Scratch {
 /// Plain git with an empty environment, so that no configuration applies.
 pub fn git_alone() -> Command {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    // Looking git up in the PATH of the child would copy the whole process first, which takes
-    // longer than git itself.
-    let found = std::env::split_paths(&path).map(|folder| folder.join("git"));
-    let program = found.into_iter().find(|program| program.is_absolute() && program.is_file());
+    // A lookup of git in the PATH of the child would fork this process first, which takes longer than
+    // git itself.
+    let candidates = std::env::split_paths(&path).map(|folder| folder.join("git"));
+    let program = candidates.into_iter().find(|program| program.is_absolute() && program.is_file());
     let mut git = Command::new(program.unwrap_or_else(|| "git".into()));
     git.env_clear().env("PATH", path);
     git.env("HOME", "/nowhere").env("GIT_CONFIG_NOSYSTEM", "1").env("LC_ALL", "C");
@@ -95,7 +100,7 @@ pub fn git_alone() -> Command {
     git
 }
 
-/// One sandbox; it is removed when this is dropped.
+/// A sandbox; it is removed on drop.
 pub struct Sandbox {
     /// `None` if another process owns the sandbox.
     _directory: Option<TempDir>,
@@ -104,30 +109,26 @@ pub struct Sandbox {
     /// Whether the home holds a git configuration.
     hostile: bool,
     program: Option<PathBuf>,
-    v1_repository: Arc<FirstLayout>,
-    understood: Understood,
+    v1_repository: Arc<V1Repository>,
+    accepted_stores: AcceptedStores,
 }
 
 impl Sandbox {
     /// Makes a sandbox for `history`.
     pub fn new(scratch: &Scratch, history: &History) -> io::Result<Self> {
         let directory = scratch.temporary()?;
-        // Links on the way to the scratch place would give every project a second name.
+        // Links in the path of the scratch directory would give every project a second name.
         let root = directory.path().canonicalize()?;
-        let v1_repository = Arc::clone(&scratch.v1_repository);
-        let understood = scratch.understood.clone();
-        let (_directory, fresh_process) = (Some(directory), scratch.fresh_processes);
-        let (hostile, program) = (!history.plain_home, scratch.program.clone());
         let sandbox = Sandbox {
-            _directory,
+            _directory: Some(directory),
             root,
-            fresh_process,
-            hostile,
-            program,
-            v1_repository,
-            understood,
+            fresh_process: scratch.fresh_processes,
+            hostile: !history.plain_home,
+            program: scratch.program.clone(),
+            v1_repository: Arc::clone(&scratch.v1_repository),
+            accepted_stores: scratch.accepted_stores.clone(),
         };
-        if hostile {
+        if sandbox.hostile {
             hostility::plant(&sandbox.home(), &sandbox.root.join("hostile"))?;
         }
         sandbox.write("outside/secret.txt", "sentinel\n")?;
@@ -138,19 +139,30 @@ impl Sandbox {
 
     /// The same sandbox, for another subject in it.
     pub fn shared(&self) -> Self {
-        let (root, v1_repository) = (self.root.clone(), self.v1_repository.clone());
-        let (understood, program) = (self.understood.clone(), self.program.clone());
-        Sandbox { _directory: None, root, program, v1_repository, understood, ..*self }
+        Sandbox {
+            _directory: None,
+            root: self.root.clone(),
+            program: self.program.clone(),
+            v1_repository: self.v1_repository.clone(),
+            accepted_stores: self.accepted_stores.clone(),
+            ..*self
+        }
     }
 
     /// The sandbox that another process made and will remove.
     pub fn adopt(root: PathBuf) -> Self {
-        let (v1_repository, understood) = (Arc::default(), Understood::default());
-        let (_directory, fresh_process, hostile, program) = (None, true, true, None);
-        Sandbox { _directory, root, fresh_process, hostile, program, v1_repository, understood }
+        Sandbox {
+            _directory: None,
+            root,
+            fresh_process: true,
+            hostile: true,
+            program: None,
+            v1_repository: Arc::default(),
+            accepted_stores: AcceptedStores::default(),
+        }
     }
 
-    /// Whether no process that served another sandbox may be used in this one.
+    /// Whether no process that served another sandbox may be used in this sandbox.
     pub fn wants_fresh_process(&self) -> bool {
         self.fresh_process
     }
@@ -170,14 +182,14 @@ impl Sandbox {
         &self.root
     }
 
-    /// The repository of which v1 repositories are copies.
-    pub fn v1_repository(&self) -> &FirstLayout {
+    /// The repository from which v1 repositories are copied.
+    pub fn v1_repository(&self) -> &V1Repository {
         &self.v1_repository
     }
 
-    /// What git is known to accept as a repository.
-    pub fn understood(&self) -> &Understood {
-        &self.understood
+    /// The stores that git is known to accept as a repository.
+    pub fn accepted_stores(&self) -> &AcceptedStores {
+        &self.accepted_stores
     }
 
     /// A project marker in a directory above the sandbox, which every history would find.
@@ -198,12 +210,12 @@ impl Sandbox {
         self.root.join("home/.hermes/checkpoints")
     }
 
-    /// The place of the git repository in the documented layout; it need not exist.
+    /// The path of the git repository in the documented layout; it need not exist.
     pub fn store(&self) -> PathBuf {
         self.base().join("store")
     }
 
-    /// Whether that store exists.
+    /// Whether the git repository of the documented layout exists.
     pub fn has_store(&self) -> bool {
         // A history may have damaged its head.
         ["HEAD", "objects"].iter().any(|name| self.store().join(name).exists())
@@ -214,17 +226,17 @@ impl Sandbox {
         self.root.join("work")
     }
 
-    /// The file that exists once a program was run that signs or asks.
+    /// The file that exists once a signing or prompting program was run.
     pub fn mark(&self) -> PathBuf {
         hostility::mark(&self.root.join("hostile"))
     }
 
-    /// The file that exists once a hook was run, or another program that the configuration names.
+    /// The file that exists once a hook or another configured program was run.
     pub fn hooked(&self) -> PathBuf {
         hostility::hooked(&self.root.join("hostile"))
     }
 
-    /// These paths for the model.
+    /// The paths of the sandbox for the model.
     pub fn layout(&self) -> Layout {
         Layout {
             root: ByteString::from(self.root.as_os_str().as_bytes()),
@@ -253,10 +265,10 @@ impl Sandbox {
         symlink("../home", self.root.join("work/homeward"))
     }
 
-    /// Makes the folder of every project that a subject keeps its store in.
+    /// Makes the folder in every project in which a subject keeps its store.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// A folder cannot be made.
     pub fn make_stores(&self, folder: &str) -> io::Result<()> {
         if folder == ".git" {
             return self.make_repositories();
@@ -268,11 +280,11 @@ impl Sandbox {
     }
 
     /// Makes every project a git repository with one empty commit, for a subject that keeps its
-    /// store there. The user's git configuration rightly applies to these, so the hostile one is
-    /// removed.
+    /// store there. The user's git configuration rightly applies to these, so the hostile configuration
+    /// is removed.
     ///
     /// # Errors
-    /// Git is not there or fails.
+    /// Git is missing or fails.
     fn make_repositories(&self) -> io::Result<()> {
         for configuration in [".gitconfig", ".config/git"] {
             let path = self.home().join(configuration);

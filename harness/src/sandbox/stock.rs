@@ -1,4 +1,4 @@
-//! Which objects a store holds and where, as plain git tells it.
+//! Which objects a store holds and where, as plain git reports it.
 
 use super::git_alone;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,27 +6,28 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is stored where.
+/// The objects of a store and where they are stored.
 #[derive(Clone, Debug, Default)]
 pub struct Stock {
-    /// Objects in files of their own.
+    /// Loose objects.
     pub loose: BTreeSet<String>,
     /// The objects of each pack, by the pack's path without its ending.
     pub packs: BTreeMap<PathBuf, BTreeSet<String>>,
 }
 
 impl Stock {
-    /// Looks into a store with plain git.
+    /// Reads a store with plain git.
     ///
     /// # Errors
-    /// The store or git is not there, or the index of a pack is damaged.
+    /// The store or git does not exist, or the index of a pack is damaged.
     pub fn of(store: &Path) -> io::Result<Self> {
         let mut stock = Stock::default();
         for path in files(store)? {
-            if let Some(id) = loose(&path) {
+            if let Some(id) = loose_id(&path) {
                 stock.loose.insert(id);
             } else if path.extension().is_some_and(|extension| extension == "idx") {
-                // Said, since git learns it from a repository only, and this store may be damaged.
+                // The object format is given: git reads it only from a repository, and this store may be
+                // damaged.
                 let mut git = git_alone();
                 git.args(["show-index", "--object-format=sha1"]);
                 let output = git.stdin(File::open(store.join(&path))?).output()?;
@@ -43,18 +44,19 @@ impl Stock {
     }
 }
 
-/// The id of the object that a path is for, if it is one's own file.
-fn loose(path: &Path) -> Option<String> {
+/// The id of the loose object at a path, if the path is of a loose object.
+fn loose_id(path: &Path) -> Option<String> {
     let text = path.to_str()?.strip_prefix("objects/")?;
     let (folder, name) = text.split_once('/')?;
     let id = format!("{folder}{name}");
-    let digits = id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (folder.len() == 2 && id.len() == 40 && digits).then_some(id)
+    let is_hexadecimal = id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (folder.len() == 2 && id.len() == 40 && is_hexadecimal).then_some(id)
 }
 
 /// The paths of all regular files below a folder, sorted.
 pub(crate) fn files(root: &Path) -> io::Result<Vec<PathBuf>> {
-    let (mut found, mut pending) = (Vec::new(), vec![PathBuf::new()]);
+    let mut found = Vec::new();
+    let mut pending = vec![PathBuf::new()];
     while let Some(folder) = pending.pop() {
         for entry in fs::read_dir(root.join(&folder))? {
             let entry = entry?;
@@ -76,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_in_a_pack_is_known_and_what_is_no_index_is_an_error() {
+    fn stock_of_a_store_lists_packed_objects_and_refuses_a_damaged_index() {
         let folder = tempfile::tempdir().unwrap();
         let git = |arguments: &[&str]| {
             let mut git = git_alone();

@@ -1,9 +1,9 @@
-//! What the runner itself does to a checkpoint base: v1 repositories and archives as v1 made them,
-//! foreign files, and damage.
+//! The runner's own edits of a checkpoint base: v1 repositories and archives as v1 made them,
+//! third-party files, and damage.
 
 use super::harm::Left;
 use super::stock::{Stock, files};
-use super::v1_repository::FirstLayout;
+use super::v1_repository::V1Repository;
 use super::{Sandbox, git_alone};
 use crate::git_objects;
 use herma_model::store_edit::{Damage, Likeness, StoreFile};
@@ -18,52 +18,52 @@ use std::time::{Duration, SystemTime};
 
 /// The name of the only repository in a planted archive.
 pub const ARCHIVED: &str = "0123456789abcdef";
-/// The file in which v1 noted the directory of a repository.
+/// The file in which v1 recorded the directory of a repository.
 pub const WORKDIR: &str = "HERMES_WORKDIR";
 
-/// What one change of the base came to.
+/// The outcome of an edit of the base.
 #[derive(Debug)]
-pub enum Done {
+pub enum EditOutcome {
     /// There was nothing to change.
     Nothing,
-    /// Something was put there.
-    Put,
+    /// Something was added to the base.
+    Added,
     /// A file of the store was damaged.
-    Harmed(Harmed),
+    Damaged(DamagedFile),
 }
 
 /// A file of the store that was damaged.
 #[derive(Debug)]
-pub struct Harmed {
-    /// Where it is in the store.
+pub struct DamagedFile {
+    /// Its path in the store.
     pub path: PathBuf,
-    /// Where the object that was to be damaged would be in the store, had it a file of its own.
-    pub sought: PathBuf,
-    /// What it held.
-    pub was: Vec<u8>,
+    /// The path that the damaged object would have in the store as a loose object.
+    pub object_path: PathBuf,
+    /// Its content before the damage.
+    pub content: Vec<u8>,
     /// Its permissions.
     pub permissions: Permissions,
-    /// What stands there since.
-    pub left: Left,
+    /// What replaced the file.
+    pub replacement: Left,
 }
 
-impl Harmed {
-    /// Whether what the damage left is still there.
-    pub fn stands(&self, store: &Path) -> bool {
-        Left::at(&store.join(&self.path)).is_ok_and(|at| at == self.left)
+impl DamagedFile {
+    /// Whether the replacement is still in place.
+    pub fn is_in_place(&self, store: &Path) -> bool {
+        Left::at(&store.join(&self.path)).is_ok_and(|found| found == self.replacement)
     }
 }
 
-/// Carries out one change of the base.
-pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<Done> {
+/// Makes one edit of the base.
+pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<EditOutcome> {
     let base = sandbox.base();
-    let harm = |path: PathBuf, damage: &Damage| harm(&sandbox.store(), path, *damage);
+    let damage_file = |path: PathBuf, damage: &Damage| damage_file(&sandbox.store(), path, *damage);
     match edit {
         StoreEdit::Repository { name, project, changed } => {
             let path = base.join(name);
-            // One of that name may be in an archive by now; the two could not be distinguished.
+            // A repository of that name may be in an archive by now; the two would be indistinguishable.
             if path.exists() || world.repositories().contains_key(name) {
-                return Ok(Done::Nothing);
+                return Ok(EditOutcome::Nothing);
             }
             make_repository(
                 sandbox.v1_repository(),
@@ -75,19 +75,19 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<D
         StoreEdit::Archive { name, made } => {
             let path = base.join(name);
             if path.exists() {
-                return Ok(Done::Nothing);
+                return Ok(EditOutcome::Nothing);
             }
-            looks_like_git(&path.join(ARCHIVED))?;
+            make_git_lookalike(&path.join(ARCHIVED))?;
             fs::write(path.join(ARCHIVED).join(WORKDIR), "/nowhere\n")?;
             set_times(&path, *made)?;
         }
-        StoreEdit::Lookalike { name, of, changed } => {
+        StoreEdit::Lookalike { name, of: likeness, changed } => {
             let path = base.join(name);
             if path.exists() {
-                return Ok(Done::Nothing);
+                return Ok(EditOutcome::Nothing);
             }
-            match of {
-                Likeness::Repository => looks_like_git(&path)?,
+            match likeness {
+                Likeness::Repository => make_git_lookalike(&path)?,
                 Likeness::Name | Likeness::Archive | Likeness::Leftover => {
                     fs::create_dir_all(path.join("2019"))?;
                     fs::write(path.join("2019/beach.jpg"), "somebody's photo\n")?;
@@ -101,66 +101,72 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<D
         }
         StoreEdit::Metadata { project, damage } => {
             let name = format!("{}.json", world.hash(project));
-            return harm(Path::new("projects").join(name), damage);
+            return damage_file(Path::new("projects").join(name), damage);
         }
         StoreEdit::Index { project, damage } => {
-            return harm(Path::new("indexes").join(world.hash(project)), damage);
+            return damage_file(Path::new("indexes").join(world.hash(project)), damage);
         }
         StoreEdit::Ref { project, damage } => {
-            return harm(Path::new("refs/hermes").join(world.hash(project)), damage);
+            return damage_file(Path::new("refs/hermes").join(world.hash(project)), damage);
         }
         StoreEdit::File { file, damage } => {
             let path = path_of(&sandbox.store(), *file)?;
-            return path.map_or(Ok(Done::Nothing), |path| harm(path, damage));
+            return path.map_or(Ok(EditOutcome::Nothing), |path| damage_file(path, damage));
         }
         StoreEdit::Collected => {
             let store = sandbox.store();
             if !store.join("HEAD").exists() {
-                return Ok(Done::Nothing);
+                return Ok(EditOutcome::Nothing);
             }
             collect_garbage(&store).output()?;
         }
         StoreEdit::Stored { project, id, piece, damage } => {
-            let of = world.history(project).iter().find(|one| one.id == *id);
-            let held = of.and_then(|one| one.captured.as_ref());
-            let object = held.and_then(|held| Object::of(piece, id, &held.tree));
+            let checkpoint = world.history(project).iter().find(|checkpoint| checkpoint.id == *id);
+            let captured = checkpoint.and_then(|checkpoint| checkpoint.captured.as_ref());
+            let object = captured.and_then(|captured| Object::of(piece, id, &captured.tree));
             let name = object.and_then(|object| git_objects::name_of(&object));
-            let Some(name) = name else { return Ok(Done::Nothing) };
+            let Some(name) = name else { return Ok(EditOutcome::Nothing) };
             let (folder, rest) = name.split_at(2);
-            let own = Path::new("objects").join(folder).join(rest);
+            let loose = Path::new("objects").join(folder).join(rest);
             let is_index = *piece == Piece::PackIndex;
-            if sandbox.store().join(&own).exists() {
-                return if is_index { Ok(Done::Nothing) } else { harm(own, damage) };
+            if sandbox.store().join(&loose).exists() {
+                return if is_index {
+                    Ok(EditOutcome::Nothing)
+                } else {
+                    damage_file(loose, damage)
+                };
             }
-            // Of a pack that is damaged in part, or its index, nobody knows which objects can still be read.
-            let in_part = matches!(damage, Damage::Halved | Damage::Flipped);
-            if in_part || !sandbox.has_store() {
-                return Ok(Done::Nothing);
+            // In a partially damaged pack or pack index, it is unknown which objects can still be read.
+            let is_partial = matches!(damage, Damage::Halved | Damage::Flipped);
+            if is_partial || !sandbox.has_store() {
+                return Ok(EditOutcome::Nothing);
             }
-            // Nor of one whose index is damaged already.
-            let Ok(stock) = Stock::of(&sandbox.store()) else { return Ok(Done::Nothing) };
+            // The same holds for a pack whose index is damaged already.
+            let Ok(stock) = Stock::of(&sandbox.store()) else { return Ok(EditOutcome::Nothing) };
             let pack = stock.packs.into_iter().find(|(_, ids)| ids.contains(&name));
-            let Some((pack, _)) = pack else { return Ok(Done::Nothing) };
+            let Some((pack, _)) = pack else { return Ok(EditOutcome::Nothing) };
             let packed = sandbox.store().join(pack.with_extension("pack"));
             let is_pack =
-                || matches!(Left::at(&packed), Ok(Left::Bytes(of)) if of.starts_with(b"PACK"));
+                || matches!(Left::at(&packed), Ok(Left::Bytes(raw)) if raw.starts_with(b"PACK"));
             if is_index && !is_pack() {
-                return Ok(Done::Nothing);
+                return Ok(EditOutcome::Nothing);
             }
             let file = pack.with_extension(if is_index { "idx" } else { "pack" });
-            return Ok(match harm(file, damage)? {
-                Done::Harmed(harmed) if !is_index => Done::Harmed(Harmed { sought: own, ..harmed }),
-                done => done,
+            return Ok(match damage_file(file, damage)? {
+                EditOutcome::Damaged(damaged) if !is_index => {
+                    EditOutcome::Damaged(DamagedFile { object_path: loose, ..damaged })
+                }
+                outcome => outcome,
             });
         }
-        StoreEdit::Marker { says } => {
+        StoreEdit::Marker { says: time } => {
             fs::create_dir_all(&base)?;
-            // With a fraction, as a clock says it.
-            let text = says.map_or_else(|| "yesterday".to_owned(), |says| format!("{says}.0"));
+            // With a fraction, as a clock returns it.
+            let text = time.map_or_else(|| "yesterday".to_owned(), |time| format!("{time}.0"));
             fs::write(base.join(".last_prune"), text)?;
         }
     }
-    Ok(Done::Put)
+    Ok(EditOutcome::Added)
 }
 
 /// The path of a file in the store; `None` if its name is not fixed and the store has no such file.
@@ -175,20 +181,20 @@ fn path_of(store: &Path, file: StoreFile) -> io::Result<Option<PathBuf>> {
         StoreFile::Attributes => "info/attributes".into(),
         StoreFile::CommitGraph => "objects/info/commit-graph".into(),
         StoreFile::ReverseIndex => {
-            let all = if store.is_dir() { files(store)? } else { Vec::new() };
-            return Ok(all.into_iter().find(|path| path.extension() == Some(OsStr::new("rev"))));
+            let paths = if store.is_dir() { files(store)? } else { Vec::new() };
+            return Ok(paths.into_iter().find(|path| path.extension() == Some(OsStr::new("rev"))));
         }
     }))
 }
 
-/// Plain git packs a store and removes what is garbage by its own rules.
+/// The command with which plain git packs a store and removes garbage by its own rules.
 pub fn collect_garbage(store: &Path) -> Command {
     let mut git = git_alone();
     git.args(["-c", "core.sharedRepository=0600", "--git-dir"]).arg(store).args(["gc", "--quiet"]);
     git
 }
 
-/// The place in the base of what an edit puts there and what must stay unchanged.
+/// The path in the base of what an edit adds and what must stay unchanged.
 pub fn content_of(edit: &StoreEdit) -> Option<String> {
     match edit {
         StoreEdit::Repository { name, .. } => Some(name.clone()),
@@ -198,20 +204,20 @@ pub fn content_of(edit: &StoreEdit) -> Option<String> {
     }
 }
 
-/// Damages a file of the store, if there is one and it is another one afterwards.
-fn harm(store: &Path, path: PathBuf, damage: Damage) -> io::Result<Done> {
-    let place = store.join(&path);
-    let Ok(Left::Bytes(was)) = Left::at(&place) else { return Ok(Done::Nothing) };
-    // What says something else may be believed, and nobody could be blamed for that.
+/// Damages a file of the store, if the file exists and the damage changes it.
+fn damage_file(store: &Path, path: PathBuf, damage: Damage) -> io::Result<EditOutcome> {
+    let absolute = store.join(&path);
+    let Ok(Left::Bytes(content)) = Left::at(&absolute) else { return Ok(EditOutcome::Nothing) };
+    // Text with a flipped bit may still be valid; a store that then uses it breaks no rule.
     let is_text = !path.starts_with("objects");
-    let left = match damage {
-        Damage::Flipped if is_text => return Ok(Done::Nothing),
+    let replacement = match damage {
+        Damage::Flipped if is_text => return Ok(EditOutcome::Nothing),
         Damage::Removed => Left::Nothing,
         Damage::Emptied => Left::Bytes(Vec::new()),
-        Damage::Halved => Left::Bytes(was[..was.len() / 2].to_vec()),
+        Damage::Halved => Left::Bytes(content[..content.len() / 2].to_vec()),
         Damage::Garbled => Left::Bytes(b"\0not what it was\xff{".to_vec()),
         Damage::Flipped => {
-            let mut bytes = was.clone();
+            let mut bytes = content.clone();
             let middle = bytes.len() / 2;
             bytes.get_mut(middle).into_iter().for_each(|byte| *byte ^= 1);
             Left::Bytes(bytes)
@@ -220,26 +226,26 @@ fn harm(store: &Path, path: PathBuf, damage: Damage) -> io::Result<Done> {
         Damage::Fifo => Left::Fifo,
         Damage::Folder => Left::Folder,
     };
-    let permissions = fs::metadata(&place)?.permissions();
-    left.put(&place, permissions.clone())?;
-    let sought = path.clone();
-    Ok(Done::Harmed(Harmed { path, sought, was, permissions, left }))
+    let permissions = fs::metadata(&absolute)?.permissions();
+    replacement.put(&absolute, permissions.clone())?;
+    let object_path = path.clone();
+    Ok(EditOutcome::Damaged(DamagedFile { path, object_path, content, permissions, replacement }))
 }
 
-/// Makes a repository as v1 did, with the path of the working tree beside git's own files.
-fn make_repository(v1_repository: &FirstLayout, path: &Path, workdir: &Path) -> io::Result<()> {
+/// Makes a repository as v1 did, with the path of the working tree in a file next to git's own files.
+fn make_repository(v1_repository: &V1Repository, path: &Path, workdir: &Path) -> io::Result<()> {
     super::edits::copy(&v1_repository.repository()?, path)?;
     let line = [workdir.as_os_str().as_bytes(), b"\n"].concat();
     fs::write(path.join(WORKDIR), line)
 }
 
-/// Makes the least that anyone takes for a repository of git.
-fn looks_like_git(path: &Path) -> io::Result<()> {
+/// Makes the minimum that is mistaken for a git repository.
+fn make_git_lookalike(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path.join("objects"))?;
     fs::write(path.join("HEAD"), "ref: refs/heads/main\n")
 }
 
-/// Sets the time of everything at and below `path`, contents first.
+/// Sets the modification time of everything at and below `path`, contents first.
 fn set_times(path: &Path, seconds: i64) -> io::Result<()> {
     if fs::symlink_metadata(path)?.is_dir() {
         for entry in fs::read_dir(path)? {

@@ -1,20 +1,20 @@
-//! Remembers for later sandboxes whether git accepts a store with a given head and configuration as
-//! a repository.
+//! Remembers for later sandboxes whether git accepts a store with a given head and configuration as a
+//! repository.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-/// The bytes of the deciding files, for each accepted store; shared by the sandboxes of one place.
+/// The contents of the deciding files, for each accepted store; shared by the sandboxes of a `Scratch`.
 #[derive(Clone, Debug, Default)]
-pub struct Understood(Arc<Mutex<BTreeSet<Vec<Vec<u8>>>>>);
+pub struct AcceptedStores(Arc<Mutex<BTreeSet<Vec<Vec<u8>>>>>);
 
-impl Understood {
-    /// Whether git is known to accept these.
+impl AcceptedStores {
+    /// Whether git is known to accept a store with these files.
     pub fn has(&self, deciding: &[Vec<u8>]) -> bool {
         self.0.lock().expect("no thread panics while it holds this").contains(deciding)
     }
 
-    /// Records that git accepted these.
+    /// Records that git accepted a store with these files.
     pub fn add(&self, deciding: Vec<Vec<u8>>) {
         self.0.lock().expect("no thread panics while it holds this").insert(deciding);
     }

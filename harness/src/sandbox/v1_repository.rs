@@ -1,6 +1,6 @@
-//! A repository as v1 made them: a git repository outside its working tree.
+//! A repository as v1 made it: a git repository outside its working tree.
 //!
-//! Git makes it once, which takes several processes; from then on it is copied.
+//! Git makes it once, which takes several processes; after that it is copied.
 
 use super::git_alone;
 use std::fs;
@@ -9,17 +9,17 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use tempfile::TempDir;
 
-/// The repository that others are copies of; made when the first is needed.
+/// The repository from which v1 repositories are copied; made on first use.
 #[derive(Debug, Default)]
-pub struct FirstLayout {
+pub struct V1Repository {
     made: Mutex<Option<TempDir>>,
 }
 
-impl FirstLayout {
-    /// Where the repository is.
+impl V1Repository {
+    /// The path of the repository.
     ///
     /// # Errors
-    /// Git is not there or fails.
+    /// Git is missing or fails.
     pub fn repository(&self) -> io::Result<PathBuf> {
         let mut made = self.made.lock().expect("no thread panics while it holds this");
         let folder = match made.take() {
@@ -34,7 +34,8 @@ const REPOSITORY: &str = "repository";
 
 fn make() -> io::Result<TempDir> {
     let folder = tempfile::tempdir()?;
-    let (repository, tree) = (folder.path().join(REPOSITORY), folder.path().join("tree"));
+    let repository = folder.path().join(REPOSITORY);
+    let tree = folder.path().join("tree");
     fs::create_dir(&repository)?;
     // The captured content does not matter here.
     fs::create_dir(&tree)?;

@@ -1,10 +1,10 @@
-//! From a history that fails to the shortest one that fails in the same way.
+//! Shrinks a failing history to the shortest history that fails in the same way.
 //!
 //! Since every subsequence of a history is a history, shrinking is deletion: chunks, halving down
-//! to single operations, until a whole pass deletes nothing. Then the remaining values are made
+//! to single operations, until a complete pass deletes nothing. Then the remaining values are made
 //! simpler, one at a time, and each success is followed by another pass of deletion. Only a failure
 //! with the same fingerprint counts as the same: otherwise a search for one bug would end at
-//! another.
+//! another bug.
 
 mod renaming;
 mod values;
@@ -23,24 +23,24 @@ use std::time::{Duration, Instant};
 /// Enough executions for any history of default length.
 pub const BUDGET_DEFAULT: usize = 3_000;
 
-/// So many other calls of the same sort are tried.
+/// At most this many other calls of the same kind are tried.
 const OTHER_CALLS_MAX: usize = 4;
 
-/// How long a shorter history that hangs is looked for.
+/// The time limit of the search if the failure is a hang.
 const HANG_SEARCH: Duration = Duration::from_secs(60);
 
-/// How long a search for a short history goes on: what was found by then is the answer.
+/// The limits of a search; its result is the shortest history found within them.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// At most so many executions.
+    /// The maximum number of executions.
     pub executions: usize,
-    /// None after this moment, if there is one.
+    /// No execution starts after this moment, if there is one.
     pub until: Option<Instant>,
 }
 
 impl Budget {
-    /// The budget for a failure of this kind: each run that shows that nothing is answered takes as
-    /// long as an answer may.
+    /// The budget for a failure of this kind: each run that ends in a timeout takes as long as the time
+    /// limit of an answer.
     fn of(self, kind: Kind) -> Self {
         let until = (kind == Kind::Timeout).then(|| Instant::now() + HANG_SEARCH);
         Budget { until: until.into_iter().chain(self.until).min(), ..self }
@@ -53,7 +53,7 @@ impl From<usize> for Budget {
     }
 }
 
-/// Whether a moment is over; one that never comes is not.
+/// Whether a moment has passed; `None` never passes.
 pub fn is_past(moment: Option<Instant>) -> bool {
     moment.is_some_and(|moment| Instant::now() >= moment)
 }
@@ -75,14 +75,14 @@ struct Search<'a> {
     budget: Budget,
     tried: BTreeSet<String>,
     /// How a history fails in the same way; `None` if it does not.
-    fails: &'a mut dyn FnMut(&History) -> Option<Fails>,
+    fails: &'a mut dyn FnMut(&History) -> Option<SameFailure>,
 }
 
 /// A history that fails in the same way.
-struct Fails {
-    /// The step at which it does.
+struct SameFailure {
+    /// The step at which it fails.
     step: usize,
-    /// The call that its injections come at then, where that is another one.
+    /// The call of its injections, if it fails with another call.
     call: Option<At>,
 }
 
@@ -94,44 +94,48 @@ pub fn shrink(
     scratch: &Scratch,
     budget: &Budget,
 ) -> Shrunk {
-    // It stands for a run for each call, of which one fails.
+    // A history for every call stands for one run per call; only the failing call is needed.
     let history = &history.at_call(divergence.call);
-    let (step, wanted) = (divergence.step, divergence.fingerprint());
+    let step = divergence.step;
+    let wanted = divergence.fingerprint();
     let until = until(divergence);
     let budget = budget.of(divergence.mismatch.kind);
     let mut divergence = divergence.clone();
-    let same = |one: &Divergence| one.follows.is_none() && one.fingerprint() == wanted;
-    // A run that cannot be made says nothing about the subject.
+    let is_same = |found: &Divergence| found.follows.is_none() && found.fingerprint() == wanted;
+    // A run that cannot be made is no evidence about the subject.
     let run = |candidate: &History| trial_until(until, candidate, new_subject, scratch).ok();
     let mut shortest = history.operations.len();
     let mut fails = |candidate: &History| {
-        let outcome = run(candidate)?;
+        let trial = run(candidate)?;
         let is_shorter = candidate.operations.len() < shortest;
-        let others = if is_shorter { same_call(&outcome.run, &divergence) } else { Vec::new() };
-        let mut found = outcome.run.divergences.into_iter().find(same).map(|one| (one, None));
-        for call in others {
+        let other_calls =
+            if is_shorter { similar_calls(&trial.run, &divergence) } else { Vec::new() };
+        let mut divergences = trial.run.divergences.into_iter();
+        let mut found = divergences.find(is_same).map(|found| (found, None));
+        for call in other_calls {
             if found.is_some() {
                 break;
             }
-            let elsewhere = candidate.at_every_call()?.at_call(Some(call));
-            let mut seen = run(&elsewhere)?.run.divergences.into_iter();
-            found = seen.find(same).map(|one| (one, Some(call)));
+            let variant = candidate.at_every_call()?.at_call(Some(call));
+            let mut divergences = run(&variant)?.run.divergences.into_iter();
+            found = divergences.find(is_same).map(|found| (found, Some(call)));
         }
         let (new, call) = found?;
         divergence = new;
         shortest = shortest.min(candidate.operations.len());
-        Some(Fails { step: divergence.step, call })
+        Some(SameFailure { step: divergence.step, call })
     };
     // In a plain home no second run is needed to find the cause of a failure.
     let plain = History { plain_home: true, ..history.clone() };
-    let in_plain = if history.plain_home { Some(step) } else { fails(&plain).map(|one| one.step) };
-    let is_plain = in_plain.is_some();
-    let (start, step) = in_plain.map_or((history, step), |step| (&plain, step));
+    let plain_step =
+        if history.plain_home { Some(step) } else { fails(&plain).map(|failure| failure.step) };
+    let is_plain = plain_step.is_some();
+    let (start, step) = plain_step.map_or((history, step), |step| (&plain, step));
     let (mut history, mut executions) = search(start, step, budget, &mut fails);
     executions += 1;
-    let usual = History { plain_home: false, ..history.clone() };
-    if is_plain && fails(&usual).is_some() {
-        history = usual;
+    let hostile = History { plain_home: false, ..history.clone() };
+    if is_plain && fails(&hostile).is_some() {
+        history = hostile;
     } else {
         // Sets the reported failure to that of the final history.
         fails(&history);
@@ -139,19 +143,21 @@ pub fn shrink(
     Shrunk { history, divergence, executions }
 }
 
-/// The calls of a request that something may come at in the place of the one that it came at in
-/// `divergence`: a shorter history makes fewer.
-fn same_call(run: &Run, divergence: &Divergence) -> Vec<At> {
-    let (Some(met), Some(wanted)) = (&run.injected, &divergence.met) else { return Vec::new() };
-    let calls = met.calls.iter().enumerate().filter(|(_, call)| *call == wanted);
-    let mut calls: Vec<At> = calls.map(|(at, _)| At::Call(at as u64 + 1)).collect();
+/// The calls of a run of the same kind as the call of the injection in `divergence`: a shorter history
+/// makes fewer calls, so that the numbers differ.
+fn similar_calls(run: &Run, divergence: &Divergence) -> Vec<At> {
+    let (Some(injected), Some(wanted)) = (&run.injected, &divergence.met) else {
+        return Vec::new();
+    };
+    let calls = injected.calls.iter().enumerate().filter(|(_, call)| *call == wanted);
+    let mut calls: Vec<At> = calls.map(|(index, _)| At::Call(index as u64 + 1)).collect();
     calls.reverse();
     calls.truncate(OTHER_CALLS_MAX);
     calls
 }
 
-/// How far a history must be run to show a failure: one that never follows from another may come
-/// after any.
+/// When a run that shows a failure may end: a failure that never follows from another one may come after
+/// any other.
 pub fn until(divergence: &Divergence) -> Until {
     let stands_alone = blame::STANDS_ALONE.contains(&divergence.rule);
     if stands_alone { Until::End } else { Until::Disagreement }
@@ -164,7 +170,8 @@ pub fn shorten(
     budget: usize,
     fails: &dyn Fn(&History) -> Option<usize>,
 ) -> History {
-    let fails = &mut |candidate: &History| Some(Fails { step: fails(candidate)?, call: None });
+    let fails =
+        &mut |candidate: &History| Some(SameFailure { step: fails(candidate)?, call: None });
     search(history, step, budget.into(), fails).0
 }
 
@@ -172,10 +179,10 @@ fn search(
     history: &History,
     step: usize,
     budget: Budget,
-    fails: &mut dyn FnMut(&History) -> Option<Fails>,
+    fails: &mut dyn FnMut(&History) -> Option<SameFailure>,
 ) -> (History, usize) {
     let mut best = history.clone();
-    // What comes after the failure does not matter.
+    // Operations after the failure do not matter.
     best.operations.truncate(step + 1);
     let mut search = Search { best, executions: 0, budget, tried: BTreeSet::new(), fails };
     loop {
@@ -189,17 +196,17 @@ fn search(
 }
 
 impl Search<'_> {
-    /// Whether `candidate` fails in the same way; if so it becomes the best.
+    /// Whether `candidate` fails in the same way; if so, it becomes the best.
     fn accept(&mut self, candidate: History) -> bool {
-        // Passes repeat candidates; one that did not fail before is not run again.
-        let is_used = self.executions >= self.budget.executions || is_past(self.budget.until);
-        if is_used || !self.tried.insert(format!("{candidate:?}")) {
+        // Passes repeat candidates; a candidate that did not fail before is not run again.
+        let is_exhausted = self.executions >= self.budget.executions || is_past(self.budget.until);
+        if is_exhausted || !self.tried.insert(format!("{candidate:?}")) {
             return false;
         }
         self.executions += 1;
-        let Some(Fails { step, call }) = (self.fails)(&candidate) else { return false };
-        let every = call.and_then(|_| candidate.at_every_call());
-        self.best = every.map_or(candidate, |every| every.at_call(call));
+        let Some(SameFailure { step, call }) = (self.fails)(&candidate) else { return false };
+        let for_every_call = call.and_then(|_| candidate.at_every_call());
+        self.best = for_every_call.map_or(candidate, |history| history.at_call(call));
         self.best.operations.truncate(step + 1);
         true
     }
@@ -214,12 +221,13 @@ impl Search<'_> {
                 let start = end.saturating_sub(size);
                 let mut candidate = self.best.clone();
                 candidate.operations.drain(start..end);
-                // Without it there may be one checkpoint or one file less, so numbers and limits
-                // that counted it are lowered by one as well.
-                let one_back = |history: &History| values::one_back(history, start);
-                let fewer = (size == 1).then(|| values::one_less(&candidate)).flatten();
-                let back = (size == 1).then(|| one_back(&candidate)).flatten();
-                let both = fewer.as_ref().and_then(one_back);
+                // Without these operations there may be one checkpoint or one file less, so numbers and
+                // limits that counted it are lowered by one as well.
+                let with_earlier_targets =
+                    |history: &History| values::with_earlier_targets(history, start);
+                let fewer = (size == 1).then(|| values::with_lower_limits(&candidate)).flatten();
+                let back = (size == 1).then(|| with_earlier_targets(&candidate)).flatten();
+                let both = fewer.as_ref().and_then(with_earlier_targets);
                 let mut candidates = [Some(candidate), back, fewer, both].into_iter().flatten();
                 deleted |= candidates.any(|candidate| self.accept(candidate));
                 end = start.min(self.best.operations.len());
@@ -238,29 +246,29 @@ impl Search<'_> {
             simpler(&mut candidate.settings, &Settings::default());
             simplified |= candidate != self.best && self.accept(candidate);
         }
-        for settings in values::smaller_bounds(&self.best.settings) {
+        for settings in values::lower_limits(&self.best.settings) {
             let candidate = History { settings, ..self.best.clone() };
             if self.accept(candidate) {
                 simplified = true;
                 break;
             }
         }
-        let mut at = 0;
-        while at < self.best.operations.len() {
+        let mut index = 0;
+        while index < self.best.operations.len() {
             let mut again = true;
             while again {
                 again = false;
-                for simpler in self.simpler_operations(at) {
+                for simpler in self.simpler_operations(index) {
                     let mut candidate = self.best.clone();
-                    candidate.operations[at] = simpler;
+                    candidate.operations[index] = simpler;
                     if self.accept(candidate) {
                         simplified = true;
-                        again = at < self.best.operations.len();
+                        again = index < self.best.operations.len();
                         break;
                     }
                 }
             }
-            at += 1;
+            index += 1;
         }
         simplified
     }
@@ -270,18 +278,20 @@ impl Search<'_> {
         renaming::renamed(&self.best).into_iter().any(|candidate| self.accept(candidate))
     }
 
-    /// Swaps two edits if the history then fails earlier: what a second restore shows of a file
-    /// that only the first one brought back, one restore can show as well. Returns whether any swap
-    /// did.
+    /// Swaps two edits if the history then fails earlier: if a second restore fails for a file that only
+    /// the first restore wrote, a single restore can show that as well. Returns whether any swap was
+    /// accepted.
     fn exchange_edits(&mut self) -> bool {
         let is_edit = |operation: &Operation| matches!(operation, Operation::Edit(_));
-        let edits = self.best.operations.iter().enumerate().filter(|(_, one)| is_edit(one));
-        let edits: Vec<usize> = edits.map(|(at, _)| at).collect();
+        let operations = self.best.operations.iter().enumerate();
+        let edits = operations.filter(|(_, operation)| is_edit(operation));
+        let edits: Vec<usize> = edits.map(|(index, _)| index).collect();
         for (nth, later) in edits.iter().enumerate() {
             for earlier in &edits[..nth] {
                 let mut candidate = self.best.clone();
                 candidate.operations.swap(*earlier, *later);
-                // One that does not fail earlier is not accepted, or the search would not end.
+                // Without its last operation, the candidate is only accepted if it fails earlier; otherwise
+                // the search would not end.
                 candidate.operations.pop();
                 if self.accept(candidate) {
                     return true;
@@ -291,8 +301,8 @@ impl Search<'_> {
         false
     }
 
-    /// Puts an edit in the place of an earlier one, which saves an operation: a file that is needed
-    /// later may as well be there from the start.
+    /// Replaces an edit by a later edit, which saves an operation: a file that is needed later may as
+    /// well exist from the start.
     fn put_edits_earlier(&mut self) -> bool {
         let is_edit = |operation: &Operation| matches!(operation, Operation::Edit(_));
         for later in (1..self.best.operations.len()).rev() {
@@ -311,7 +321,7 @@ impl Search<'_> {
         false
     }
 
-    fn simpler_operations(&self, at: usize) -> Vec<Operation> {
-        self.best.operations.get(at).map(values::simpler).unwrap_or_default()
+    fn simpler_operations(&self, index: usize) -> Vec<Operation> {
+        self.best.operations.get(index).map(values::simpler).unwrap_or_default()
     }
 }

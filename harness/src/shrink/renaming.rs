@@ -1,12 +1,12 @@
-//! Simpler names for the files of a history, each changed everywhere at once: what several edits do
-//! to one file they may as well do to another.
+//! Simpler names for the files of a history, each changed everywhere at once: several edits of one file
+//! may as well edit another file.
 
 use crate::history::{Event, History, Operation, StoreEvent};
 use herma_model::bytes::below;
 use herma_model::{ByteString, Edit, Piece, Request};
 use std::collections::BTreeSet;
 
-/// The history with one of its files called otherwise, in every way that is simpler.
+/// The history with one of its files renamed, once for every simpler name.
 pub fn renamed(history: &History) -> Vec<History> {
     let mut used: BTreeSet<ByteString> = BTreeSet::new();
     for operation in &history.operations {
@@ -18,44 +18,45 @@ pub fn renamed(history: &History) -> Vec<History> {
             _ => {}
         }
     }
-    let mut all = Vec::new();
+    let mut candidates = Vec::new();
     for path in &used {
         for simpler in super::values::paths(path) {
             let is_simpler = (simpler.len(), &simpler) < (path.len(), path);
             if is_simpler && !used.contains(&simpler) {
-                all.push(with_name(history, path, &simpler));
+                candidates.push(with_name(history, path, &simpler));
             }
         }
     }
-    all
+    candidates
 }
 
-fn with_name(history: &History, path: &ByteString, other: &ByteString) -> History {
+fn with_name(history: &History, path: &ByteString, new_path: &ByteString) -> History {
     let mut renamed = history.clone();
     for operation in &mut renamed.operations {
         let rename = |edit: &mut Edit| {
-            let own = edit.paths_mut().into_iter().filter(|one| *one == path);
-            own.for_each(|one| one.clone_from(other));
+            let renamed_paths = edit.paths_mut().into_iter().filter(|edited| *edited == path);
+            renamed_paths.for_each(|edited| edited.clone_from(new_path));
         };
         match operation {
             Operation::Edit(edit) => rename(edit),
             Operation::Event(Event::Inject(injection)) => {
                 let meanwhile = injection.meanwhile.iter_mut();
                 meanwhile
-                    .filter_map(|one| match one {
+                    .filter_map(|operation| match operation {
                         Operation::Edit(edit) => Some(edit),
                         _ => None,
                     })
                     .for_each(rename);
             }
-            Operation::Ask(Request::RestoreFile { dir, path: asked, .. })
+            Operation::Ask(Request::RestoreFile { dir, path: relative, .. })
             | Operation::Event(Event::Store(StoreEvent::Stored {
                 dir,
-                piece: Piece::File(asked),
+                piece: Piece::File(relative),
                 ..
             })) => {
-                if let (true, Some(other)) = (below(dir, path) == Some(asked), below(dir, other)) {
-                    *asked = ByteString::from(other);
+                let is_renamed = below(dir, path) == Some(relative);
+                if let (true, Some(new_relative)) = (is_renamed, below(dir, new_path)) {
+                    *relative = ByteString::from(new_relative);
                 }
             }
             _ => {}
@@ -71,7 +72,7 @@ mod tests {
     use herma_model::Settings;
 
     #[test]
-    fn a_file_gets_a_simpler_name_everywhere_or_nowhere() {
+    fn renamed_changes_the_name_of_a_file_everywhere_or_nowhere() {
         let history = |name: &str| {
             let path = ByteString::from(&*format!("work/alpha/{name}"));
             let file = Request::RestoreFile {
@@ -90,8 +91,8 @@ mod tests {
         };
         let found = renamed(&history("src/x"));
         assert!(found.contains(&history("a")));
-        // A name that another file has is none of its own.
+        // The name of another file is not used.
         assert!(!found.contains(&history("b")));
-        assert!(renamed(&history("a")).iter().all(|one| one.operations.len() == 4));
+        assert!(renamed(&history("a")).iter().all(|candidate| candidate.operations.len() == 4));
     }
 }

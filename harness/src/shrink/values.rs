@@ -1,7 +1,7 @@
-//! Simpler values for the operations that remain when nothing more can be deleted.
+//! Simpler values for the operations that remain when no more can be deleted.
 //!
-//! Every proposal is strictly simpler than what it replaces, by [`weight`], so that the search
-//! ends.
+//! Every proposal is strictly simpler than the operation that it replaces, by [`weight`], so that the
+//! search ends.
 
 use crate::history::{
     At, DatabaseEnd, DatabaseWrite, Event, History, Injection, Operation, StoreEvent, Target, What,
@@ -10,10 +10,10 @@ use herma_model::bytes::SHOWN_MAX;
 use herma_model::store_edit::Damage;
 use herma_model::{ByteString, Edit, Piece, Request, Settings};
 
-/// A file that is there from the start.
+/// A file that exists from the start.
 const SENTINEL: &[u8] = b"outside/secret.txt";
 
-/// Each puts one setting back to its default.
+/// Functions that each reset one setting to its default.
 pub const SETTINGS_TO_DEFAULT: [fn(&mut Settings, &Settings); 9] = [
     |settings, default| settings.enabled = default.enabled,
     |settings, default| settings.max_snapshots = default.max_snapshots,
@@ -26,33 +26,33 @@ pub const SETTINGS_TO_DEFAULT: [fn(&mut Settings, &Settings); 9] = [
     |settings, default| settings.min_interval_hours = default.min_interval_hours,
 ];
 
-/// The settings with one bound that is not the default lowered, to the minimum or by a part. A
-/// lower bound is reached with fewer operations, so that searches end at the same history.
-pub fn smaller_bounds(settings: &Settings) -> Vec<Settings> {
+/// The settings with one limit lowered that is not the default, to the minimum or by a fraction. A
+/// lower limit is reached with fewer operations, so that searches end at the same history.
+pub fn lower_limits(settings: &Settings) -> Vec<Settings> {
     let default = Settings::default();
-    let mut all = Vec::new();
-    for most in [1, 2] {
-        if settings.max_snapshots != default.max_snapshots && most < settings.max_snapshots {
-            all.push(Settings { max_snapshots: most, ..settings.clone() });
+    let mut proposals = Vec::new();
+    for snapshots in [1, 2] {
+        if settings.max_snapshots != default.max_snapshots && snapshots < settings.max_snapshots {
+            proposals.push(Settings { max_snapshots: snapshots, ..settings.clone() });
         }
     }
     if settings.max_files != default.max_files && settings.max_files > 1 {
-        all.push(Settings { max_files: 1, ..settings.clone() });
+        proposals.push(Settings { max_files: 1, ..settings.clone() });
     }
     let bytes = settings.max_total_bytes;
-    for less in [bytes / 2, bytes - bytes / 4, bytes - bytes / 8] {
-        if bytes != default.max_total_bytes && less > 0 && less < bytes {
-            all.push(Settings { max_total_bytes: less, ..settings.clone() });
+    for fewer_bytes in [bytes / 2, bytes - bytes / 4, bytes - bytes / 8] {
+        if bytes != default.max_total_bytes && fewer_bytes > 0 && fewer_bytes < bytes {
+            proposals.push(Settings { max_total_bytes: fewer_bytes, ..settings.clone() });
         }
     }
-    all
+    proposals
 }
 
-/// The history with every target from `at` on counted one less; `None` if there is none. This is
-/// what the targets meant before an operation that took a checkpoint was deleted.
-pub fn one_back(history: &History, at: usize) -> Option<History> {
+/// The history with the number of every target from operation `index` on lowered by one; `None` if there
+/// is none. This is what the targets meant before an operation that took a checkpoint was deleted.
+pub fn with_earlier_targets(history: &History, index: usize) -> Option<History> {
     let mut shifted = history.clone();
-    for operation in shifted.operations.iter_mut().skip(at) {
+    for operation in shifted.operations.iter_mut().skip(index) {
         if let Operation::Event(Event::Store(StoreEvent::Stored { back, .. })) = operation {
             *back = back.saturating_sub(1);
         }
@@ -69,20 +69,20 @@ pub fn one_back(history: &History, at: usize) -> Option<History> {
     (shifted != *history).then_some(shifted)
 }
 
-/// The history with limits that are not the default lowered by one; `None` if there is none. This
-/// is what they meant before an operation that counted towards them was deleted.
-pub fn one_less(history: &History) -> Option<History> {
-    let mut less = history.clone();
-    let usual = Settings::default();
-    for (limit, usual) in [
-        (&mut less.settings.max_snapshots, usual.max_snapshots),
-        (&mut less.settings.max_files, usual.max_files),
+/// The history with limits that are not the default lowered by one; `None` if there is none. This is
+/// what the limits meant before an operation that counted towards them was deleted.
+pub fn with_lower_limits(history: &History) -> Option<History> {
+    let mut lowered = history.clone();
+    let default = Settings::default();
+    for (limit, default) in [
+        (&mut lowered.settings.max_snapshots, default.max_snapshots),
+        (&mut lowered.settings.max_files, default.max_files),
     ] {
-        if *limit != usual && *limit > 1 {
+        if *limit != default && *limit > 1 {
             *limit -= 1;
         }
     }
-    (less != *history).then_some(less)
+    (lowered != *history).then_some(lowered)
 }
 
 /// Simpler forms of one operation, the simplest first.
@@ -93,10 +93,10 @@ pub fn simpler(operation: &Operation) -> Vec<Operation> {
     proposals
 }
 
-/// How complex an operation is: first whether it depends on more than its own values, then how much
-/// there is to read.
+/// The complexity of an operation: first whether it depends on more than its own values, then the length
+/// of its text.
 fn weight(operation: &Operation) -> (usize, usize, usize) {
-    // These depend on the turn, the last sweep, the whole history, a second path and a file.
+    // These depend on the turn, the last sweep, the complete history, a second path or a file.
     let depends = matches!(
         operation,
         Operation::Ask(Request::EnsureCheckpoint { .. } | Request::Sweep)
@@ -105,7 +105,7 @@ fn weight(operation: &Operation) -> (usize, usize, usize) {
                 Edit::Rename { .. } | Edit::SetPermissions { .. } | Edit::Rewrite { .. }
             )
     ) || matches!(operation, Operation::Edit(Edit::HardLink { to, .. }) if **to != *SENTINEL);
-    // The first project is the simplest one, however long its name.
+    // The first project is the simplest, however long its name is.
     let text = format!("{operation:?}").replace("work/alpha", "work/a");
     // Escaped bytes are harder to read than their length suggests.
     let length = text.len() + 4 * text.matches('\\').count();
@@ -124,34 +124,34 @@ fn proposals(operation: &Operation) -> Vec<Operation> {
         Operation::Edit(edit) => edit_proposals(edit).into_iter().map(Operation::Edit).collect(),
         Operation::Event(event) => event_proposals(event),
         Operation::Ask(request) => {
-            let mut all = otherwise_named(&request);
-            all.extend(other_values(request));
-            all
+            let mut proposals = with_other_names(&request);
+            proposals.extend(other_values(request));
+            proposals
         }
     }
 }
 
-/// The request for another directory or checkpoint.
-fn otherwise_named(request: &Request<Target>) -> Vec<Operation> {
-    let mut all = Vec::new();
+/// The request with another directory or checkpoint.
+fn with_other_names(request: &Request<Target>) -> Vec<Operation> {
+    let mut proposals = Vec::new();
     let mut changed = request.clone();
     for number in 1..=3 {
         if let Some(target) = changed.target_mut() {
             *target = Target::Number(number);
-            all.push(Operation::Ask(changed.clone()));
+            proposals.push(Operation::Ask(changed.clone()));
         }
     }
     for path in request.dir().into_iter().flat_map(paths) {
         let mut changed = request.clone();
         if let Some(dir) = changed.dir_mut() {
             *dir = path;
-            all.push(Operation::Ask(changed));
+            proposals.push(Operation::Ask(changed));
         }
     }
-    all
+    proposals
 }
 
-/// The request with simpler values beside its directory and checkpoint, or a simpler request.
+/// The request with simpler values other than its directory and checkpoint, or a simpler request.
 fn other_values(request: Request<Target>) -> Vec<Operation> {
     let checkpoint = |dir| Request::Checkpoint { dir, reason: "r".into() };
     let requests = match request {
@@ -168,14 +168,16 @@ fn other_values(request: Request<Target>) -> Vec<Operation> {
         }
         Request::Restore { dir, target, exact, force } => {
             let bits = [(false, false), (exact, false), (false, force)];
-            let restore = |(exact, force)| {
-                let (dir, target) = (dir.clone(), target.clone());
-                Request::Restore { dir, target, exact, force }
+            let restore = |(exact, force)| Request::Restore {
+                dir: dir.clone(),
+                target: target.clone(),
+                exact,
+                force,
             };
-            let mut all = bits.map(restore).to_vec();
+            let mut restores = bits.map(restore).to_vec();
             // A restore takes a checkpoint first, which may be all that matters.
-            all.push(checkpoint(dir));
-            all
+            restores.push(checkpoint(dir));
+            restores
         }
         Request::RestoreFile { dir, target, .. } => ["a", "b"]
             .map(|path| Request::RestoreFile {
@@ -213,20 +215,24 @@ fn event_proposals(event: Event) -> Vec<Operation> {
             .map(|seconds| Event::Advance { seconds }.into())
             .to_vec(),
         Event::RestoreEach { dir } => {
-            let one = |number| Request::Restore {
+            let restore = |number| Request::Restore {
                 dir: dir.clone(),
                 target: Target::Number(number),
                 exact: false,
                 force: false,
             };
             let dirs = paths(&dir).into_iter().map(|dir| Event::RestoreEach { dir }.into());
-            dirs.chain((1..=3).map(|number| one(number).into())).collect()
+            dirs.chain((1..=3).map(|number| restore(number).into())).collect()
         }
         Event::Database(database) => {
             let fewer =
                 [1, database.rows / 2].map(|rows| DatabaseWrite { rows, ..database.clone() });
             let closed = DatabaseWrite { end: DatabaseEnd::Closed, ..database };
-            fewer.into_iter().chain([closed]).map(|one| Event::Database(one).into()).collect()
+            fewer
+                .into_iter()
+                .chain([closed])
+                .map(|database| Event::Database(database).into())
+                .collect()
         }
         Event::Inject(injection) => injection_proposals(&injection),
         Event::Measure => Vec::new(),
@@ -236,49 +242,49 @@ fn event_proposals(event: Event) -> Vec<Operation> {
     }
 }
 
-/// At an earlier call, with simpler edits or fewer processes, or a kill at the first one. A power loss after
-/// the answer is simpler than one at any call, and so are several processes of which none is killed.
+/// The injection at an earlier call, with simpler edits or fewer processes, or a kill at the first call. A
+/// power loss after the answer is simpler than at any call, and so are several processes without a kill.
 fn injection_proposals(injection: &Injection) -> Vec<Operation> {
     let is_simple_at_end = matches!(injection.what, What::PowerLoss(_) | What::Together(_));
-    let sooner = match injection.call {
+    let earlier = match injection.call {
         At::Call(call) => vec![1, call / 2, call.saturating_sub(1)],
         At::End if is_simple_at_end => Vec::new(),
         At::End | At::Every | At::Spread(_) => vec![1],
     };
     let at_end = (is_simple_at_end && injection.call != At::End).then_some(At::End);
-    let sooner = sooner.into_iter().filter(|call| *call > 0).map(At::Call);
-    let mut all: Vec<Injection> = at_end
+    let earlier = earlier.into_iter().filter(|call| *call > 0).map(At::Call);
+    let mut proposed: Vec<Injection> = at_end
         .into_iter()
-        .chain(sooner)
+        .chain(earlier)
         .map(|call| Injection { call, ..injection.clone() })
         .collect();
     if let What::Together(processes) = injection.what {
-        let what = What::Together(processes - 1);
-        all.push(Injection { what, ..injection.clone() });
+        let fewer = What::Together(processes - 1);
+        proposed.push(Injection { what: fewer, ..injection.clone() });
     }
-    for (at, operation) in injection.meanwhile.iter().enumerate() {
+    for (index, operation) in injection.meanwhile.iter().enumerate() {
         let mut fewer = injection.clone();
-        fewer.meanwhile.remove(at);
-        all.push(fewer);
+        fewer.meanwhile.remove(index);
+        proposed.push(fewer);
         for simpler in proposals(operation) {
             let mut changed = injection.clone();
-            changed.meanwhile[at] = simpler;
-            all.push(changed);
+            changed.meanwhile[index] = simpler;
+            proposed.push(changed);
         }
     }
     if injection.meanwhile.is_empty() {
-        all.push(Injection::new(At::Call(1), What::Kill));
+        proposed.push(Injection::new(At::Call(1), What::Kill));
     }
-    all.retain(|one| one.is_possible().is_ok());
-    all.into_iter().map(|one| Event::Inject(one).into()).collect()
+    proposed.retain(|injection| injection.is_possible().is_ok());
+    proposed.into_iter().map(|injection| Event::Inject(injection).into()).collect()
 }
 
-/// Simpler paths in the place of `path`: the first project, or a plain name in the same project.
+/// Simpler paths to replace `path`: a project, or a plain name in the same project.
 pub fn paths(path: &ByteString) -> Vec<ByteString> {
     let mut found = Vec::new();
     for project in ["work/alpha", "work/beta"] {
-        let inside = path.strip_prefix(project.as_bytes()).is_some_and(|rest| !rest.is_empty());
-        if inside {
+        let is_inside = path.strip_prefix(project.as_bytes()).is_some_and(|rest| !rest.is_empty());
+        if is_inside {
             found.extend(["a", "b"].map(|name| format!("{project}/{name}").as_str().into()));
         } else {
             found.push(project.into());
@@ -291,9 +297,10 @@ fn store_proposals(event: StoreEvent) -> Vec<StoreEvent> {
     match event {
         StoreEvent::Repository { dir, days } => {
             let dirs = paths(&dir).into_iter();
-            let mut all: Vec<_> = dirs.map(|dir| StoreEvent::Repository { dir, days }).collect();
-            all.push(StoreEvent::Repository { dir, days: days.min(1) });
-            all
+            let mut proposals: Vec<_> =
+                dirs.map(|dir| StoreEvent::Repository { dir, days }).collect();
+            proposals.push(StoreEvent::Repository { dir, days: days.min(1) });
+            proposals
         }
         StoreEvent::Archive { days } => vec![StoreEvent::Archive { days: days.min(1) }],
         StoreEvent::Metadata { dir, .. } => {
@@ -301,26 +308,26 @@ fn store_proposals(event: StoreEvent) -> Vec<StoreEvent> {
         }
         StoreEvent::Index { dir, .. } => vec![StoreEvent::Index { dir, damage: Damage::Removed }],
         StoreEvent::Stored { dir, back, piece, damage } => {
-            let one = |dir: &ByteString, back, piece: &Piece, damage| StoreEvent::Stored {
+            let stored = |dir: &ByteString, back, piece: &Piece, damage| StoreEvent::Stored {
                 dir: dir.clone(),
                 back,
                 piece: piece.clone(),
                 damage,
             };
-            let mut all: Vec<_> =
-                paths(&dir).iter().map(|dir| one(dir, back, &piece, damage)).collect();
-            all.push(one(&dir, 0, &piece, damage));
-            all.push(one(&dir, back, &piece, Damage::Removed));
+            let mut proposals: Vec<_> =
+                paths(&dir).iter().map(|dir| stored(dir, back, &piece, damage)).collect();
+            proposals.push(stored(&dir, 0, &piece, damage));
+            proposals.push(stored(&dir, back, &piece, Damage::Removed));
             let pieces =
                 [Piece::File("a".into()), Piece::File("b".into()), Piece::Folder("".into())];
-            all.extend(pieces.iter().map(|piece| one(&dir, back, piece, damage)));
-            all
+            proposals.extend(pieces.iter().map(|piece| stored(&dir, back, piece, damage)));
+            proposals
         }
         StoreEvent::Ref { dir, damage } => {
             let dirs = paths(&dir).into_iter();
-            let mut all: Vec<_> = dirs.map(|dir| StoreEvent::Ref { dir, damage }).collect();
-            all.push(StoreEvent::Ref { dir, damage: Damage::Removed });
-            all
+            let mut proposals: Vec<_> = dirs.map(|dir| StoreEvent::Ref { dir, damage }).collect();
+            proposals.push(StoreEvent::Ref { dir, damage: Damage::Removed });
+            proposals
         }
         StoreEvent::File { file, .. } => {
             vec![StoreEvent::File { file, damage: Damage::Removed }]
@@ -341,32 +348,32 @@ fn edit_proposals(edit: Edit) -> Vec<Edit> {
                 content: content.into(),
                 executable,
             };
-            let mut all = vec![
+            let mut proposals = vec![
                 write(&path, b"", executable),
                 write(&path, b"1", executable),
                 write(&path, b"2", executable),
                 write(&path, &content[..content.len() / 2], executable),
                 write(&path, &content, false),
             ];
-            all.extend(paths(&path).iter().map(|path| write(path, &content, executable)));
-            all
+            proposals.extend(paths(&path).iter().map(|path| write(path, &content, executable)));
+            proposals
         }
         Edit::Rewrite { path, content } => {
             let rewrite = |path: &ByteString, content: &[u8]| Edit::Rewrite {
                 path: path.clone(),
                 content: content.into(),
             };
-            let mut all: Vec<_> = [b"1", b"2"].map(|content| rewrite(&path, content)).into();
-            all.extend(paths(&path).iter().map(|path| rewrite(path, &content)));
-            all.push(Edit::Write { path, content, executable: false });
-            all
+            let mut proposals: Vec<_> = [b"1", b"2"].map(|content| rewrite(&path, content)).into();
+            proposals.extend(paths(&path).iter().map(|path| rewrite(path, &content)));
+            proposals.push(Edit::Write { path, content, executable: false });
+            proposals
         }
         Edit::Link { path, target } => {
-            let at = paths(&path).into_iter();
-            let mut all: Vec<_> =
-                at.map(|path| Edit::Link { path, target: target.clone() }).collect();
-            all.push(Edit::Link { path, target: "x".into() });
-            all
+            let simpler_paths = paths(&path).into_iter();
+            let mut proposals: Vec<_> =
+                simpler_paths.map(|path| Edit::Link { path, target: target.clone() }).collect();
+            proposals.push(Edit::Link { path, target: "x".into() });
+            proposals
         }
         Edit::Remove { path } => {
             paths(&path).into_iter().map(|path| Edit::Remove { path }).collect()
@@ -381,36 +388,40 @@ fn edit_proposals(edit: Edit) -> Vec<Edit> {
             paths(&path).into_iter().map(|path| Edit::SetReadable { path, readable }).collect()
         }
         Edit::SetPermissions { path, bits } => {
-            let at = paths(&path).into_iter();
-            let mut all: Vec<_> = at.map(|path| Edit::SetPermissions { path, bits }).collect();
-            all.push(Edit::SetPermissions { path: path.clone(), bits: 0o600 });
+            let simpler_paths = paths(&path).into_iter();
+            let mut proposals: Vec<_> =
+                simpler_paths.map(|path| Edit::SetPermissions { path, bits }).collect();
+            proposals.push(Edit::SetPermissions { path: path.clone(), bits: 0o600 });
             if bits & 0o100 != 0 {
-                all.push(Edit::Write { path, content: "".into(), executable: true });
+                proposals.push(Edit::Write { path, content: "".into(), executable: true });
             }
-            all
+            proposals
         }
         Edit::HardLink { path, to } => {
-            let at = paths(&path).into_iter();
-            let mut all: Vec<_> = at.map(|path| Edit::HardLink { path, to: to.clone() }).collect();
+            let simpler_paths = paths(&path).into_iter();
+            let mut proposals: Vec<_> =
+                simpler_paths.map(|path| Edit::HardLink { path, to: to.clone() }).collect();
             let sentinel = |path: &ByteString| Edit::HardLink {
                 path: path.clone(),
                 to: ByteString::from(SENTINEL),
             };
-            all.extend([sentinel(&path), sentinel(&to)]);
-            all.extend(paths(&to).into_iter().map(|to| Edit::HardLink { path: path.clone(), to }));
-            all
+            proposals.extend([sentinel(&path), sentinel(&to)]);
+            proposals
+                .extend(paths(&to).into_iter().map(|to| Edit::HardLink { path: path.clone(), to }));
+            proposals
         }
         Edit::Rename { from, to } => {
             let sources = paths(&from).into_iter();
-            let mut all: Vec<_> =
+            let mut proposals: Vec<_> =
                 sources.map(|from| Edit::Rename { from, to: to.clone() }).collect();
-            all.extend(["", "1"].map(|content| Edit::Write {
+            proposals.extend(["", "1"].map(|content| Edit::Write {
                 path: to.clone(),
                 content: content.into(),
                 executable: false,
             }));
-            all.extend(paths(&to).into_iter().map(|to| Edit::Rename { from: from.clone(), to }));
-            all
+            proposals
+                .extend(paths(&to).into_iter().map(|to| Edit::Rename { from: from.clone(), to }));
+            proposals
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The agent of the core's subject: parts of its state in files, what it did outside, the events that it
-//! tells, and sub-agents. Nothing is added to what the core does with them, and nothing repaired.
+//! The agent of the core's subject: parts of its state in files, external actions, events, and sub-agents.
+//! It adds nothing to what the core does with them, and repairs nothing.
 
 use herma_core::agent::{CheckpointManager, Event};
 use herma_core::disk::Disk;
@@ -17,32 +17,39 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What compensates each action, by its kind and id.
+/// The compensation of each action, by its kind and id.
 type Registered = Arc<Mutex<BTreeMap<(String, Option<String>), Compensation>>>;
 
-/// Who decides about external actions.
-const WHO: &str = "suite";
+/// The user who decides about external actions.
+const USER: &str = "suite";
 
-/// What the agent has beside its checkpoints.
+/// The state of the agent other than its checkpoints.
 pub(super) struct Agent {
-    /// Where its parts are, in a place that no history looks at.
+    /// The folder of its parts, which no history touches.
     folder: PathBuf,
     disk: Arc<dyn Disk>,
     clock: Arc<dyn Clock>,
     registered: Registered,
     kinds: Compensations,
-    /// Those that wait for a sub-agent.
+    /// The managers of agents that wait for a sub-agent.
     parents: Vec<CheckpointManager>,
     turns: u64,
 }
 
 impl Agent {
     pub fn new(base: &Path, disk: Arc<dyn Disk>, clock: Arc<dyn Clock>) -> Self {
-        let (registered, kinds, parents) = Default::default();
-        Agent { folder: base.join("agent"), disk, clock, registered, kinds, parents, turns: 0 }
+        Agent {
+            folder: base.join("agent"),
+            disk,
+            clock,
+            registered: Default::default(),
+            kinds: Default::default(),
+            parents: Default::default(),
+            turns: 0,
+        }
     }
 
-    /// What checkpoints carry of it.
+    /// The state that checkpoints contain.
     pub fn state(&self) -> State {
         let part = |kind| -> Arc<dyn state::Part> {
             Arc::new(FilePart::new(self.disk.clone(), kind, &self.folder))
@@ -51,11 +58,10 @@ impl Agent {
     }
 
     fn external(&self) -> External {
-        let (disk, clock) = (self.disk.clone(), self.clock.clone());
-        External::new(disk, clock, &self.folder, self.kinds.clone())
+        External::new(self.disk.clone(), self.clock.clone(), &self.folder, self.kinds.clone())
     }
 
-    fn place(&self, part: Part) -> PathBuf {
+    fn path(&self, part: Part) -> PathBuf {
         let kind = match part {
             Part::Kanban => PartKind::Kanban,
             Part::Goal => PartKind::Goal,
@@ -69,58 +75,63 @@ impl Agent {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)
     }
 
-    /// The agent's own work changes a part.
+    /// Changes a part as the agent's own work does.
     pub fn set(&self, part: Part, value: &Value) -> io::Result<()> {
         self.make_folder()?;
-        fs::write(self.place(part), value.to_string())
+        fs::write(self.path(part), value.to_string())
     }
 
     pub fn get(&self, part: Part) -> io::Result<Value> {
-        match fs::read(self.place(part)) {
+        match fs::read(self.path(part)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Value::Null),
             read => Ok(serde_json::from_slice(&read?)?),
         }
     }
 
-    /// The agent did something outside; returns whether what it can compensate is other than before.
-    pub fn did(
+    /// Records an external action; returns whether its kind can be compensated for the first time.
+    pub fn record(
         &mut self,
         action: &Action,
         compensation: Option<&Compensation>,
     ) -> Result<bool, Error> {
-        // What cannot be made fails again where it is written to.
+        // If the folder cannot be made, the write into it fails.
         let _ = self.make_folder();
         self.external().record(&action.kind, action.id.as_deref(), action.to.as_deref())?;
         let Some(compensation) = compensation else { return Ok(false) };
         let key = (action.kind.clone(), action.id.clone());
         let mut registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
         registered.insert(key, compensation.clone());
-        let appends: Arc<dyn state::Compensation> = Arc::new(Appends(self.registered.clone()));
-        Ok(self.kinds.insert(action.kind.clone(), appends).is_none())
+        let append_line: Arc<dyn state::Compensation> =
+            Arc::new(AppendLine(self.registered.clone()));
+        Ok(self.kinds.insert(action.kind.clone(), append_line).is_none())
     }
 
     pub fn compensate(&self) -> Result<Compensated, Error> {
         let _ = self.make_folder();
-        let mut said = Compensated::default();
-        for one in self.external().compensate(WHO, false)? {
-            let list = if one.failure.is_none() { &mut said.compensated } else { &mut said.failed };
-            list.push(action(&one.note));
+        let mut outcome = Compensated::default();
+        for result in self.external().compensate(USER, false)? {
+            let list = if result.failure.is_none() {
+                &mut outcome.compensated
+            } else {
+                &mut outcome.failed
+            };
+            list.push(action(&result.note));
         }
-        Ok(said)
+        Ok(outcome)
     }
 
     pub fn accept(&self) -> Result<(), Error> {
         let _ = self.make_folder();
-        self.external().accept(WHO).map(drop)
+        self.external().accept(USER).map(drop)
     }
 
-    /// What the core is told of an event.
+    /// The event as it is reported to the core.
     pub fn event<'a>(&mut self, event: &'a AgentEvent) -> Event<'a> {
         match event {
             AgentEvent::HighRisk { command } => Event::Command(command),
             AgentEvent::Milestone { from, to } => {
-                let part = |percent: u8| f64::from(percent) / 100.0;
-                Event::Progress { goal: "goal", from: part(*from), to: part(*to) }
+                let fraction = |percent: u8| f64::from(percent) / 100.0;
+                Event::Progress { goal: "goal", from: fraction(*from), to: fraction(*to) }
             }
             AgentEvent::Card { card, from, to } => Event::Card { id: card, from, to },
             AgentEvent::TurnBoundary => {
@@ -133,26 +144,26 @@ impl Agent {
         }
     }
 
-    /// A sub-agent begins, and its parent waits.
+    /// Starts a sub-agent; its parent waits.
     pub fn spawn(&mut self, parent: CheckpointManager) {
         self.parents.push(parent);
     }
 
-    /// The parent that waited last.
+    /// Returns to the parent that waits since the last `spawn`.
     pub fn join(&mut self) -> Option<CheckpointManager> {
         self.parents.pop()
     }
 
-    /// The process ends, and all agents with it.
+    /// Ends all agents, as the end of the process does.
     pub fn end(&mut self) {
         self.parents.clear();
     }
 }
 
 /// Appends a line for each action that it compensates.
-struct Appends(Registered);
+struct AppendLine(Registered);
 
-impl state::Compensation for Appends {
+impl state::Compensation for AppendLine {
     fn run(&self, action: &ActionNote) -> Result<(), String> {
         let registered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let compensation = registered.get(&(action.kind.clone(), action.id.clone()));
@@ -165,7 +176,7 @@ impl state::Compensation for Appends {
     }
 }
 
-/// An action as the protocol has it.
+/// An action in the form of the protocol.
 pub(super) fn action(note: &ActionNote) -> Action {
     Action { kind: note.kind.clone(), id: note.id.clone(), to: note.to.clone() }
 }

@@ -1,4 +1,4 @@
-//! The core as a subject: requests and answers translated, nothing added and nothing repaired.
+//! The core as a subject: translates requests and answers, adds nothing and repairs nothing.
 
 use super::agent::{Agent, action};
 use super::{Identity, Measurable, Subject, patch};
@@ -36,9 +36,9 @@ const DAY_SECONDS: u64 = 24 * 60 * 60;
 const HOUR_SECONDS: u64 = 60 * 60;
 
 /// A clock that is set explicitly.
-struct SetClock(AtomicI64);
+struct ManualClock(AtomicI64);
 
-impl Clock for SetClock {
+impl Clock for ManualClock {
     fn seconds(&self) -> i64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -48,7 +48,7 @@ impl Clock for SetClock {
 pub struct CoreSubject {
     checkpoints: CheckpointManager,
     disk: Arc<dyn Disk>,
-    clock: Arc<SetClock>,
+    clock: Arc<ManualClock>,
     environment: Environment,
     config: Config,
     agent: Agent,
@@ -64,7 +64,7 @@ impl CoreSubject {
         CoreSubject::in_environment(disk, environment, settings, seconds).with_injector(injector)
     }
 
-    /// The same, with what makes something happen at the calls to its disk.
+    /// The same subject, with the injector of its disk.
     pub fn with_injector(self, injector: Arc<Injector>) -> Self {
         CoreSubject { injector, ..self }
     }
@@ -78,14 +78,14 @@ impl CoreSubject {
         }
     }
 
-    /// Opens the core on a disk and in an environment of the caller's.
+    /// Opens the core on a given disk and in a given environment.
     pub fn in_environment(
         disk: Arc<dyn Disk>,
         environment: Environment,
         settings: &Settings,
         seconds: i64,
     ) -> Self {
-        let clock = Arc::new(SetClock(AtomicI64::new(seconds)));
+        let clock = Arc::new(ManualClock(AtomicI64::new(seconds)));
         let config = Config {
             enabled: settings.enabled,
             max_snapshots: settings.max_snapshots,
@@ -102,29 +102,38 @@ impl CoreSubject {
         let checkpoints =
             CheckpointManager::on(disk.clone(), clock.clone(), environment.clone(), config.clone())
                 .with_state(agent.state());
-        starts(&checkpoints);
-        let injector = Arc::default();
-        CoreSubject { checkpoints, disk, clock, environment, config, agent, injector }
+        recover(&checkpoints);
+        CoreSubject {
+            checkpoints,
+            disk,
+            clock,
+            environment,
+            config,
+            agent,
+            injector: Arc::default(),
+        }
     }
 
     /// Opens the core as a subject of the suite.
     pub fn boxed(sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Box<dyn Subject> {
         let subject = Box::new(CoreSubject::new(sandbox, settings, seconds));
-        let (sandbox, settings) = (sandbox.shared(), settings.clone());
+        let sandbox = sandbox.shared();
+        let settings = settings.clone();
         Measurable { subject, bug: None, sandbox, settings, seconds }.boxed()
     }
 
-    /// The core itself, to be asked what no request asks.
+    /// The core itself, for calls that no request makes.
     ///
     /// # Panics
-    /// Never: only who reads a configuration file can find checkpoints switched off by it.
+    /// Never: checkpoints can only be switched off by a configuration file, and none is read.
     pub fn manager(&self) -> &Manager {
         self.checkpoints.manager().expect("no configuration file was read")
     }
 
-    /// An agent's manager in another environment.
-    fn in_place(&self, environment: Environment) -> CheckpointManager {
-        let (disk, clock) = (self.disk.clone(), self.clock.clone());
+    /// A new manager of the agent in this environment.
+    fn new_manager(&self, environment: Environment) -> CheckpointManager {
+        let disk = self.disk.clone();
+        let clock = self.clock.clone();
         CheckpointManager::on(disk, clock, environment, self.config.clone())
             .with_state(self.agent.state())
     }
@@ -136,7 +145,7 @@ impl CoreSubject {
                 Answer::Done
             }
             Request::Reopen => {
-                self.start_again();
+                self.restart();
                 Answer::Done
             }
             Request::SetClock { seconds } => {
@@ -174,7 +183,7 @@ impl CoreSubject {
                 let options = RestoreOptions { exact: *exact, force: *force };
                 self.restore(dir, target, options)?
             }
-            // The newest is the first of the list.
+            // The newest checkpoint has number 1.
             Request::RestoreLatest { dir, exact } => {
                 self.restore(dir, b"1", RestoreOptions { exact: *exact, force: false })?
             }
@@ -192,9 +201,9 @@ impl CoreSubject {
             Request::SetState { part, value } => self
                 .agent
                 .set(*part, value)
-                .map_or_else(|error| not_kept(&error), |()| Answer::Done),
+                .map_or_else(|error| state_error(&error), |()| Answer::Done),
             Request::GetState { part } => {
-                self.agent.get(*part).map_or_else(|error| not_kept(&error), Answer::State)
+                self.agent.get(*part).map_or_else(|error| state_error(&error), Answer::State)
             }
             Request::Label { dir, label } => {
                 taken(self.manager().checkpoint_for(path(dir), &Occasion::labelled(label))?)
@@ -208,7 +217,7 @@ impl CoreSubject {
                 Answer::Done
             }
             Request::External { action, compensation } => {
-                if self.agent.did(action, compensation.as_ref())? {
+                if self.agent.record(action, compensation.as_ref())? {
                     self.checkpoints.manager_mut()?.set_state(self.agent.state());
                 }
                 Answer::Done
@@ -220,8 +229,8 @@ impl CoreSubject {
             }
             Request::Event { dir, event } => self.happens(path(dir), event),
             Request::Spawn => {
-                let own = self.in_place(self.environment.clone());
-                self.agent.spawn(std::mem::replace(&mut self.checkpoints, own));
+                let manager = self.new_manager(self.environment.clone());
+                self.agent.spawn(std::mem::replace(&mut self.checkpoints, manager));
                 Answer::Done
             }
             Request::Join => {
@@ -260,43 +269,45 @@ impl CoreSubject {
 }
 
 impl CoreSubject {
-    /// From now on calls count, and the injection happens at its call.
+    /// Starts to count calls; the injection happens at its call.
     ///
     /// # Errors
-    /// What is on the disk cannot be read.
+    /// The disk cannot be read.
     pub fn arm(&self, point: &Point) -> io::Result<()> {
         let Environment { base, current_directory, .. } = &self.environment;
         self.injector.arm(point.clone(), base, current_directory)
     }
 
-    /// What was made to happen during the request that is answered now.
+    /// The injection that happened during the current request, if any.
     pub fn happened(&self) -> Option<What> {
-        self.injector.happens().and_then(|(what, came)| came.then_some(what))
+        self.injector
+            .happens()
+            .and_then(|(injection, has_happened)| has_happened.then_some(injection))
     }
 
-    /// Whether that ended it.
+    /// Whether the injection ended the process.
     pub fn is_dead(&self) -> bool {
         self.injector.is_dead()
     }
 
-    /// The request was answered so, or came to an end: a process that the injection ended is started
+    /// Ends the injection after the request, with its answer; a process that the injection ended is started
     /// again.
     ///
     /// # Errors
-    /// What a power loss leaves cannot be written.
+    /// The result of a power loss cannot be written.
     pub fn disarm(&mut self, point: &Point, answer: Answer) -> io::Result<Injected> {
         let injected = self.injector.disarm(answer)?;
         if injected.came && point.what.ends_process() {
-            self.start_again();
+            self.restart();
         }
         Ok(injected)
     }
 
-    /// Another process takes the place of this one.
-    fn start_again(&mut self) {
+    /// Starts again as a new process does.
+    fn restart(&mut self) {
         self.agent.end();
-        self.checkpoints = self.in_place(self.environment.clone());
-        starts(&self.checkpoints);
+        self.checkpoints = self.new_manager(self.environment.clone());
+        recover(&self.checkpoints);
     }
 
     fn protect(&mut self, directory: &Path, tool: &Tool) -> Answer {
@@ -311,19 +322,19 @@ impl CoreSubject {
             }
             Tool::Terminal { command } => herma_core::agent::Tool::Terminal { command, directory },
         };
-        let one = |one: herma_core::agent::Protected| Protected {
-            project: bytes(one.project.as_os_str().as_bytes()),
-            taken: one.taken.map(what_was_taken),
+        let protected = |protected: herma_core::agent::Protected| Protected {
+            project: bytes(protected.project.as_os_str().as_bytes()),
+            taken: protected.taken.map(model_taken),
         };
-        Answer::Protected(self.checkpoints.protect(&tool).into_iter().map(one).collect())
+        Answer::Protected(self.checkpoints.protect(&tool).into_iter().map(protected).collect())
     }
 
-    /// An agent asks for a checkpoint where no store can be made: below what is no folder.
+    /// Lets an agent take a checkpoint where no store can be made: below a path that is not a folder.
     fn without_backend(&self, directory: &Path, reason: &str) -> Answer {
         let base = "/dev/null/checkpoints".into();
-        let mut checkpoints = self.in_place(Environment { base, ..self.environment.clone() });
+        let mut checkpoints = self.new_manager(Environment { base, ..self.environment.clone() });
         match checkpoints.ensure_checkpoint(directory, reason) {
-            Some(done) => taken(done),
+            Some(checkpoint) => taken(checkpoint),
             None => {
                 let message = checkpoints.trouble().join("; ");
                 Answer::Refused { code: Code::StoreUnusable, message, changed: Changed::None }
@@ -337,16 +348,16 @@ impl CoreSubject {
         target: &[u8],
         options: RestoreOptions,
     ) -> Result<Answer, Error> {
-        let done = self.manager().restore(path(dir), target, options)?;
+        let report = self.manager().restore(path(dir), target, options)?;
         self.checkpoints.rolled_back();
-        Ok(restored(done))
+        Ok(restored(report))
     }
 
     fn happens(&mut self, dir: &Path, event: &AgentEvent) -> Answer {
         let event = self.agent.event(event);
         match self.checkpoints.happens(dir, &event) {
-            (_, Some(done)) => taken(done),
-            // Why none was taken is told to a person.
+            (_, Some(checkpoint)) => taken(checkpoint),
+            // The reason that no checkpoint was taken is only for people.
             (_, None) => Answer::Taken { outcome: CheckpointOutcome::NotDue, skipped: Vec::new() },
         }
     }
@@ -367,18 +378,19 @@ impl Subject for CoreSubject {
     }
 
     fn ask(&mut self, request: &Request) -> Answer {
-        let answered = catch_unwind(AssertUnwindSafe(|| {
-            let answered = self.answer(request);
-            // Whoever looks at the store next sees it as it is once nobody waits.
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            let answer = self.answer(request);
+            // The next observation sees the store after its deferred work.
             self.checkpoints.keep_up();
-            answered
+            answer
         }));
-        match answered {
+        match caught {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => {
-                let (code, message) = (code(error.code()), error.to_string());
-                // Changes before a failure are part of a restore's answer; an error changed nothing but
-                // where it says so.
+                let code = code(error.code());
+                let message = error.to_string();
+                // Changes before a failure are part of a restore's answer; an error changed nothing unless it
+                // reports so.
                 let changed = match error {
                     Error::RolledBackNothing { left: Some(_), .. } => Changed::Partial,
                     _ => Changed::None,
@@ -397,8 +409,8 @@ impl Subject for CoreSubject {
     }
 }
 
-/// What an agent does when it starts. What is wrong with the store its requests will be told.
-fn starts(checkpoints: &CheckpointManager) {
+/// Recovers the store as an agent does when it starts. Later requests report errors of the store.
+fn recover(checkpoints: &CheckpointManager) {
     let _ = checkpoints.manager().map(Manager::recover);
 }
 
@@ -407,17 +419,16 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".into())
 }
 
-/// The code of the shared list for a code of the core; one that is not in the list counts as an
+/// The code of the shared list for a code of the core; a code that is not in the list counts as an
 /// internal error.
 fn code(word: &str) -> Code {
     let word: StrDeserializer<'_, serde::de::value::Error> = StrDeserializer::new(word);
     Code::deserialize(word).unwrap_or(Code::Internal)
 }
 
-/// A part of the agent's state that is not where the suite keeps it.
-fn not_kept(error: &std::io::Error) -> Answer {
-    let (message, changed) = (error.to_string(), Changed::None);
-    Answer::Refused { code: Code::Io, message, changed }
+/// The refusal when a part of the agent's state cannot be read or written.
+fn state_error(error: &std::io::Error) -> Answer {
+    Answer::Refused { code: Code::Io, message: error.to_string(), changed: Changed::None }
 }
 
 fn path(bytes: &ByteString) -> &Path {
@@ -433,19 +444,22 @@ fn paths(paths: &[Vec<u8>]) -> Vec<ByteString> {
 }
 
 fn remarks(remarks: Vec<herma_core::Remark>) -> Vec<Remark> {
-    remarks.into_iter().map(|one| Remark { path: bytes(&one.path), why: one.why }).collect()
+    remarks
+        .into_iter()
+        .map(|remark| Remark { path: bytes(&remark.path), why: remark.why })
+        .collect()
 }
 
 fn stats(stats: &herma_core::Stats) -> Stats {
     Stats { files: stats.files, added: stats.added, removed: stats.removed }
 }
 
-fn taken(done: herma_core::Taken) -> Answer {
-    let Taken { outcome, skipped } = what_was_taken(done);
+fn taken(taken: herma_core::Taken) -> Answer {
+    let Taken { outcome, skipped } = model_taken(taken);
     Answer::Taken { outcome, skipped }
 }
 
-fn what_was_taken(taken: herma_core::Taken) -> Taken {
+fn model_taken(taken: herma_core::Taken) -> Taken {
     let outcome = match taken.outcome {
         Outcome::Created { id } => CheckpointOutcome::Created { id },
         Outcome::Deduped => CheckpointOutcome::Deduped,
@@ -468,18 +482,18 @@ fn configuration(config: &Config) -> Configuration {
     }
 }
 
-fn listed(one: herma_core::Listed) -> Listed {
+fn listed(checkpoint: herma_core::Listed) -> Listed {
     Listed {
-        number: one.number,
-        id: one.id,
-        time: one.time,
-        reason: one.reason,
-        stats: one.stats.as_ref().map(stats),
+        number: checkpoint.number,
+        id: checkpoint.id,
+        time: checkpoint.time,
+        reason: checkpoint.reason,
+        stats: checkpoint.stats.as_ref().map(stats),
     }
 }
 
 fn diffed(diff: herma_core::Diff) -> Answer {
-    let change = |change| match change {
+    let model_change = |change| match change {
         Change::Added => answer::Change::Added,
         Change::Deleted => answer::Change::Deleted,
         Change::Modified => answer::Change::Modified,
@@ -487,23 +501,23 @@ fn diffed(diff: herma_core::Diff) -> Answer {
     let entries = diff
         .entries
         .iter()
-        .map(|one| DiffEntry { path: bytes(&one.path), change: change(one.change) })
+        .map(|entry| DiffEntry { path: bytes(&entry.path), change: model_change(entry.change) })
         .collect();
     Answer::Diffed { entries, stats: stats(&diff.stats) }
 }
 
-fn restored(one: herma_core::Restored) -> Answer {
+fn restored(report: herma_core::Restored) -> Answer {
     Answer::Restored(answer::Restored {
-        restored: paths(&one.restored),
-        removed: paths(&one.removed),
-        left: paths(&one.left),
-        kept: remarks([one.kept, one.missing].concat()),
-        failed: remarks(one.failed),
-        safety: one.safety,
-        forced_past: one.forced_past.is_some(),
-        undoes_turn: one.undoes_turn,
-        others: one.others.as_deref().map(paths),
-        external: one.agent.map(|agent| {
+        restored: paths(&report.restored),
+        removed: paths(&report.removed),
+        left: paths(&report.left),
+        kept: remarks([report.kept, report.missing].concat()),
+        failed: remarks(report.failed),
+        safety: report.safety,
+        forced_past: report.forced_past.is_some(),
+        undoes_turn: report.undoes_turn,
+        others: report.others.as_deref().map(paths),
+        external: report.agent.map(|agent| {
             agent.external_actions.iter().map(|listed| action(&listed.note)).collect()
         }),
     })
@@ -529,15 +543,15 @@ fn swept(swept: &Swept) -> Answer {
 }
 
 fn status(status: herma_core::Status) -> Answer {
-    let state = |state| match state {
+    let model_state = |state| match state {
         ProjectState::Live => answer::ProjectState::Live,
         ProjectState::Orphan => answer::ProjectState::Orphan,
         ProjectState::Unknown => answer::ProjectState::Unknown,
     };
-    let project = |one: herma_core::ProjectStatus| ProjectStatus {
-        workdir: one.workdir.map(|workdir| bytes(workdir.as_bytes())),
-        checkpoints: one.checkpoints,
-        state: state(one.state),
+    let project = |project: herma_core::ProjectStatus| ProjectStatus {
+        workdir: project.workdir.map(|workdir| bytes(workdir.as_bytes())),
+        checkpoints: project.checkpoints,
+        state: model_state(project.state),
     };
     Answer::Status {
         projects: status.projects.into_iter().map(project).collect(),

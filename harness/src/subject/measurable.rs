@@ -1,5 +1,5 @@
 //! A subject in this process that can be measured: the program that the sandbox names serves the same
-//! subject on the same store, and what is measured is asked of that process.
+//! subject on the same store, and measured requests go to that process.
 
 use super::{AdapterCommand, Identity, Subject};
 use crate::inject::{Injected, Point};
@@ -14,18 +14,18 @@ use std::io;
 pub struct Measurable {
     /// The subject in this process.
     pub subject: Box<dyn Subject>,
-    /// The planted bug that it is; none for the core.
+    /// The name of the planted bug; `None` for the core.
     pub bug: Option<&'static str>,
-    /// Where it works.
+    /// Its sandbox.
     pub sandbox: Sandbox,
-    /// What it is configured with.
+    /// Its settings.
     pub settings: Settings,
     /// The time, in seconds since the epoch.
     pub seconds: i64,
 }
 
 impl Measurable {
-    /// The subject that can be measured; the subject itself where nothing can be measured.
+    /// The measurable subject; the subject itself if nothing can be measured.
     pub fn boxed(self) -> Box<dyn Subject> {
         match self.sandbox.program() {
             Some(_) if super::meter::is_available() => Box::new(self),

@@ -1,5 +1,5 @@
-//! What the processes of a group take while their answer is waited for: memory of their own, and bytes
-//! read. The system reports it, where there is a `/proc`; nothing is asked of the processes.
+//! The anonymous memory and the bytes read of a process group while it answers. The system reports them if
+//! there is a `/proc`; the processes themselves do nothing for it.
 
 use rustix::process::Pid;
 use std::fs;
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Between two looks: memory that is taken and given back sooner is not seen.
-const LOOK: Duration = Duration::from_millis(2);
+/// The time between two measurements: memory that is allocated and freed in between is missed.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Whether the system reports what processes take.
+/// Whether the system reports memory and reads.
 pub fn is_available() -> bool {
     Meter::of(rustix::process::getpid()).bytes_read().is_ok()
 }
@@ -22,34 +22,34 @@ pub fn is_available() -> bool {
 pub struct Meter(Pid);
 
 impl Meter {
-    /// Of the group of that leader.
+    /// The meter of the group with that leader.
     pub fn of(leader: Pid) -> Self {
         Meter(leader)
     }
 
-    /// What `work` comes to, and the most memory that the processes had meanwhile, all together, in
-    /// bytes. Pages of files do not count: the system takes those back when it needs them.
+    /// Returns the result of `work`, and the peak of the total memory of the processes meanwhile, in bytes.
+    /// Pages of files do not count: the system reclaims them when it needs memory.
     pub fn memory<T>(self, work: impl FnOnce() -> T) -> (T, u64) {
-        let done = AtomicBool::new(false);
+        let is_done = AtomicBool::new(false);
         thread::scope(|scope| {
             let watching = scope.spawn(|| {
-                let mut most = 0;
-                while !done.load(Ordering::Acquire) {
-                    most = most.max(self.memory_now());
-                    thread::sleep(LOOK);
+                let mut peak = 0;
+                while !is_done.load(Ordering::Acquire) {
+                    peak = peak.max(self.memory_now());
+                    thread::sleep(POLL_INTERVAL);
                 }
-                most
+                peak
             });
-            let came = work();
-            done.store(true, Ordering::Release);
-            (came, watching.join().unwrap_or(0))
+            let result = work();
+            is_done.store(true, Ordering::Release);
+            (result, watching.join().unwrap_or(0))
         })
     }
 
-    /// How many bytes the leader has read since it began, and those that it started and waited for.
+    /// The bytes read by the leader since it started, and by the processes that it started and waited for.
     ///
     /// # Errors
-    /// The system does not tell.
+    /// The system does not report them.
     pub fn bytes_read(self) -> io::Result<u64> {
         let path = format!("/proc/{}/io", self.0.as_raw_pid());
         let read = value(&fs::read_to_string(path)?, "rchar:");
@@ -58,15 +58,16 @@ impl Meter {
 
     fn memory_now(self) -> u64 {
         let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let memory = processes.filter(|process| self.has(&process.path())).filter_map(|process| {
-            let status = fs::read_to_string(process.path().join("status")).ok()?;
-            value(&status, "RssAnon:").map(|kibibytes| kibibytes * 1024)
-        });
+        let memory =
+            processes.filter(|process| self.contains(&process.path())).filter_map(|process| {
+                let status = fs::read_to_string(process.path().join("status")).ok()?;
+                value(&status, "RssAnon:").map(|kibibytes| kibibytes * 1024)
+            });
         memory.sum()
     }
 
-    fn has(self, process: &Path) -> bool {
-        // After the name, which may hold anything, come the state, the parent and the group.
+    fn contains(self, process: &Path) -> bool {
+        // The name, which may contain anything, is followed by the state, the parent and the group.
         let group = fs::read_to_string(process.join("stat")).ok().and_then(|stat| {
             stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse::<i32>().ok()
         });
@@ -74,7 +75,7 @@ impl Meter {
     }
 }
 
-/// The number behind a name at the begin of a line.
+/// The number after a name at the beginning of a line.
 fn value(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
@@ -88,24 +89,25 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn memory_and_bytes_of_a_child_that_is_waited_for_count() {
+    fn memory_and_bytes_read_include_a_child_that_is_waited_for() {
         let script =
             "echo; read go; head -c 4000000 /dev/zero | tail -c 4000000 | wc -c; echo; read go";
         let mut shell = Command::new("sh");
         shell.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         let mut child = shell.spawn().unwrap();
         let meter = Meter::of(Pid::from_child(&child));
-        let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut input = child.stdin.take().unwrap();
+        let mut output = child.stdout.take().unwrap();
         output.read_exact(&mut [0]).unwrap();
         let before = meter.bytes_read().unwrap();
         let ((), memory) = meter.memory(|| {
             input.write_all(b"\n").unwrap();
-            // By the empty line all three were waited for.
+            // Before the empty line, the shell has waited for all three.
             let mut counted = [0; 9];
             output.read_exact(&mut counted).unwrap();
             assert_eq!(&counted, b"4000000\n\n");
         });
-        // Each of them reads all of it.
+        // Each of the three processes reads all bytes.
         assert!(meter.bytes_read().unwrap() - before >= 3 * 4_000_000);
         assert!(memory > 0);
         drop(input);

@@ -25,7 +25,7 @@ use std::io;
 
 /// An implementation under test, opened on one sandbox.
 ///
-/// This one keeps a list and nothing else, and says so:
+/// This implementation keeps a list and nothing else, and claims no more:
 ///
 /// ```
 /// use herma_harness::protocol::capabilities::Capabilities;
@@ -58,7 +58,7 @@ use std::io;
 ///             Request::Checkpoint { reason, .. } => {
 ///                 let id = format!("{:040x}", self.0.len() + 1);
 ///                 let reason = reason.clone();
-///                 self.0.iter_mut().for_each(|one| one.number += 1);
+///                 self.0.iter_mut().for_each(|checkpoint| checkpoint.number += 1);
 ///                 self.0.insert(0, Listed { number: 1, id: id.clone(), time: 0, reason, stats: None });
 ///                 Answer::Taken { outcome: CheckpointOutcome::Created { id }, skipped: Vec::new() }
 ///             }
@@ -81,11 +81,11 @@ use std::io;
 /// - list: {dir: work/alpha}
 /// ";
 /// let history = from_yaml(text, "here".as_ref())?;
-/// // Made below this folder, and removed when it is done.
+/// // Sandboxes are made below this folder, and removed after the run.
 /// let scratch = Scratch::at(std::env::temp_dir());
-/// let seen = run(&history, &Memory::boxed, &scratch)?;
-/// assert_eq!(seen.subject.name, "memory");
-/// assert!(seen.checks["list/newest-first"] > 0 && seen.divergences.is_empty());
+/// let run = run(&history, &Memory::boxed, &scratch)?;
+/// assert_eq!(run.subject.name, "memory");
+/// assert!(run.checks["list/newest-first"] > 0 && run.divergences.is_empty());
 /// check(&history, &Memory::boxed, &scratch)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -94,22 +94,22 @@ pub trait Subject {
     /// [`Answer::Crashed`].
     fn ask(&mut self, request: &Request) -> Answer;
 
-    /// The same while something happens at one of its calls; a process that this ended is started again
-    /// before it returns. None where nothing can be made to happen in it: then it was not asked.
+    /// Answers a request with an injection at one of its calls; a process that the injection ended is
+    /// started again before this returns. `None` if nothing can be injected: then the request was not made.
     ///
     /// # Errors
-    /// What is to happen cannot be made to.
+    /// The injection cannot be made.
     fn ask_injected(&mut self, _request: &Request, _point: &Point) -> io::Result<Option<Injected>> {
         Ok(None)
     }
 
-    /// Asks it in a process that was asked nothing before, and measures what its processes take; starts it
-    /// again after that. `None` where that cannot be measured.
+    /// Answers a request in a new process, and measures its processes; starts the subject again after that.
+    /// `None` if it cannot be measured.
     fn ask_measured(&mut self, request: &Request) -> (Answer, Option<Measured>) {
         (self.ask(request), None)
     }
 
-    /// Whether it is started again before something happens in it, and after that.
+    /// Whether it is started again before and after each injection.
     fn restarts_for_injections(&self) -> bool {
         false
     }
@@ -117,7 +117,8 @@ pub trait Subject {
     /// Name and version of the subject, for reports.
     fn identity(&self) -> Identity;
 
-    /// The capabilities of the subject, by default the complete ones; nothing else is asked of it.
+    /// The capabilities of the subject, by default the complete set; requests that need others are not
+    /// made.
     fn capabilities(&self) -> Capabilities {
         Capabilities::complete()
     }
@@ -133,5 +134,5 @@ pub trait Subject {
     }
 }
 
-/// Opens a subject in a sandbox, configured with these settings, at that time.
+/// Opens a subject in a sandbox, configured with these settings, at that time in seconds.
 pub type NewSubject<'a> = dyn Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync + 'a;

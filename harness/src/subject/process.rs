@@ -38,15 +38,14 @@ pub struct AdapterCommand {
     pub directory: PathBuf,
     /// Its time limits.
     pub limits: Limits,
-    /// The command that supervises another, without its arguments, where things are to happen at calls of
-    /// the process.
+    /// The command that supervises the adapter for injections, without its arguments, if there is one.
     pub supervisor: Option<Vec<OsString>>,
-    /// Whether the store may be damaged where its layout is known, whatever the adapter claims.
+    /// Whether the store may be damaged if its layout is known, whatever the adapter claims.
     pub is_damageable: bool,
 }
 
 impl AdapterCommand {
-    /// How this suite's command serves the core, or a planted bug.
+    /// The command of this suite that serves the core, or a planted bug.
     ///
     /// # Errors
     /// There is no current directory.
@@ -57,14 +56,14 @@ impl AdapterCommand {
         Ok(AdapterCommand { command, directory, ..AdapterCommand::default() })
     }
 
-    /// Opens the subject behind the adapter. A process that can be opened again serves one history
-    /// after the other in plain homes, unless the sandbox wants a fresh one.
+    /// Opens the subject behind the adapter. A reusable process serves one history after the other in plain
+    /// homes, unless the sandbox wants a fresh process.
     pub fn opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
         let open = self.process_opener();
         move |sandbox, settings, seconds| Box::new(open(sandbox, settings, seconds))
     }
 
-    /// As [`AdapterCommand::opener`], for who needs the process itself.
+    /// As [`AdapterCommand::opener`], but returns the concrete type.
     pub fn process_opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> ProcessSubject + Sync {
         let shared = Shared::default();
         move |sandbox, settings, seconds| {
@@ -73,59 +72,59 @@ impl AdapterCommand {
     }
 }
 
-/// A process that has said who it is.
-struct Introduced {
+/// A process that has answered hello.
+struct GreetedProcess {
     adapter: Adapter,
     hello: Hello,
 }
 
-impl Introduced {
+impl GreetedProcess {
     /// Whether the process can serve no other sandbox: its environment names the home of the sandbox
-    /// in which it was started, and what that home holds goes with the sandbox. A store in the
-    /// project's own repository is rightly configured there, and its sandbox has a plain home.
+    /// in which it was started, and that home is removed with the sandbox. The git configuration rightly
+    /// applies to a store in the project's own repository, and its sandbox has a plain home.
     fn depends_on_home(&self, hostile: bool) -> bool {
         hostile && self.hello.needs.is_empty()
     }
 }
 
-/// What the processes of one opener share.
+/// The state that the subjects of one opener share.
 #[derive(Clone, Default)]
 struct Shared {
     /// Processes that wait for their next store.
-    idle: Arc<Mutex<Vec<Introduced>>>,
-    patience: Arc<Patience>,
+    idle: Arc<Mutex<Vec<GreetedProcess>>>,
+    reply_limit: Arc<ReplyLimit>,
 }
 
 impl Shared {
-    fn take(&self, hostile: bool) -> Option<Introduced> {
-        let mut waiting = self.idle.lock().expect("no thread panics while it holds this");
-        let serves = waiting.last().is_some_and(|process| !process.depends_on_home(hostile));
-        if serves { waiting.pop() } else { None }
+    fn take(&self, hostile: bool) -> Option<GreetedProcess> {
+        let mut idle = self.idle.lock().expect("no thread panics while it holds this");
+        let is_usable = idle.last().is_some_and(|process| !process.depends_on_home(hostile));
+        if is_usable { idle.pop() } else { None }
     }
 
-    /// Closes the store, and keeps the process where it can open another one. One that fails at
-    /// that is not used again.
-    fn keep(&self, mut introduced: Introduced, hostile: bool) {
+    /// Closes the store, and keeps the process if it can open another store. A process that fails to
+    /// close is not used again.
+    fn keep(&self, mut process: GreetedProcess, hostile: bool) {
         let close = Message::Control(Control::Close);
-        let is_kept = introduced.hello.reusable
-            && !introduced.depends_on_home(hostile)
-            && introduced.adapter.ask(&close).is_ok_and(|reply| reply.ok.is_some());
+        let is_kept = process.hello.reusable
+            && !process.depends_on_home(hostile)
+            && process.adapter.ask(&close).is_ok_and(|reply| reply.ok.is_some());
         if is_kept {
-            self.idle.lock().expect("no thread panics while it holds this").push(introduced);
+            self.idle.lock().expect("no thread panics while it holds this").push(process);
         }
     }
 }
 
-/// How long a reply is waited for: once a process hung, no longer than any reply makes likely, since
-/// a history that hangs is run many times while a shorter one is looked for.
+/// The time limit of a reply: after a process hung, based on the slowest reply so far, since a history
+/// that hangs is run many times during shrinking.
 #[derive(Default)]
-struct Patience {
+struct ReplyLimit {
     slowest_millis: AtomicU64,
     has_hung: AtomicBool,
 }
 
-impl Patience {
-    fn limit(&self, limits: Limits) -> Duration {
+impl ReplyLimit {
+    fn current(&self, limits: Limits) -> Duration {
         if !self.has_hung.load(Relaxed) {
             return limits.reply;
         }
@@ -133,18 +132,18 @@ impl Patience {
         limits.reply.min(likely.max(HANG_MIN))
     }
 
-    fn learn(&self, took: Duration, outcome: &Result<Reply, Fault>) {
-        match outcome {
+    fn learn(&self, elapsed: Duration, reply: &Result<Reply, Fault>) {
+        match reply {
             Err(Fault::Silent { .. }) => self.has_hung.store(true, Relaxed),
             _ => {
-                let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX / 10);
+                let millis = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX / 10);
                 self.slowest_millis.fetch_max(millis, Relaxed);
             }
         }
     }
 }
 
-/// A process that hung before is waited for at least as long.
+/// The minimum time limit after a process hung.
 const HANG_MIN: Duration = Duration::from_secs(5);
 
 /// A subject in another process.
@@ -159,11 +158,11 @@ pub struct ProcessSubject {
     hostile: bool,
     identity: Identity,
     seconds: i64,
-    process: Result<Introduced, Fault>,
+    process: Result<GreetedProcess, Fault>,
 }
 
 impl ProcessSubject {
-    /// Opens a store in the sandbox, in a process that waits for one or a new one.
+    /// Opens a store in the sandbox, in an idle process or a new process.
     fn new(
         start: &AdapterCommand,
         shared: &Shared,
@@ -184,24 +183,24 @@ impl ProcessSubject {
             seconds,
             process: Err(Fault::NotStarted("it was not tried yet".into())),
         };
-        subject.process = subject.opened();
+        subject.process = subject.open_process();
         subject
     }
 
-    fn opened(&mut self) -> Result<Introduced, Fault> {
+    fn open_process(&mut self) -> Result<GreetedProcess, Fault> {
         let is_fresh = self.wants_fresh_process;
-        let waiting = if is_fresh { None } else { self.shared.take(self.hostile) };
-        let mut process = waiting.map_or_else(|| self.started(), Ok)?;
+        let idle = if is_fresh { None } else { self.shared.take(self.hostile) };
+        let mut process = idle.map_or_else(|| self.start_process(), Ok)?;
         self.identity = process.hello.implementation.clone();
         self.capabilities = Capabilities::of(&process.hello)
             .map_err(|why| Fault::BadAnswer { op: "hello".into(), why })?;
-        // No file is unreadable to a process of root that reads as root.
+        // No file is unreadable for a process that runs and reads as root.
         if self.run_by_root && !self.capabilities.has("user.ordinary") {
             let why = "root reads every file: run as an ordinary user";
             self.capabilities = self.capabilities.withhold("files.unreadable", why);
         }
-        let is_elsewhere = !self.capabilities.needs_repository();
-        if self.start.supervisor.is_some() && is_elsewhere {
+        let has_own_store = !self.capabilities.needs_repository();
+        if self.start.supervisor.is_some() && has_own_store {
             self.capabilities = self.capabilities.clone().with(INJECTION);
         }
         if self.start.is_damageable && self.capabilities.has("test.store") {
@@ -213,77 +212,80 @@ impl ProcessSubject {
         let settings = self.capabilities.restrict_settings(&self.open.settings);
         let open = Open { settings, ..self.open.clone() };
         let adapter = &mut process.adapter;
-        served(adapter.ask(&Message::Control(Control::Open(open)))?)?;
+        expect_ok(adapter.ask(&Message::Control(Control::Open(open)))?)?;
         if self.capabilities.has("test.clock") {
             let clock = Request::SetClock { seconds: self.seconds };
-            served(adapter.ask(&Message::Request(clock))?)?;
+            expect_ok(adapter.ask(&Message::Request(clock))?)?;
         }
         Ok(process)
     }
 
-    fn started(&self) -> Result<Introduced, Fault> {
+    fn start_process(&self) -> Result<GreetedProcess, Fault> {
         let AdapterCommand { command, directory, limits, .. } = &self.start;
         let mut adapter = Adapter::start(command, directory, &self.environment, *limits)?;
         let hello = read_hello(adapter.ask(&Message::Control(Control::hello()))?)?;
-        Ok(Introduced { adapter, hello })
+        Ok(GreetedProcess { adapter, hello })
     }
 
-    /// Ends the process properly and opens the same store in another one: only what is stored
-    /// survives that.
+    /// Ends the process properly and opens the same store in another process: only stored data
+    /// survives.
     fn reopen(&mut self) -> Result<(), Fault> {
         let ended = std::mem::replace(&mut self.process, Err(Fault::LeavesAChild));
         let mut adapter = ended?.adapter;
         adapter.ask(&Message::Control(Control::Close))?;
         adapter.finish()?;
-        self.process = Ok(self.opened()?);
+        self.process = Ok(self.open_process()?);
         Ok(())
     }
 
-    /// Opens the same store in a process that was asked nothing before, started by that command. What goes
-    /// wrong there is the answer to the next request.
+    /// Opens the same store in a new process, started by that command. If this fails, the fault is the answer
+    /// to the next request.
     fn reopen_fresh(&mut self, command: Vec<OsString>) {
-        let plain = std::mem::replace(&mut self.start.command, command);
-        let is_fresh = std::mem::replace(&mut self.wants_fresh_process, true);
+        let previous_command = std::mem::replace(&mut self.start.command, command);
+        let wanted_fresh_process = std::mem::replace(&mut self.wants_fresh_process, true);
         self.ask(&Request::Reopen);
-        (self.start.command, self.wants_fresh_process) = (plain, is_fresh);
+        self.start.command = previous_command;
+        self.wants_fresh_process = wanted_fresh_process;
     }
 
-    /// Ends the process, as `point` says where it lives still, and opens the same store in another one.
+    /// Ends the process, unless it has ended, as `point` requires, and opens the same store in another
+    /// process.
     fn end_supervised(&mut self, point: &Point) -> Result<(), Fault> {
         let ended = std::mem::replace(&mut self.process, Err(Fault::LeavesAChild));
-        if let Ok(Introduced { mut adapter, .. }) = ended {
+        if let Ok(GreetedProcess { mut adapter, .. }) = ended {
             if point.what == What::Kill {
                 adapter.killer().kill();
             } else if adapter.ask(&Message::Control(Control::Close)).is_ok() {
                 adapter.finish()?;
             }
         }
-        self.process = Ok(self.opened()?);
+        self.process = Ok(self.open_process()?);
         Ok(())
     }
 
-    fn asked(&mut self, request: &Request) -> Result<Answer, Fault> {
+    fn try_ask(&mut self, request: &Request) -> Result<Answer, Fault> {
         match request {
             Request::Reopen => return self.reopen().map(|()| Answer::Done),
             Request::SetClock { seconds } => self.seconds = *seconds,
             _ => {}
         }
         let process = self.process.as_mut().map_err(|fault| fault.clone())?;
-        let patience = &self.shared.patience;
-        let (begun, limit) = (Instant::now(), patience.limit(self.start.limits));
+        let reply_limit = &self.shared.reply_limit;
+        let start = Instant::now();
+        let limit = reply_limit.current(self.start.limits);
         let reply = process.adapter.ask_within(&Message::Request(request.clone()), limit);
-        patience.learn(begun.elapsed(), &reply);
+        reply_limit.learn(start.elapsed(), &reply);
         translate::answer(request, reply?)
     }
 }
 
-fn read_hello(said: Reply) -> Result<Hello, Fault> {
-    serde_json::from_value(served(said)?)
+fn read_hello(reply: Reply) -> Result<Hello, Fault> {
+    serde_json::from_value(expect_ok(reply)?)
         .map_err(|error| Fault::BadAnswer { op: "hello".into(), why: error.to_string() })
 }
 
-/// The answer; refusing what every adapter must serve breaks the protocol.
-fn served(reply: Reply) -> Result<Value, Fault> {
+/// The answer to an operation that every adapter must serve; a refusal violates the protocol.
+fn expect_ok(reply: Reply) -> Result<Value, Fault> {
     let refused = reply.err.map(|refusal| format!("refused: {refusal}")).unwrap_or_default();
     reply.ok.ok_or(Fault::BadAnswer { op: "hello, open or test.clock".into(), why: refused })
 }
@@ -297,22 +299,22 @@ impl Subject for ProcessSubject {
         let Some(supervisor) = &self.start.supervisor else { return Ok(None) };
         let supervised = Supervised::new(point, &self.open)?;
         let command = supervised.command(supervisor, &self.start.command);
-        let answer = supervised.beside(|| {
-            // It may come while the process starts.
+        let answer = supervised.run_with_hold(|| {
+            // The injection may happen while the process starts.
             self.reopen_fresh(command);
             self.ask(request)
         })?;
-        let is_end = point.call == At::End;
+        let is_at_end = point.call == At::End;
         let is_alive = self.process.is_ok();
         if let Err(fault) = self.end_supervised(point) {
             self.process = Err(fault);
         }
-        let (calls, came) = supervised.calls()?;
-        let ends = point.what.ends_process();
-        let is_answered = is_alive || !(came && ends);
+        let (calls, has_happened) = supervised.calls()?;
+        let ends_process = point.what.ends_process();
+        let is_answered = is_alive || !(has_happened && ends_process);
         Ok(Some(Injected {
             answer: is_answered.then_some(answer),
-            came: came && (ends || !is_end),
+            came: has_happened && (ends_process || !is_at_end),
             calls,
         }))
     }
@@ -337,7 +339,7 @@ impl Subject for ProcessSubject {
     }
 
     fn ask(&mut self, request: &Request) -> Answer {
-        match self.asked(request) {
+        match self.try_ask(request) {
             Ok(answer) => answer,
             Err(fault) => {
                 let text = fault.to_string();

@@ -1,6 +1,6 @@
-//! The core as an adapter: the same requests over the protocol that it answers in-process.
+//! The core as an adapter: it answers the same requests over the protocol as in-process.
 //!
-//! The suite must judge it in the same way either way, which tests the protocol itself.
+//! The suite must judge it equally both ways, which tests the protocol itself.
 
 use super::{CoreSubject, HookedDisk, NewSubject, Subject};
 use crate::protocol::capabilities::Capabilities;
@@ -19,13 +19,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 #[derive(Deserialize)]
-struct RequestRecord {
+struct RequestHeader {
     id: u64,
     op: String,
 }
 
-/// Serves the core, or a deliberately broken one, until the input ends. It only works in a sandbox
-/// of this suite, to show that what is behind an adapter is judged.
+/// Serves the core, or a planted bug (`broken`), until the input ends. It only works in a sandbox
+/// of this suite, to show that the implementation behind an adapter is judged.
 ///
 /// # Errors
 /// Input or output that failed.
@@ -37,7 +37,7 @@ pub fn serve(
     let mut core: Option<Box<dyn Subject>> = None;
     for line in input.lines() {
         let reply = answer(&line?, broken, &mut core);
-        // A planted bug that hangs keeps this process, which says nothing until it is killed.
+        // A planted bug that hangs keeps this process, which does not reply until it is killed.
         if !reply.is_null() {
             writeln!(output, "{reply}")?;
             output.flush()?;
@@ -52,7 +52,7 @@ fn answer(
     core: &mut Option<Box<dyn Subject>>,
 ) -> Value {
     let value: Value = serde_json::from_str(line).unwrap_or_default();
-    let Ok(RequestRecord { id, op }) = RequestRecord::deserialize(&value) else {
+    let Ok(RequestHeader { id, op }) = RequestHeader::deserialize(&value) else {
         return refused(0, "bad_target", "this line is no request");
     };
     match &op[..] {
@@ -60,7 +60,7 @@ fn answer(
         "open" => match Open::deserialize(&value) {
             Ok(open) => {
                 *core = Some(match broken {
-                    None => Box::new(opened(&open)),
+                    None => Box::new(open_core(&open)),
                     Some(broken) => broken(&sandbox(&open), &open.settings, 0),
                 });
                 json!({ "id": id, "ok": {} })
@@ -86,8 +86,8 @@ fn refused(id: u64, code: &str, message: &str) -> Value {
     json!({ "id": id, "err": { "code": code, "message": message, "changed": "none" } })
 }
 
-fn hello(asked: &Value) -> Value {
-    let range = Versions::deserialize(&asked["protocol"]);
+fn hello(request: &Value) -> Value {
+    let range = Versions::deserialize(&request["protocol"]);
     let claimed: BTreeMap<&str, bool> =
         Capabilities::of_the_core().names().map(|name| (name, true)).collect();
     let protocol = range.map_or(VERSION, |range| range.max.min(VERSION));
@@ -99,13 +99,13 @@ fn hello(asked: &Value) -> Value {
     })
 }
 
-/// The sandbox that this is opened in.
+/// The sandbox of an `open` message.
 fn sandbox(open: &Open) -> Sandbox {
     let home = PathBuf::from(OsStr::from_bytes(&open.home));
     Sandbox::adopt(home.parent().map(PathBuf::from).unwrap_or_default())
 }
 
-fn opened(open: &Open) -> CoreSubject {
+fn open_core(open: &Open) -> CoreSubject {
     let path = |bytes: &ByteString| PathBuf::from(OsStr::from_bytes(bytes));
     let environment = Environment {
         home: path(&open.home),

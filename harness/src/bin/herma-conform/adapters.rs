@@ -1,6 +1,6 @@
-//! What the `adapter` commands do.
+//! The `adapter` and `adapters` commands.
 
-use crate::ending::{NO_VERDICT, NoVerdict, USAGE, fail, say, scratch};
+use crate::ending::{NO_VERDICT, NoVerdict, USAGE, fail, print_text, scratch};
 use crate::hermetic;
 use herma_harness::bundled;
 use herma_harness::protocol::check::check as probe;
@@ -15,23 +15,23 @@ use std::process::ExitCode;
 ///
 /// # Errors
 /// Nothing could be probed.
-pub fn check(command: &[OsString], place: Option<PathBuf>) -> Result<ExitCode, NoVerdict> {
-    let here = std::env::current_dir()
+pub fn check(command: &[OsString], folder: Option<PathBuf>) -> Result<ExitCode, NoVerdict> {
+    let directory = std::env::current_dir()
         .map_err(|error| (format!("no current directory: {error}"), NO_VERDICT))?;
-    let probed = probe(command, &here, &scratch(place), Limits::default())
+    let probed = probe(command, &directory, &scratch(folder), Limits::default())
         .map_err(|error| (format!("no sandbox: {error}; nothing was run"), NO_VERDICT))?;
-    let mut kept = true;
-    for one in probed {
-        match one.wrong {
-            None => say(&format!("ok      {}\n", one.probe)),
+    let mut is_valid = true;
+    for result in probed {
+        match result.wrong {
+            None => print_text(&format!("ok      {}\n", result.probe)),
             Some(wrong) => {
-                kept = false;
-                say(&format!("FAILED  {}\n        {wrong}\n", one.probe));
+                is_valid = false;
+                print_text(&format!("FAILED  {}\n        {wrong}\n", result.probe));
             }
         }
-        one.hints.iter().for_each(|hint| say(&format!("  hint  {hint}\n")));
+        result.hints.iter().for_each(|hint| print_text(&format!("  hint  {hint}\n")));
     }
-    Ok(if kept { ExitCode::SUCCESS } else { ExitCode::from(NO_VERDICT) })
+    Ok(if is_valid { ExitCode::SUCCESS } else { ExitCode::from(NO_VERDICT) })
 }
 
 /// `herma-conform adapter serve`.
@@ -40,7 +40,8 @@ pub fn serve(name: Option<&str>) -> ExitCode {
         Ok(broken) => broken,
         Err(message) => return fail(&message, USAGE),
     };
-    let (input, output) = (std::io::stdin().lock(), std::io::stdout());
+    let input = std::io::stdin().lock();
+    let output = std::io::stdout();
     match herma_harness::subject::serve::serve(input, output, broken.as_deref()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&format!("the connection to the runner failed: {error}"), NO_VERDICT),
@@ -61,31 +62,31 @@ fn broken(name: &str) -> Result<Box<NewSubject<'static>>, String> {
 /// `herma-conform adapters list`.
 pub fn list() -> ExitCode {
     let cache = hermetic::cache();
-    for one in bundled::catalogue() {
-        let installed = if one.is_installed(&cache) { "installed" } else { "-" };
-        say(&format!("{:<28} {installed:<10} {}\n", one.full_name(), one.what));
+    for subject in bundled::catalogue() {
+        let installed = if subject.is_installed(&cache) { "installed" } else { "-" };
+        print_text(&format!("{:<28} {installed:<10} {}\n", subject.full_name(), subject.what));
     }
     ExitCode::SUCCESS
 }
 
 /// `herma-conform adapters install`.
 pub fn install(names: &[String]) -> ExitCode {
-    let found: Result<Vec<_>, _> = names.iter().map(|name| bundled::find(name)).collect();
-    let found = match found {
-        Ok(found) => found,
+    let subjects: Result<Vec<_>, _> = names.iter().map(|name| bundled::find(name)).collect();
+    let subjects = match subjects {
+        Ok(subjects) => subjects,
         Err(message) => return fail(&format!("{message}; nothing was installed"), USAGE),
     };
     let cache = hermetic::cache();
-    for one in found {
-        if one.is_installed(&cache) {
-            say(&format!("{} is installed\n", one.full_name()));
+    for subject in subjects {
+        if subject.is_installed(&cache) {
+            print_text(&format!("{} is installed\n", subject.full_name()));
             continue;
         }
-        eprintln!("installing {} into {}", one.full_name(), one.folder(&cache).display());
-        if let Err(error) = bundled::install(one, &cache) {
-            return fail(&format!("{}: {error}", one.full_name()), NO_VERDICT);
+        eprintln!("installing {} into {}", subject.full_name(), subject.folder(&cache).display());
+        if let Err(error) = bundled::install(subject, &cache) {
+            return fail(&format!("{}: {error}", subject.full_name()), NO_VERDICT);
         }
-        say(&format!("{} is installed\n", one.full_name()));
+        print_text(&format!("{} is installed\n", subject.full_name()));
     }
     ExitCode::SUCCESS
 }

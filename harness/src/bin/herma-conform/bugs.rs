@@ -1,8 +1,8 @@
-//! What `bugs` does: runs the suite on every planted bug, and prints how it found each.
+//! The command `bugs`: runs the suite on every planted bug, and prints how each was found.
 
 use crate::BugsArguments;
 use crate::commands::cores;
-use crate::ending::{NO_VERDICT, NoVerdict, SELF_CHECK, USAGE, no_verdict, say, scratch};
+use crate::ending::{NO_VERDICT, NoVerdict, SELF_CHECK, USAGE, no_verdict, print_text, scratch};
 use crate::progress;
 use crate::running;
 use herma_harness::cases::kill_matrix;
@@ -18,36 +18,37 @@ const MEDIAN_EXECUTIONS_MAX: usize = 50;
 /// `herma-conform bugs`.
 ///
 /// # Errors
-/// A search could not be made, or the page not be written.
+/// A search could not be made, or the page could not be written.
 pub fn bugs(arguments: &BugsArguments) -> Result<ExitCode, NoVerdict> {
-    let bugs = chosen(&arguments.names)?;
+    let bugs = named_bugs(&arguments.names)?;
     let started = Instant::now();
-    let (scratch, jobs) = (scratch(None), arguments.jobs.unwrap_or_else(cores));
+    let scratch = scratch(None);
+    let jobs = arguments.jobs.unwrap_or_else(cores);
     let hunt = |bug: &&PlantedBug| hunt::hunt(bug, arguments.seed, &scratch);
     let scores = progress::try_map(&bugs, "planted bugs", jobs, hunt).map_err(no_verdict)?;
-    let found: Vec<_> = bugs.into_iter().zip(scores).collect();
+    let results: Vec<_> = bugs.into_iter().zip(scores).collect();
     if let Some(file) = &arguments.page {
-        std::fs::write(file, kill_matrix::page(&found, &running::cases()?))
+        std::fs::write(file, kill_matrix::page(&results, &running::cases()?))
             .map_err(|error| (format!("cannot write {file:?}: {error}"), NO_VERDICT))?;
     }
     let mut wrong = Vec::new();
-    say(&Score::header());
-    for (bug, score) in &found {
-        say(&score.line(bug));
+    print_text(&Score::header());
+    for (bug, score) in &results {
+        print_text(&score.line(bug));
         wrong.extend(score.wrong(bug));
-        let shown = arguments.show || score.wrong(bug).is_some();
-        if let Some((_, shrunk)) = score.found.as_ref().filter(|_| shown) {
-            say(&report::counterexample(&shrunk.history, &shrunk.divergence));
+        let is_shown = arguments.show || score.wrong(bug).is_some();
+        if let Some((_, shrunk)) = score.found.as_ref().filter(|_| is_shown) {
+            print_text(&report::counterexample(&shrunk.history, &shrunk.divergence));
         }
     }
     let median =
-        median(found.iter().filter_map(|(_, score)| Some(score.found.as_ref()?.1.executions)));
-    let right = found.len() - wrong.len();
-    say(&format!(
-        "seed {}: {right} of {} found, blamed on their rule and shrunk to their minimum; a \
+        median(results.iter().filter_map(|(_, score)| Some(score.found.as_ref()?.1.executions)));
+    let correct = results.len() - wrong.len();
+    print_text(&format!(
+        "seed {}: {correct} of {} found, blamed on their rule and shrunk to their minimum; a \
          median of {median} executions to shrink; {:.0} s\n",
         arguments.seed,
-        found.len(),
+        results.len(),
         started.elapsed().as_secs_f64()
     ));
     if arguments.names.is_empty() && median > MEDIAN_EXECUTIONS_MAX {
@@ -55,11 +56,11 @@ pub fn bugs(arguments: &BugsArguments) -> Result<ExitCode, NoVerdict> {
             "a median of {median} executions to shrink, and {MEDIAN_EXECUTIONS_MAX} are the most"
         ));
     }
-    wrong.iter().for_each(|wrong| say(&format!("WRONG: {wrong}\n")));
+    wrong.iter().for_each(|wrong| print_text(&format!("WRONG: {wrong}\n")));
     Ok(if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(SELF_CHECK) })
 }
 
-fn chosen(names: &[String]) -> Result<Vec<&'static PlantedBug>, NoVerdict> {
+fn named_bugs(names: &[String]) -> Result<Vec<&'static PlantedBug>, NoVerdict> {
     if names.is_empty() {
         return Ok(planted::catalogue().collect());
     }

@@ -1,8 +1,8 @@
-//! What the `case` commands do: list, begin and check written cases.
+//! The `case` commands: list, create and check written cases.
 
 use crate::CaseCommand;
 use crate::commands::{cores, load};
-use crate::ending::{NoVerdict, SELF_CHECK, USAGE, no_verdict, say, scratch};
+use crate::ending::{NoVerdict, SELF_CHECK, USAGE, no_verdict, print_text, scratch};
 use crate::progress;
 use crate::running;
 use herma_harness::cases::{self, Case, check};
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// `herma-conform case`.
 ///
 /// # Errors
-/// A file is no case or history, or a run could not be made.
+/// A file is not a case or a history, or a run could not be made.
 pub fn case(command: &CaseCommand) -> Result<ExitCode, NoVerdict> {
     match command {
         CaseCommand::List => list(),
@@ -26,7 +26,7 @@ pub fn case(command: &CaseCommand) -> Result<ExitCode, NoVerdict> {
 
 fn list() -> Result<ExitCode, NoVerdict> {
     for case in running::cases()? {
-        say(&format!("{:<76} tier {}  {}\n", case.id, case.tier, case.rules.join(", ")));
+        print_text(&format!("{:<76} tier {}  {}\n", case.id, case.tier, case.rules.join(", ")));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -37,7 +37,7 @@ fn new(id: &str, ids: &[String], origin: &str, from: &Path) -> Result<ExitCode, 
             .ok_or_else(|| (format!("there is no rule `{id}`; nothing was written"), USAGE))
     };
     let rules: Vec<RuleRef> = ids.iter().map(find).collect::<Result<_, _>>()?;
-    // A case is about the projects that the suite makes.
+    // A case uses the projects that the suite makes.
     let history = History { workspace: None, ..load(from)? };
     let bugs = planted::catalogue().filter(|bug| rules.contains(&bug.rule));
     let scratch = scratch(None);
@@ -53,7 +53,7 @@ fn new(id: &str, ids: &[String], origin: &str, from: &Path) -> Result<ExitCode, 
         operations: history.operations,
     };
     case.needs = cases::needs(&case, &scratch).map_err(no_verdict)?;
-    say(&case.to_yaml());
+    print_text(&case.to_yaml());
     for fault in check::faults(&case, &scratch).map_err(no_verdict)? {
         eprintln!("not yet a case: {fault}");
     }
@@ -67,12 +67,12 @@ fn check_all(files: &[PathBuf]) -> Result<ExitCode, NoVerdict> {
     if files.is_empty() {
         faults.extend(check::gaps(&cases));
     }
-    faults.iter().for_each(|fault| say(&format!("WRONG: {fault}\n")));
-    say(&format!("{} cases, {} faults\n", cases.len(), faults.len()));
+    faults.iter().for_each(|fault| print_text(&format!("WRONG: {fault}\n")));
+    print_text(&format!("{} cases, {} faults\n", cases.len(), faults.len()));
     Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(SELF_CHECK) })
 }
 
-/// Reads cases from files, which must be named after them.
+/// Reads cases from files, which must be named after their ids.
 fn read(files: &[PathBuf], faults: &mut Vec<String>) -> Result<Vec<Case>, NoVerdict> {
     let mut cases = Vec::new();
     for file in files {

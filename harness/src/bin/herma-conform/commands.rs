@@ -1,13 +1,15 @@
-//! What `run`, `replay`, `shrink` and `rules` do, from arguments to exit code.
+//! The commands `run` with its presets, `replay`, `shrink`, `project` and `rules`, from arguments to
+//! exit code.
 
 use crate::ending::{
-    BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, UNSTABLE, USAGE, colour, no_verdict, say, scratch,
+    BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, UNSTABLE, USAGE, colour, no_verdict, print_text,
+    scratch,
 };
-use crate::running::{self, Place, kept_histories};
-use crate::subjects::{Chosen, quoted};
+use crate::running::{self, RunPaths, kept_histories};
+use crate::subjects::{ChosenSubject, quoted};
 use crate::{
-    CommonArguments, ConcurrentArguments, CostArguments, DamageArguments, FaultsArguments,
-    HistoryArguments, PlaceArguments, RunArguments,
+    CommonArguments, ConcurrentArguments, CostArguments, DamageArguments, ExecutionArguments,
+    FaultsArguments, HistoryArguments, RunArguments,
 };
 use herma_harness::cases;
 use herma_harness::divergence::Divergence;
@@ -30,31 +32,31 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// This many histories put every rule to the test in any run.
+/// So many histories exercise every rule in any run.
 const HISTORIES_OF_CORE: u64 = 600;
 
-/// This many behaviours are covered by that many histories, whatever the seed; only ever raised.
+/// So many histories cover at least this many behaviours, whatever the seed; only ever raised.
 const BEHAVIOURS_FLOOR: usize = 580;
 
-/// One history of so many asks several processes at the same time.
-const TOGETHER: u32 = 30;
+/// One of so many histories sends requests to several processes at the same time.
+const HISTORIES_PER_CONCURRENT_ONE: u32 = 30;
 
 /// Where failing histories and results are kept unless another folder is named.
 const KEEP_DEFAULT: &str = "herma-failures";
 
-impl PlaceArguments {
-    /// Where a run on a subject is made and what it leaves.
-    pub fn of(&self, chosen: &Chosen) -> Place {
-        let keep = match (&self.keep, chosen) {
+impl ExecutionArguments {
+    /// The paths of a run on a subject.
+    pub fn paths(&self, subject: &ChosenSubject) -> RunPaths {
+        let keep = match (&self.keep, subject) {
             (Some(folder), _) => folder.clone(),
-            (None, Chosen::Core) => PathBuf::from(KEEP_DEFAULT),
-            (None, Chosen::Adapter { spelled, .. }) => {
-                let name = if spelled.starts_with("--") { "adapter" } else { spelled };
+            (None, ChosenSubject::Core) => PathBuf::from(KEEP_DEFAULT),
+            (None, ChosenSubject::Adapter { spelling, .. }) => {
+                let name = if spelling.starts_with("--") { "adapter" } else { spelling };
                 Path::new(KEEP_DEFAULT).join(name)
             }
         };
         let results = self.results.clone().unwrap_or_else(|| keep.join("results.jsonl"));
-        Place { scratch: self.scratch.clone(), keep, results }
+        RunPaths { scratch: self.scratch.clone(), keep, results }
     }
 
     /// How many histories run at the same time.
@@ -65,7 +67,7 @@ impl PlaceArguments {
 
 /// `herma-conform rules`.
 pub fn rules(json: bool) -> ExitCode {
-    say(&if json { report::rules_json() } else { report::rules_text() });
+    print_text(&if json { report::rules_json() } else { report::rules_text() });
     ExitCode::SUCCESS
 }
 
@@ -81,45 +83,45 @@ Examples:
 /// # Errors
 /// There is no verdict.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
-    let chosen = Chosen::new(&arguments.common.subject)?;
-    let chosen = if arguments.processes.is_some() { chosen.in_a_process()? } else { chosen };
+    let subject = ChosenSubject::new(&arguments.common.subject)?;
+    let subject = if arguments.processes.is_some() { subject.in_a_process()? } else { subject };
     let injects =
         arguments.inject || arguments.every_call.is_some() || arguments.processes.is_some();
-    let chosen = if injects { chosen.supervised()? } else { chosen };
-    let chosen = if arguments.every_damage { chosen.damageable() } else { chosen };
+    let subject = if injects { subject.supervised()? } else { subject };
+    let subject = if arguments.every_damage { subject.damageable() } else { subject };
     let options = options(arguments)?;
-    let place = arguments.common.place.of(&chosen);
+    let paths = arguments.common.execution.paths(&subject);
     let plan = Plan {
         seeds: vec![arguments.seed.unwrap_or_else(fresh_seed)],
-        histories: arguments.histories.unwrap_or_else(|| histories(&chosen, &options)),
-        kept: kept_histories(&place.keep)?,
+        histories: arguments.histories.unwrap_or_else(|| histories(&subject, &options)),
+        kept: kept_histories(&paths.keep)?,
         cases: match options.workspace.is_none() && arguments.processes.is_none() {
             true => running::cases()?,
             false => Vec::new(),
         },
         options,
-        jobs: arguments.common.place.jobs(),
-        shrink_budget: chosen.shrink_budget(),
+        jobs: arguments.common.execution.jobs(),
+        shrink_budget: subject.shrink_budget(),
         time_budget: arguments.common.time_budget.map(Duration::from_secs),
         known: BTreeSet::new(),
-        share: arguments.common.place.shard,
+        share: arguments.common.execution.shard,
     };
-    let fixed = fixed(arguments, plan.seeds[0]);
+    let fixed = fixed_histories(arguments, plan.seeds[0]);
     let is_fixed = fixed.is_some();
     let plan = match fixed {
         None => plan,
         Some(kept) => Plan { histories: 0, kept, cases: Vec::new(), ..plan },
     };
-    let replay = replay_command(arguments, &plan, &chosen);
-    let (results, findings) = running::run(&plan, &chosen, &place, replay)?;
+    let replay = replay_command(arguments, &plan, &subject);
+    let (results, findings) = running::run(&plan, &subject, &paths, replay)?;
     if arguments.common.json {
-        say(&text::json(&results));
+        print_text(&text::json(&results));
     } else {
-        say(&text::report(&results, colour()));
-        say(&format!("results: {}\n", place.results.display()));
+        print_text(&text::report(&results, colour()));
+        print_text(&format!("results: {}\n", paths.results.display()));
     }
     if std::env::var_os(crate::hermetic::GITHUB).is_some() {
-        say(&github::annotations(&results));
+        print_text(&github::annotations(&results));
     }
     if findings.any(Verdict::Broken) {
         return Ok(ExitCode::from(BROKEN));
@@ -127,17 +129,17 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     if findings.is_unstable() {
         return Err(("a failure did not show again: there is no result".into(), UNSTABLE));
     }
-    let wanted: &[RuleRef] = match arguments {
+    let required: &[RuleRef] = match arguments {
         RunArguments { measure: Some(_), .. } => &[&rules::COST_MEMORY, &rules::COST_UNCHANGED],
         RunArguments { processes: Some(_), .. } => {
             &[&rules::CONCURRENT_SERIAL, &rules::CONCURRENT_KEEPS]
         }
         _ => &[],
     };
-    if let [first, ..] = wanted {
+    if let [first, ..] = required {
         let is_held = |rule: &RuleRef| findings.verdict(rule) == Verdict::Held;
         let message = format!("too little ran: {} and its like were not judged", first.id);
-        return match wanted.iter().all(is_held) {
+        return match required.iter().all(is_held) {
             true => Ok(ExitCode::SUCCESS),
             false => Err((message, TOO_LITTLE)),
         };
@@ -145,10 +147,10 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     if !plan.share.is_whole() || is_fixed {
         return Ok(ExitCode::SUCCESS);
     }
-    let met = findings.coverage.0.len();
-    if is_a_full_run(&plan, &findings) && met < BEHAVIOURS_FLOOR {
+    let covered = findings.coverage.0.len();
+    if is_a_full_run(&plan, &findings) && covered < BEHAVIOURS_FLOOR {
         let message = format!(
-            "too little ran: {met} behaviours were covered, and a full run has {BEHAVIOURS_FLOOR}"
+            "too little ran: {covered} behaviours were covered, and a full run has {BEHAVIOURS_FLOOR}"
         );
         return Err((message, TOO_LITTLE));
     }
@@ -159,8 +161,8 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The histories that a run makes instead of generating any.
-fn fixed(arguments: &RunArguments, seed: u64) -> Option<Vec<(String, History)>> {
+/// The histories that a run executes instead of generated ones.
+fn fixed_histories(arguments: &RunArguments, seed: u64) -> Option<Vec<(String, History)>> {
     if let Some(length) = arguments.every_call {
         return Some(stories(length, arguments.calls.map_or(At::Every, At::Spread)));
     }
@@ -170,15 +172,15 @@ fn fixed(arguments: &RunArguments, seed: u64) -> Option<Vec<(String, History)>> 
     if !arguments.every_damage {
         return None;
     }
-    let all = damages();
-    let count = arguments.damages.unwrap_or(all.len()).clamp(1, all.len());
-    let first = (seed % all.len().div_ceil(count) as u64) as usize;
-    let numbers = (0..count).map(|number| first + number * all.len() / count);
-    Some(numbers.filter_map(|number| all.get(number).cloned()).collect())
+    let candidates = damages();
+    let count = arguments.damages.unwrap_or(candidates.len()).clamp(1, candidates.len());
+    let first = (seed % candidates.len().div_ceil(count) as u64) as usize;
+    let numbers = (0..count).map(|number| first + number * candidates.len() / count);
+    Some(numbers.filter_map(|number| candidates.get(number).cloned()).collect())
 }
 
 impl RunArguments {
-    /// A run in which nothing is chosen yet.
+    /// A run with default options.
     fn preset(common: CommonArguments) -> Self {
         RunArguments {
             seed: None,
@@ -197,7 +199,7 @@ impl RunArguments {
     }
 }
 
-/// `herma-conform faults`: a run of every short story.
+/// `herma-conform faults`: a run of every short scenario.
 ///
 /// # Errors
 /// There is no verdict.
@@ -221,11 +223,12 @@ pub fn damage(arguments: &DamageArguments) -> Result<ExitCode, NoVerdict> {
 /// There is no verdict.
 pub fn concurrent(arguments: &ConcurrentArguments) -> Result<ExitCode, NoVerdict> {
     let ConcurrentArguments { seed, histories, processes, common } = arguments.clone();
-    let (histories, processes) = (Some(histories), Some(processes));
+    let histories = Some(histories);
+    let processes = Some(processes);
     run(&RunArguments { seed, histories, processes, ..RunArguments::preset(common) })
 }
 
-/// `herma-conform cost`: a run of every history that measures.
+/// `herma-conform cost`: a run of all measuring histories.
 ///
 /// # Errors
 /// There is no verdict.
@@ -236,25 +239,25 @@ pub fn cost(arguments: &CostArguments) -> Result<ExitCode, NoVerdict> {
 
 /// Whether the run is large enough for the floor of behaviours to apply.
 fn is_a_full_run(plan: &Plan, findings: &Findings) -> bool {
-    let usual = Options::default();
+    let defaults = Options::default();
     plan.options.workspace.is_none()
         && plan.histories >= HISTORIES_OF_CORE
-        && plan.options.operations_max >= usual.operations_max
-        && plan.options.injections == usual.injections
+        && plan.options.operations_max >= defaults.operations_max
+        && plan.options.injections == defaults.injections
         && findings.capabilities.without(MEASUREMENT) == Capabilities::of_the_core()
 }
 
 /// How many histories are enough for a verdict on every rule.
-fn histories(chosen: &Chosen, options: &Options) -> u64 {
-    match chosen {
+fn histories(subject: &ChosenSubject, options: &Options) -> u64 {
+    match subject {
         _ if options.workspace.is_some() => 6,
-        Chosen::Core => HISTORIES_OF_CORE,
+        ChosenSubject::Core => HISTORIES_OF_CORE,
         // Each operation of a real package costs several processes.
-        Chosen::Adapter { .. } => 60,
+        ChosenSubject::Adapter { .. } => 60,
     }
 }
 
-/// One history at a time on each core.
+/// The number of cores, each of which runs one history at a time.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -262,23 +265,24 @@ pub fn cores() -> usize {
 /// `herma-conform project`.
 ///
 /// # Errors
-/// The folder is there, or cannot be written.
+/// The folder exists, or cannot be written.
 pub fn project(folder: &Path) -> Result<ExitCode, NoVerdict> {
-    let made = large::make(folder).map_err(|error| {
+    let project = large::make(folder).map_err(|error| {
         (format!("no project was made in {}: {error}", quoted(folder)), NO_VERDICT)
     })?;
-    let (files, bytes) = (made.files, made.bytes);
-    say(&format!(
+    let files = project.files;
+    let bytes = project.bytes;
+    print_text(&format!(
         "{files} files with {bytes} bytes\nuse it: herma-conform run --workspace {}\n",
         quoted(folder)
     ));
     Ok(ExitCode::SUCCESS)
 }
 
-/// A run on generated projects must put every modelled rule to the test; one on a few copies of a
-/// real project only the rules that it is there for.
-fn enough_ran(findings: &Findings, workspace: bool) -> bool {
-    if !workspace {
+/// Whether every rule that the run must exercise was exercised: on generated projects all modelled
+/// rules, on a few copies of a real project only the rules that such a run is for.
+fn enough_ran(findings: &Findings, has_workspace: bool) -> bool {
+    if !has_workspace {
         return !findings.any(Verdict::NotExercised);
     }
     [&rules::CAPTURE_BYTES, &rules::CAPTURE_HONEST, &rules::RESTORE_HONEST, &rules::LAYOUT_FSCK]
@@ -292,27 +296,28 @@ fn options(arguments: &RunArguments) -> Result<Options, NoVerdict> {
     }
     let workspace = arguments.workspace.as_deref().map(workspace::sample).transpose();
     let workspace = workspace.map_err(|error| {
-        let place = &arguments.workspace;
-        (format!("{place:?} cannot be read: {error}; nothing was run"), USAGE)
+        let path = &arguments.workspace;
+        (format!("{path:?} cannot be read: {error}; nothing was run"), USAGE)
     })?;
-    let usual = Options::default();
-    let injections = if arguments.inject { 1 } else { usual.injections };
+    let defaults = Options::default();
+    let injections = if arguments.inject { 1 } else { defaults.injections };
     let (together, processes) = match arguments.processes {
-        Some(all) => (1, all - 1..=all - 1),
-        None => (TOGETHER, usual.processes.clone()),
+        Some(count) => (1, count - 1..=count - 1),
+        None => (HISTORIES_PER_CONCURRENT_ONE, defaults.processes.clone()),
     };
-    let options = Options { operations_max: arguments.operations, workspace, injections, ..usual };
+    let options =
+        Options { operations_max: arguments.operations, workspace, injections, ..defaults };
     Ok(Options { together, processes, ..options })
 }
 
-/// A seed that was not used a moment ago.
+/// A seed that differs from those of recent runs.
 pub fn fresh_seed() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    // Six digits are enough to be fresh and few enough to type.
+    // Six digits are enough to differ and few enough to type.
     u64::from(since.subsec_nanos()) % 1_000_000
 }
 
-fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> String {
+fn replay_command(arguments: &RunArguments, plan: &Plan, subject: &ChosenSubject) -> String {
     let RunArguments { every_call, calls, every_damage, damages, measure, processes, .. } =
         arguments;
     let mut command = "herma-conform run".to_owned();
@@ -321,7 +326,8 @@ fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> Str
         command += &format!(" --seed {}", plan.seeds[0]);
     }
     if !is_fixed && !every_damage {
-        let (histories, operations) = (plan.histories, plan.options.operations_max);
+        let histories = plan.histories;
+        let operations = plan.options.operations_max;
         command += &format!(" --histories {histories}");
         if processes.is_none() {
             command += &format!(" --operations {operations}");
@@ -342,8 +348,8 @@ fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> Str
     }
     for (option, path) in [
         ("workspace", &arguments.workspace),
-        ("scratch", &arguments.common.place.scratch),
-        ("keep", &arguments.common.place.keep),
+        ("scratch", &arguments.common.execution.scratch),
+        ("keep", &arguments.common.execution.keep),
     ] {
         if let Some(path) = path {
             command.push_str(&format!(" --{option} {}", quoted(path)));
@@ -352,10 +358,10 @@ fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> Str
     if arguments.inject {
         command.push_str(" --inject");
     }
-    command + &chosen.spelled()
+    command + &subject.spelling()
 }
 
-/// A history from a file.
+/// Loads a history from a file.
 pub fn load(file: &Path) -> Result<History, NoVerdict> {
     cases::load_history(file).map_err(|error| (error.to_string(), USAGE))
 }
@@ -366,32 +372,32 @@ pub fn load(file: &Path) -> Result<History, NoVerdict> {
 /// There is no verdict.
 pub fn replay(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
     let history = load(&arguments.file)?;
-    let chosen = Chosen::new(&arguments.subject)?.damageable();
+    let subject = ChosenSubject::new(&arguments.subject)?.damageable();
     let injects = history.injections().next().is_some();
-    let chosen = if injects { chosen.supervised()? } else { chosen };
+    let subject = if injects { subject.supervised()? } else { subject };
     let scratch = scratch(arguments.scratch.clone());
-    let (operations, divergences) = tried(&history, &chosen, &scratch)?;
+    let (operations, divergences) = run_history(&history, &subject, &scratch)?;
     let Some(first) = divergences.first() else {
-        say(&format!("{operations} operations, every rule held\n"));
+        print_text(&format!("{operations} operations, every rule held\n"));
         return Ok(ExitCode::SUCCESS);
     };
     let until = shrinking::until(first);
     let history = history.at_call(first.call);
-    let asked = transcript(until, &history, &chosen.opener(), &scratch).map_err(no_verdict)?;
+    let recording = transcript(until, &history, &subject.opener(), &scratch).map_err(no_verdict)?;
     for divergence in &divergences {
-        say(&report::difference(asked.own(divergence)));
+        print_text(&report::difference(recording.own(divergence)));
     }
-    say("as asked (>) and answered (<):\n");
-    asked.lines.iter().for_each(|line| say(&format!("    {line}\n")));
+    print_text("as asked (>) and answered (<):\n");
+    recording.lines.iter().for_each(|line| print_text(&format!("    {line}\n")));
     Ok(ExitCode::from(BROKEN))
 }
 
-fn tried(
+fn run_history(
     history: &History,
-    chosen: &Chosen,
+    subject: &ChosenSubject,
     scratch: &Scratch,
 ) -> Result<(usize, Vec<Divergence>), NoVerdict> {
-    let open = chosen.opener();
+    let open = subject.opener();
     let outcome = trial(history, &open, scratch).map_err(no_verdict)?;
     let divergences = outcome.run.divergences.into_iter().chain(outcome.plain).collect();
     Ok((outcome.run.operations, divergences))
@@ -403,15 +409,15 @@ fn tried(
 /// There is no verdict, or nothing to shrink.
 pub fn shrink(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
     let history = load(&arguments.file)?;
-    let chosen = Chosen::new(&arguments.subject)?;
+    let subject = ChosenSubject::new(&arguments.subject)?;
     let scratch = scratch(arguments.scratch.clone());
-    let (_, divergences) = tried(&history, &chosen, &scratch)?;
+    let (_, divergences) = run_history(&history, &subject, &scratch)?;
     let Some(divergence) = divergences.first() else {
         return Err(("the history does not fail; there is nothing to shrink".into(), USAGE));
     };
-    let open = chosen.opener();
-    let budget = chosen.shrink_budget();
+    let open = subject.opener();
+    let budget = subject.shrink_budget();
     let shrunk = shrinking::shrink(&history, divergence, &open, &scratch, &budget.into());
-    say(&report::counterexample(&shrunk.history, &shrunk.divergence));
+    print_text(&report::counterexample(&shrunk.history, &shrunk.divergence));
     Ok(ExitCode::from(BROKEN))
 }

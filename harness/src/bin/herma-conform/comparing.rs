@@ -2,9 +2,9 @@
 
 use crate::CompareArguments;
 use crate::commands::{cores, fresh_seed};
-use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, say, scratch};
+use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, print_text, scratch};
 use crate::progress::Progress;
-use crate::subjects::Chosen;
+use crate::subjects::ChosenSubject;
 use herma_harness::compare::{Comparison, Differing};
 use herma_harness::generate::Options;
 use herma_harness::history::file::to_yaml;
@@ -16,16 +16,18 @@ use std::process::ExitCode;
 /// # Errors
 /// Nothing is compared.
 pub fn compare(arguments: &CompareArguments) -> Result<ExitCode, NoVerdict> {
-    let (one, other) = (Chosen::named(&arguments.one)?, Chosen::named(&arguments.other)?);
-    let (open_one, open_other) = (one.opener(), other.opener());
+    let left = ChosenSubject::named(&arguments.one)?;
+    let right = ChosenSubject::named(&arguments.other)?;
+    let open_left = left.opener();
+    let open_right = right.opener();
     let scratch = scratch(arguments.scratch.clone());
     let no_verdict = |error| (format!("{error}; nothing is compared"), NO_VERDICT);
-    let (_, capabilities) = introduce(&open_one, &scratch).map_err(no_verdict)?;
-    let (_, others) = introduce(&open_other, &scratch).map_err(no_verdict)?;
+    let (_, capabilities) = introduce(&open_left, &scratch).map_err(no_verdict)?;
+    let (_, right_capabilities) = introduce(&open_right, &scratch).map_err(no_verdict)?;
     let comparison = Comparison {
-        one: &open_one,
-        other: &open_other,
-        capabilities: capabilities.in_common(&others),
+        one: &open_left,
+        other: &open_right,
+        capabilities: capabilities.in_common(&right_capabilities),
         scratch: &scratch,
     };
     let seed = arguments.seed.unwrap_or_else(fresh_seed);
@@ -34,27 +36,27 @@ pub fn compare(arguments: &CompareArguments) -> Result<ExitCode, NoVerdict> {
     let progress = Progress::new(arguments.histories, "histories");
     let jobs = arguments.jobs.unwrap_or_else(cores);
     let tick = || progress.step();
-    let found = comparison.run(&options, seed, arguments.histories, jobs, &tick);
+    let differences = comparison.run(&options, seed, arguments.histories, jobs, &tick);
     drop(progress);
-    let found = found.map_err(no_verdict)?;
-    for differing in &found {
-        say(&shown(differing, &arguments.one, &arguments.other));
+    let differences = differences.map_err(no_verdict)?;
+    for differing in &differences {
+        print_text(&described(differing, &arguments.one, &arguments.other));
     }
-    say(&format!(
+    print_text(&format!(
         "{} and {}: {} histories of seed {seed}, {} ways to differ\n",
         arguments.one,
         arguments.other,
         arguments.histories,
-        found.len()
+        differences.len()
     ));
-    Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(BROKEN) })
+    Ok(if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(BROKEN) })
 }
 
-fn shown(differing: &Differing, one: &str, other: &str) -> String {
+fn described(differing: &Differing, left: &str, right: &str) -> String {
     let difference = &differing.difference;
     format!(
-        "{}: {}, in {} histories, first in history {}, at operation {}\n  asked: {}\n  {one}: {}\n  \
-         {other}: {}\n{}\n",
+        "{}: {}, in {} histories, first in history {}, at operation {}\n  asked: {}\n  {left}: {}\n  \
+         {right}: {}\n{}\n",
         difference.rule.id,
         difference.symptom,
         differing.histories,

@@ -1,6 +1,6 @@
-//! `confined`: a command that can write in one folder only, whatever it does. Mutants are run so.
+//! `confined`: runs a command that can write in one folder only, whatever it does. Mutants run like this.
 //!
-//! Linux keeps it from the rest (Landlock); reading, running and ending are as ever.
+//! Linux prevents other writes (Landlock); reading, executing and exit codes are not affected.
 
 use crate::ending::{NO_VERDICT, fail};
 use landlock::{
@@ -11,10 +11,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Every program throws something away.
+/// The command can write here, too: programs discard output there.
 const NOWHERE: &str = "/dev/null";
 
-/// Runs `command` in the place of this process, with its temporary files in the folder, too.
+/// Replaces this process by `command`, with its temporary files in the folder, too.
 pub fn run(folder: &Path, command: &[OsString]) -> ExitCode {
     match confine(folder) {
         Ok(RulesetStatus::FullyEnforced) => {}

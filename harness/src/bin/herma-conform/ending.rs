@@ -1,4 +1,4 @@
-//! What all commands share at their end: output, exit codes and errors; and the place of sandboxes.
+//! What all commands share: output, exit codes, errors, and the folder of sandboxes.
 
 use herma_harness::runner::RunError;
 use herma_harness::sandbox::Scratch;
@@ -15,7 +15,7 @@ pub const NO_VERDICT: u8 = 4;
 pub const TOO_LITTLE: u8 = 5;
 /// The suite misses what it must find.
 pub const SELF_CHECK: u8 = 6;
-/// What is said where a canary is not found.
+/// The error if the canary is not found.
 pub const NO_CANARY: &str =
     "the canary did not fail, so no failure would be noticed; no verdict is given";
 
@@ -25,12 +25,12 @@ pub type NoVerdict = (String, u8);
 /// A run that could not be made, as an error.
 pub fn no_verdict(error: RunError) -> NoVerdict {
     let error = error.to_string();
-    let and = if error.contains('\n') { "\n" } else { "; " };
-    (format!("{error}{and}no verdict is given"), NO_VERDICT)
+    let separator = if error.contains('\n') { "\n" } else { "; " };
+    (format!("{error}{separator}no verdict is given"), NO_VERDICT)
 }
 
 /// Prints to standard output; a reader that went away is not an error.
-pub fn say(text: &str) {
+pub fn print_text(text: &str) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
@@ -41,14 +41,14 @@ pub fn fail(message: &str, code: u8) -> ExitCode {
 }
 
 /// The exit code of a command, after printing its error if it has one.
-pub fn ended(outcome: Result<ExitCode, NoVerdict>) -> ExitCode {
+pub fn exit_code_of(outcome: Result<ExitCode, NoVerdict>) -> ExitCode {
     outcome.unwrap_or_else(|(message, code)| fail(&message, code))
 }
 
-/// The named place for sandboxes, or the default one, where this program serves subjects that need a
-/// process of their own.
-pub fn scratch(place: Option<PathBuf>) -> Scratch {
-    let scratch = place.map_or_else(Scratch::default_place, Scratch::at);
+/// The given folder for sandboxes, or the default one; this program serves subjects that need a process
+/// of their own.
+pub fn scratch(folder: Option<PathBuf>) -> Scratch {
+    let scratch = folder.map_or_else(Scratch::default_place, Scratch::at);
     std::env::current_exe().map_or(scratch.clone(), |program| scratch.with_program(program))
 }
 

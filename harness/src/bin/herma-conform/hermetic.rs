@@ -1,8 +1,8 @@
 //! The environment of histories: a home of its own, hostile values in every git variable, and
 //! nothing of the user's.
 //!
-//! A process cannot safely change its own environment, so it starts itself again in that one and
-//! afterwards checks that the user's own files are unchanged.
+//! A process cannot safely change its own environment, so it starts itself again in this environment
+//! and afterwards checks that the user's own files are unchanged.
 
 use herma_harness::sandbox::hostility;
 use std::fs;
@@ -20,11 +20,11 @@ pub const GITHUB: &str = "GITHUB_ACTIONS";
 /// The folder that bundled subjects are installed in: `HERMA_CACHE`, by default below the user's
 /// cache folder.
 pub fn cache() -> PathBuf {
-    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let own = || folder("XDG_CACHE_HOME").map(|cache| PathBuf::from(cache).join("herma"));
-    let home = || folder("HOME").map(|home| PathBuf::from(home).join(".cache/herma"));
-    let named = folder(CACHE).map(PathBuf::from);
-    named.or_else(own).or_else(home).unwrap_or_else(|| PathBuf::from("herma-cache"))
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let xdg = || variable("XDG_CACHE_HOME").map(|cache| PathBuf::from(cache).join("herma"));
+    let home = || variable("HOME").map(|home| PathBuf::from(home).join(".cache/herma"));
+    let named = variable(CACHE).map(PathBuf::from);
+    named.or_else(xdg).or_else(home).unwrap_or_else(|| PathBuf::from("herma-cache"))
 }
 
 /// Paths below the home that a leaking store would change.
@@ -34,7 +34,7 @@ const WATCHED: &[&str] =
 /// Runs the rest in a hermetic process and returns its exit code; `None` inside that process.
 pub fn enter() -> Option<ExitCode> {
     if std::env::var_os(INSIDE).is_some() {
-        // What a file may get that somebody makes with no thought of it is the same everywhere.
+        // The default permissions of new files are the same everywhere.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
         return None;
     }
@@ -55,10 +55,11 @@ fn run_inside() -> std::io::Result<u8> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(std::env::args_os().skip(1)).env_clear().env(INSIDE, "1");
     command.env(CACHE, std::path::absolute(cache())?);
-    for kept in ["PATH", "TERM", "NO_COLOR", "TMPDIR", "RUST_BACKTRACE", "LANG", "COLUMNS", GITHUB]
+    for variable in
+        ["PATH", "TERM", "NO_COLOR", "TMPDIR", "RUST_BACKTRACE", "LANG", "COLUMNS", GITHUB]
     {
-        if let Some(value) = std::env::var_os(kept) {
-            command.env(kept, value);
+        if let Some(value) = std::env::var_os(variable) {
+            command.env(variable, value);
         }
     }
     let nowhere = home.path().join("nowhere");
@@ -87,12 +88,11 @@ fn run_inside() -> std::io::Result<u8> {
         );
         return Ok(1);
     }
-    // Being ended by a signal is neither a verdict nor success.
+    // An end by a signal is neither a verdict nor a success.
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(4))
 }
 
-/// What a leak into the user's home would change: identity, size and times of the [`WATCHED`]
-/// paths.
+/// What a leak into the user's home would change: inode, size and modification time of the [`WATCHED`] paths.
 fn watched() -> Vec<Option<(u64, u64, i64, i64)>> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let stat = |path: &Path| {

@@ -1,4 +1,4 @@
-//! The `herma-conform` command: judges an implementation and says which rules hold.
+//! The `herma-conform` command: judges an implementation and reports which rules hold.
 //!
 //! This file reads the command line; the library does the work.
 
@@ -21,10 +21,10 @@ mod subjects;
 mod supervised;
 
 use clap::{Parser, Subcommand};
-use ending::{ended, say};
+use ending::{exit_code_of, print_text};
 use herma_harness::protocol::claims;
 use herma_harness::share::Share;
-use skeleton::{Kept, Language};
+use skeleton::{Language, StoreKind};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -180,8 +180,8 @@ pub enum AdapterCommand {
         #[arg(long, value_enum, default_value_t = Language::Python)]
         lang: Language,
         /// What is most like the store that it will drive
-        #[arg(long = "for", value_enum, value_name = "STORE", default_value_t = Kept::Copies)]
-        kept: Kept,
+        #[arg(long = "for", value_enum, value_name = "STORE", default_value_t = StoreKind::Copies)]
+        kept: StoreKind,
     },
     /// Act as an adapter for the core, on standard input and output
     Serve {
@@ -308,7 +308,7 @@ pub struct CommonArguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: PlaceArguments,
+    execution: ExecutionArguments,
     #[command(flatten)]
     subject: SubjectArguments,
 }
@@ -367,7 +367,7 @@ pub struct CostArguments {
 
 /// How many histories run at a time, and where what they leave is.
 #[derive(Clone, clap::Args)]
-pub struct PlaceArguments {
+pub struct ExecutionArguments {
     /// How many histories run at the same time; one for each core by default
     #[arg(long)]
     jobs: Option<usize>,
@@ -411,7 +411,7 @@ pub struct GateArguments {
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
     #[command(flatten)]
-    place: PlaceArguments,
+    execution: ExecutionArguments,
     #[command(flatten)]
     subject: SubjectArguments,
 }
@@ -469,7 +469,7 @@ fn main() -> ExitCode {
         Command::Rules { json } => return commands::rules(*json),
         Command::Schema => return reporting::schema(),
         Command::Capabilities { json } => {
-            say(&if *json { claims::json() } else { claims::text() });
+            print_text(&if *json { claims::json() } else { claims::text() });
             return ExitCode::SUCCESS;
         }
         Command::Report { from, form } => return reporting::report(from, *form),
@@ -483,18 +483,18 @@ fn main() -> ExitCode {
         Command::Confined { folder, command } => return confined::run(folder, command),
         Command::Supervised(arguments) => return supervised::run(arguments),
         Command::Power(arguments) => {
-            // The registries are the user's, so this happens in the user's environment.
+            // Installing reads the user's registry settings, so it happens in the user's environment.
             if let Err((message, code)) = power::prepare(arguments) {
                 return ending::fail(&message, code);
             }
         }
         _ => {}
     }
-    // Everything else runs a subject, and that never sees the user's own environment.
+    // Everything else runs a subject, which never sees the user's own environment.
     if let Some(code) = hermetic::enter() {
         return code;
     }
-    ended(match &command {
+    exit_code_of(match &command {
         Command::Run(arguments) => commands::run(arguments),
         Command::Replay(arguments) => commands::replay(arguments),
         Command::Shrink(arguments) => commands::shrink(arguments),

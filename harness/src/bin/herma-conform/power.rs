@@ -1,7 +1,7 @@
-//! `power`: how much of a bundled subject's source its gate pins.
+//! `power`: how many changes of a bundled subject's source its gate notices.
 
-use crate::ending::{NO_VERDICT, NoVerdict, USAGE, no_verdict, say, scratch};
-use crate::subjects::{Chosen, quoted};
+use crate::ending::{NO_VERDICT, NoVerdict, USAGE, no_verdict, print_text, scratch};
+use crate::subjects::{ChosenSubject, quoted};
 use crate::{hermetic, progress, running};
 use herma_harness::bundled::{self, Bundled, PACKAGES};
 use herma_harness::expectations::{Entry, Expectations};
@@ -55,7 +55,8 @@ fn failed(error: PowerError) -> NoVerdict {
     (error.to_string(), NO_VERDICT)
 }
 
-fn named(name: &str) -> Result<&'static Bundled, NoVerdict> {
+/// The bundled subject of this name, which must have source files to change.
+fn bundled_with_sources(name: &str) -> Result<&'static Bundled, NoVerdict> {
     let bundled = bundled::find(name).map_err(|why| (why, USAGE))?;
     match bundled.sources {
         [] => Err((PowerError::NoSource(bundled.full_name()).to_string(), USAGE)),
@@ -63,31 +64,31 @@ fn named(name: &str) -> Result<&'static Bundled, NoVerdict> {
     }
 }
 
-/// Installs what reads the source files.
+/// Installs the parser of the source files.
 ///
 /// # Errors
 /// There is no such subject, or the installation fails.
 pub fn prepare(arguments: &PowerArguments) -> Result<(), NoVerdict> {
-    let bundled = named(&arguments.subject)?;
+    let bundled = bundled_with_sources(&arguments.subject)?;
     Parser::install(&hermetic::cache(), bundled.sources).map(drop).map_err(failed)
 }
 
 /// `herma-conform power`.
 ///
 /// # Errors
-/// The package as it is cannot be judged, or a file cannot be read or written.
+/// The unchanged package cannot be judged, or a file cannot be read or written.
 pub fn power(arguments: &PowerArguments) -> Result<ExitCode, NoVerdict> {
-    let bundled = named(&arguments.subject)?;
+    let bundled = bundled_with_sources(&arguments.subject)?;
     let jobs = arguments.jobs.unwrap_or_else(crate::commands::cores);
     let run = Run::new(bundled, scratch(arguments.scratch.clone()), jobs)?;
     let baseline = run.baseline()?;
-    let (all, reached) = run.mutants(&baseline)?;
+    let (total, reached) = run.mutants(&baseline)?;
     let header = Header {
         suite: env!("CARGO_PKG_VERSION").to_owned(),
-        subject: run.subject.clone(),
+        subject: run.identity.clone(),
         seed: arguments.seed,
         sample: arguments.sample,
-        mutants: all,
+        mutants: total,
         reached: reached.len(),
         seeds: run.plan.seeds.clone(),
         histories: run.plan.histories,
@@ -96,23 +97,23 @@ pub fn power(arguments: &PowerArguments) -> Result<ExitCode, NoVerdict> {
     };
     let mut records = Records::new(header);
     let results = arguments.results.display().to_string();
-    if let Some(before) = Records::read(&arguments.results).map_err(failed)? {
-        records.merge(before, ("this run", &results)).map_err(failed)?;
+    if let Some(earlier) = Records::read(&arguments.results).map_err(failed)? {
+        records.merge(earlier, ("this run", &results)).map_err(failed)?;
     }
-    let own = sample(reached, arguments.seed, arguments.sample, arguments.shard);
-    let left: Vec<Mutant> =
-        own.into_iter().filter(|one| !records.judged.contains_key(&one.id())).collect();
+    let sampled = sample(reached, arguments.seed, arguments.sample, arguments.shard);
+    let remaining: Vec<Mutant> =
+        sampled.into_iter().filter(|mutant| !records.judged.contains_key(&mutant.id())).collect();
     let written = |error| (format!("{results} cannot be written: {error}"), NO_VERDICT);
     let file = Mutex::new(records.file(&arguments.results).map_err(written)?);
-    let judged = progress::try_map(&left, "mutants", jobs, |mutant| {
+    let judged = progress::try_map(&remaining, "mutants", jobs, |mutant| {
         run.judge(&baseline, mutant, &file).map_err(failed)
     })?;
-    records.judged.extend(judged.into_iter().map(|one| (one.mutant.id(), one)));
-    for other in &arguments.with {
-        let name = other.display().to_string();
-        let other = Records::read(other).map_err(failed)?;
-        let other = other.ok_or_else(|| (format!("there is no {name}"), USAGE))?;
-        records.merge(other, (&results, &name)).map_err(failed)?;
+    records.judged.extend(judged.into_iter().map(|judged| (judged.mutant.id(), judged)));
+    for path in &arguments.with {
+        let name = path.display().to_string();
+        let part = Records::read(path).map_err(failed)?;
+        let part = part.ok_or_else(|| (format!("there is no {name}"), USAGE))?;
+        records.merge(part, (&results, &name)).map_err(failed)?;
     }
     let replay = format!(
         "herma-conform power {} --seed {} --sample {}",
@@ -121,7 +122,7 @@ pub fn power(arguments: &PowerArguments) -> Result<ExitCode, NoVerdict> {
         arguments.sample
     );
     let text = page(&records, &replay);
-    say(&text);
+    print_text(&text);
     if let Some(path) = &arguments.page {
         fs::write(path, text).map_err(|error| {
             (format!("{} cannot be written: {error}", quoted(path)), NO_VERDICT)
@@ -130,46 +131,47 @@ pub fn power(arguments: &PowerArguments) -> Result<ExitCode, NoVerdict> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// All that mutants of one subject are run with.
+/// What is needed to run the mutants of a subject.
 struct Run {
     bundled: &'static Bundled,
     packages: PathBuf,
     parser: Parser,
     plan: Plan,
-    subject: herma_harness::subject::Identity,
+    identity: herma_harness::subject::Identity,
     scratch: Scratch,
-    /// The sandboxes' place.
-    place: tempfile::TempDir,
-    /// Each is used for one mutant at a time.
+    /// The folder of the sandboxes.
+    folder: tempfile::TempDir,
+    /// Each workshop runs one mutant at a time.
     workshops: Mutex<Vec<Workshop>>,
 }
 
 impl Run {
     fn new(bundled: &'static Bundled, scratch: Scratch, jobs: usize) -> Result<Self, NoVerdict> {
-        let chosen = Chosen::named(&bundled.full_name())?;
+        let subject = ChosenSubject::named(&bundled.full_name())?;
         let cache = hermetic::cache();
         let packages = bundled.folder(&cache).join(PACKAGES);
         let parser = Parser::install(&cache, bundled.sources).map_err(failed)?;
         let program = std::env::current_exe();
         let confined = program.and_then(|program| confined(&scratch, &program));
-        let (place, confined): (_, Vec<OsString>) =
+        let (folder, confined): (_, Vec<OsString>) =
             confined.map_err(|error| (format!("no place for sandboxes: {error}"), NO_VERDICT))?;
         let workshops: Result<Vec<Workshop>, PowerError> =
             (0..jobs.max(1)).map(|_| Workshop::of(bundled, &cache, &confined)).collect();
         let workshops = Mutex::new(workshops.map_err(failed)?);
-        let scratch = Scratch::at(place.path().to_owned());
-        let (subject, capabilities) = introduce(&chosen.opener(), &scratch).map_err(no_verdict)?;
-        let plan = plan(&chosen, jobs)?.within(&capabilities);
-        Ok(Run { bundled, packages, parser, plan, subject, scratch, place, workshops })
+        let scratch = Scratch::at(folder.path().to_owned());
+        let (identity, capabilities) =
+            introduce(&subject.opener(), &scratch).map_err(no_verdict)?;
+        let plan = plan(&subject, jobs)?.within(&capabilities);
+        Ok(Run { bundled, packages, parser, plan, identity, scratch, folder, workshops })
     }
 
     /// How many mutants there are, and those on lines that the plan reaches.
     fn mutants(&self, baseline: &Baseline) -> Result<(usize, Vec<Mutant>), NoVerdict> {
-        let mut all = Vec::new();
-        let mut ran = BTreeSet::new();
+        let mut mutants = Vec::new();
+        let mut executed = BTreeSet::new();
         for source in self.bundled.sources {
-            all.extend(list(&self.parser, &self.packages, source).map_err(failed)?);
-            let lines = self.place.path().join("lines");
+            mutants.extend(list(&self.parser, &self.packages, source).map_err(failed)?);
+            let lines = self.folder.path().join("lines");
             let marked =
                 marked(&self.parser, &self.packages.join(source), &lines).map_err(failed)?;
             let run = |workshop: &Workshop| {
@@ -178,18 +180,20 @@ impl Run {
                     .with(source, &marked, || run_suite(&self.plan, &open, &self.scratch, &|_| {}))
             };
             let findings = self.in_workshop(run).map_err(failed)?.map_err(no_verdict)?;
-            if let Some(other) = findings.failures.keys().find(|one| !baseline.knows(one)) {
-                let message = format!("with marks in it, {source} shows {other}; nothing was run");
+            if let Some(unknown) = findings.failures.keys().find(|failure| !baseline.knows(failure))
+            {
+                let message =
+                    format!("with marks in it, {source} shows {unknown}; nothing was run");
                 return Err((message, NO_VERDICT));
             }
             let text = fs::read_to_string(&lines).unwrap_or_default();
             let _ = fs::remove_file(&lines);
             let numbers = text.lines().filter_map(|line| line.parse().ok());
-            ran.extend(numbers.map(|number: usize| ((*source).to_owned(), number)));
+            executed.extend(numbers.map(|number: usize| ((*source).to_owned(), number)));
         }
-        let count = all.len();
-        all.retain(|mutant| mutant.is_reached(&ran));
-        Ok((count, all))
+        let count = mutants.len();
+        mutants.retain(|mutant| mutant.is_reached(&executed));
+        Ok((count, mutants))
     }
 
     fn baseline(&self) -> Result<Baseline, NoVerdict> {
@@ -198,7 +202,7 @@ impl Run {
         self.in_workshop(run).map_err(failed)
     }
 
-    /// Runs one mutant, and writes down what became of it.
+    /// Runs a mutant, and records its outcome.
     fn judge(
         &self,
         baseline: &Baseline,
@@ -208,7 +212,7 @@ impl Run {
         let path = self.packages.join(&mutant.file);
         let failed = |error| PowerError::File(path.display().to_string(), error);
         let changed = mutant.applied(&fs::read(&path).map_err(failed)?);
-        let package = Chosen::named(&self.bundled.full_name());
+        let package = ChosenSubject::named(&self.bundled.full_name());
         let package = package.expect("it was found before");
         let outcome: Outcome = self.in_workshop(|workshop| {
             let open = workshop.command().opener();
@@ -222,19 +226,20 @@ impl Run {
         Ok(judged)
     }
 
-    /// Does something in a workshop that nobody else uses.
+    /// Runs `work` in a workshop that no other job uses meanwhile.
     fn in_workshop<T>(&self, work: impl FnOnce(&Workshop) -> T) -> T {
         let take = || self.workshops.lock().expect("no thread panics while it holds this").pop();
         let workshop = take().expect("there are as many as jobs");
-        let done = work(&workshop);
+        let result = work(&workshop);
         self.workshops.lock().expect("no thread panics while it holds this").push(workshop);
-        done
+        result
     }
 }
 
 /// The plan of the gate.
-fn plan(chosen: &Chosen, jobs: usize) -> Result<Plan, NoVerdict> {
-    let (name, text) = chosen.expectations().expect("expectations come with every bundled subject");
+fn plan(subject: &ChosenSubject, jobs: usize) -> Result<Plan, NoVerdict> {
+    let (name, text) =
+        subject.expectations().expect("expectations come with every bundled subject");
     let expectations = Expectations::read(text, format!("expectations of {name}"))
         .map_err(|error| (error.to_string(), USAGE))?;
     Ok(Plan {

@@ -1,4 +1,4 @@
-//! How far something is: a bar on a terminal, and a line from time to time elsewhere.
+//! Progress of long work: a bar on a terminal, otherwise a line from time to time.
 
 use herma_harness::parallel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -7,19 +7,19 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long nothing is said where there is no terminal.
-const SILENCE: Duration = Duration::from_secs(10);
+/// The time between two lines if there is no terminal.
+const INTERVAL: Duration = Duration::from_secs(10);
 
-/// How far something is, until this is dropped.
+/// Shows progress until it is dropped.
 pub struct Progress {
     bar: ProgressBar,
-    /// Who says so in lines; it ends when the sender is gone.
-    teller: Option<(Sender<()>, JoinHandle<()>)>,
+    /// The thread that prints lines; it ends when the sender is dropped.
+    reporter: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Progress {
-    /// Of so many steps nothing is done yet.
-    pub fn new(length: u64, what: &str) -> Self {
+    /// Progress of `length` steps, none of which is done.
+    pub fn new(length: u64, label: &str) -> Self {
         let is_terminal = std::io::stderr().is_terminal();
         let target = match is_terminal {
             true => ProgressDrawTarget::stderr(),
@@ -29,29 +29,29 @@ impl Progress {
         let template = "{msg} [{bar:40}] {pos}/{len}, {elapsed} of about {duration}";
         let style = ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
         bar.set_style(style.progress_chars("=> "));
-        bar.set_message(what.to_owned());
-        let teller = (!is_terminal).then(|| tell(bar.clone()));
-        Progress { bar, teller }
+        bar.set_message(label.to_owned());
+        let reporter = (!is_terminal).then(|| start_reporter(bar.clone()));
+        Progress { bar, reporter }
     }
 
-    /// From now on of other steps, of which nothing is done yet.
-    pub fn turn_to(&self, length: u64, what: &str) {
-        self.bar.set_message(what.to_owned());
+    /// Starts again with `length` other steps, none of which is done.
+    pub fn restart(&self, length: u64, label: &str) {
+        self.bar.set_message(label.to_owned());
         self.bar.set_length(length);
         self.bar.set_position(0);
     }
 
-    /// Does the work, and asks beside it from time to time what else is to be said.
-    pub fn beside<R>(
+    /// Does the work, and meanwhile prints from time to time what `messages` returns.
+    pub fn run_with_messages<R>(
         &self,
         work: impl FnOnce() -> R,
-        mut asked: impl FnMut() -> Vec<String> + Send,
+        mut messages: impl FnMut() -> Vec<String> + Send,
     ) -> R {
         let (ended, receiver) = channel::<()>();
         thread::scope(|scope| {
             scope.spawn(move || {
-                until_gone(&receiver, || {
-                    asked().iter().for_each(|text| self.bar.suspend(|| eprintln!("{text}")));
+                repeat_until_dropped(&receiver, || {
+                    messages().iter().for_each(|text| self.bar.suspend(|| eprintln!("{text}")));
                 });
             });
             let result = work();
@@ -69,42 +69,44 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
-        if let Some((sender, teller)) = self.teller.take() {
+        if let Some((sender, reporter)) = self.reporter.take() {
             drop(sender);
-            // It has nothing more to say, whatever became of it.
-            let _ = teller.join();
+            // The reporter has nothing left to print, even if it panicked.
+            let _ = reporter.join();
         }
     }
 }
 
-fn tell(bar: ProgressBar) -> (Sender<()>, JoinHandle<()>) {
+/// Starts a thread that prints progress until the sender is dropped.
+fn start_reporter(bar: ProgressBar) -> (Sender<()>, JoinHandle<()>) {
     let (sender, receiver) = channel::<()>();
     let started = Instant::now();
-    let teller = thread::spawn(move || {
-        until_gone(&receiver, || {
-            let (done, all) = (bar.position(), bar.length().unwrap_or_default());
-            let what = bar.message();
-            eprintln!("{what}: {done} of {all}, {} s", started.elapsed().as_secs());
+    let reporter = thread::spawn(move || {
+        repeat_until_dropped(&receiver, || {
+            let done = bar.position();
+            let total = bar.length().unwrap_or_default();
+            let label = bar.message();
+            eprintln!("{label}: {done} of {total}, {} s", started.elapsed().as_secs());
         });
     });
-    (sender, teller)
+    (sender, reporter)
 }
 
-/// Acts after each silence until the sender is gone.
-fn until_gone(receiver: &Receiver<()>, mut act: impl FnMut()) {
-    while receiver.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
+/// Calls `act` after each interval until the sender is dropped.
+fn repeat_until_dropped(receiver: &Receiver<()>, mut act: impl FnMut()) {
+    while receiver.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
         act();
     }
 }
 
-/// As [`parallel::try_map`], and says how many of them are done.
+/// Like [`parallel::try_map`], and shows how many items are done.
 pub fn try_map<T: Sync, R: Send, E: Send>(
     items: &[T],
-    what: &str,
+    label: &str,
     jobs: usize,
     work: impl Fn(&T) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {
-    let progress = Progress::new(items.len() as u64, what);
+    let progress = Progress::new(items.len() as u64, label);
     parallel::try_map(items.iter(), jobs, |item| {
         let result = work(item);
         progress.step();

@@ -1,8 +1,10 @@
-//! `report`, `export` and `schema`: results, histories and the protocol in other forms.
+//! `report`, `merge`, `export` and `schema`: results, histories and the protocol in other forms.
 
 use crate::commands::load;
-use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, UNSTABLE, USAGE, colour, fail, say, scratch};
-use crate::subjects::Chosen;
+use crate::ending::{
+    BROKEN, NO_VERDICT, NoVerdict, UNSTABLE, USAGE, colour, fail, print_text, scratch,
+};
+use crate::subjects::ChosenSubject;
 use crate::{Form, HistoryArguments};
 use herma_harness::export;
 use herma_harness::history::History;
@@ -15,7 +17,7 @@ use std::process::ExitCode;
 /// The results in a file.
 ///
 /// # Errors
-/// There are none in it.
+/// The file contains no valid results.
 pub fn results(from: &Path) -> Result<Results, NoVerdict> {
     let stream = std::fs::read_to_string(from)
         .map_err(|error| (format!("{from:?} cannot be read: {error}"), USAGE))?;
@@ -27,20 +29,21 @@ pub fn results(from: &Path) -> Result<Results, NoVerdict> {
 
 /// `herma-conform merge`.
 pub fn merge(parts: &[PathBuf], into: &Path) -> ExitCode {
-    let read = |part: &PathBuf| Ok((part.display().to_string(), results(part)?));
-    let merged = parts.iter().map(read).collect::<Result<Vec<_>, NoVerdict>>().and_then(|parts| {
-        let merged = results::merge(parts).map_err(|error| (error.to_string(), USAGE))?;
-        merged
-            .save(into)
-            .map_err(|error| (format!("{into:?} cannot be written: {error}"), NO_VERDICT))?;
-        Ok(merged)
-    });
+    let read_part = |part: &PathBuf| Ok((part.display().to_string(), results(part)?));
+    let merged =
+        parts.iter().map(read_part).collect::<Result<Vec<_>, NoVerdict>>().and_then(|parts| {
+            let merged = results::merge(parts).map_err(|error| (error.to_string(), USAGE))?;
+            merged
+                .save(into)
+                .map_err(|error| (format!("{into:?} cannot be written: {error}"), NO_VERDICT))?;
+            Ok(merged)
+        });
     let merged = match merged {
         Ok(merged) => merged,
         Err((message, code)) => return fail(&message, code),
     };
-    say(&text::report(&merged, colour()));
-    say(&format!("results: {}\n", into.display()));
+    print_text(&text::report(&merged, colour()));
+    print_text(&format!("results: {}\n", into.display()));
     let is_broken = merged.finished.rules.contains_key(&Verdict::Broken);
     if is_broken { ExitCode::from(BROKEN) } else { unless_unstable(&merged) }
 }
@@ -51,7 +54,7 @@ pub fn report(from: &Path, form: Form) -> ExitCode {
         Ok(results) => results,
         Err((message, code)) => return fail(&message, code),
     };
-    say(&match form {
+    print_text(&match form {
         Form::Text => text::report(&results, colour()),
         Form::Json => text::json(&results),
         Form::Junit => junit::report(&results),
@@ -61,8 +64,8 @@ pub fn report(from: &Path, form: Form) -> ExitCode {
     unless_unstable(&results)
 }
 
-/// Success, unless a failure did not show again: whoever reads only the code must not take that for a
-/// result.
+/// Success, unless a failure did not show again: callers that check only the exit code must not take
+/// that for a result.
 fn unless_unstable(results: &Results) -> ExitCode {
     if results.is_unstable() { ExitCode::from(UNSTABLE) } else { ExitCode::SUCCESS }
 }
@@ -74,9 +77,9 @@ fn unless_unstable(results: &Results) -> ExitCode {
 pub fn export(arguments: &HistoryArguments, plain: bool) -> Result<ExitCode, NoVerdict> {
     let history = load(&arguments.file)?;
     let history = History { plain_home: plain || history.plain_home, ..history };
-    let start = match Chosen::new(&arguments.subject)? {
-        Chosen::Adapter { start, .. } => start,
-        Chosen::Core => {
+    let start = match ChosenSubject::new(&arguments.subject)? {
+        ChosenSubject::Adapter { start, .. } => start,
+        ChosenSubject::Core => {
             let message = "only what is behind an adapter can be driven by a script; the core is \
                            so by `-- herma-conform adapter serve`";
             return Err((message.into(), USAGE));
@@ -84,12 +87,12 @@ pub fn export(arguments: &HistoryArguments, plain: bool) -> Result<ExitCode, NoV
     };
     let script = export::script(&history, &start, &scratch(arguments.scratch.clone()))
         .map_err(|error| (format!("{error}; nothing is exported"), NO_VERDICT))?;
-    say(&script);
+    print_text(&script);
     Ok(ExitCode::SUCCESS)
 }
 
 /// `herma-conform schema`.
 pub fn schema() -> ExitCode {
-    say(&protocol_schema::text());
+    print_text(&protocol_schema::text());
     ExitCode::SUCCESS
 }

@@ -1,9 +1,9 @@
-//! Running a plan on a subject, and writing the results as they come.
+//! Runs a plan on a subject, and writes the results as they come.
 
 use crate::ending::{NO_CANARY, NO_VERDICT, NoVerdict, SELF_CHECK, USAGE, no_verdict, scratch};
-use crate::overdue::Overdue;
+use crate::overdue::RunningHistories;
 use crate::progress::Progress;
-use crate::subjects::Chosen;
+use crate::subjects::ChosenSubject;
 use herma_harness::canary::canary;
 use herma_harness::cases::{self, Case};
 use herma_harness::divergence::Fingerprint;
@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// Where a run takes place and what it leaves.
-pub struct Place {
+/// The paths of a run.
+pub struct RunPaths {
     /// Where sandboxes are made.
     pub scratch: Option<PathBuf>,
     /// Where failing histories are kept.
@@ -32,13 +32,13 @@ pub struct Place {
 /// The run could not be made.
 pub fn run(
     plan: &Plan,
-    chosen: &Chosen,
-    place: &Place,
+    subject: &ChosenSubject,
+    paths: &RunPaths,
     replay: String,
 ) -> Result<(Results, Findings), NoVerdict> {
-    let open = chosen.opener();
-    let scratch = scratch(place.scratch.clone());
-    let (subject, capabilities) = introduce(&open, &scratch).map_err(no_verdict)?;
+    let open = subject.opener();
+    let scratch = scratch(paths.scratch.clone());
+    let (identity, capabilities) = introduce(&open, &scratch).map_err(no_verdict)?;
     let canary = canary(&open, &scratch).map_err(no_verdict)?;
     let Some(canary) = canary else {
         return Err((NO_CANARY.into(), SELF_CHECK));
@@ -47,7 +47,7 @@ pub fn run(
     let started = Started {
         schema: SCHEMA,
         suite: env!("CARGO_PKG_VERSION").to_owned(),
-        subject,
+        subject: identity,
         capabilities: capabilities.names().map(str::to_owned).collect(),
         seeds: plan.seeds.clone(),
         histories: plan.histories,
@@ -57,36 +57,38 @@ pub fn run(
         share: plan.share,
         replay,
     };
-    let written = |error| (format!("{:?} cannot be written: {error}", place.results), NO_VERDICT);
-    let stream = Stream::begin(&place.results, &started).map_err(written)?;
+    let written = |error| (format!("{:?} cannot be written: {error}", paths.results), NO_VERDICT);
+    let stream = Stream::begin(&paths.results, &started).map_err(written)?;
     let progress = Progress::new(plan.all() / plan.share.count as u64, "histories");
-    let overdue = Overdue::new(place.keep.clone(), &plan.seeds);
+    let histories = RunningHistories::new(paths.keep.clone(), &plan.seeds);
     let step = |step: Step<'_>| match step {
         Step::Begun(origin, history) => {
             let is_kept = plan.kept.iter().any(|(name, _)| name == origin);
-            overdue.begins(origin, (!is_kept).then_some(history), Instant::now());
+            histories.begin(origin, (!is_kept).then_some(history), Instant::now());
         }
-        Step::Ended(one) => {
-            overdue.ends(&one.origin);
-            stream.write(&Line::History(one.clone()));
+        Step::Ended(result) => {
+            histories.end(&result.origin);
+            stream.write(&Line::History(result.clone()));
             progress.step();
         }
-        Step::Found(failures) => progress.turn_to(failures as u64, "failures shortened"),
+        Step::Found(failures) => progress.restart(failures as u64, "failures shortened"),
         Step::Shortened => progress.step(),
     };
-    let findings = progress
-        .beside(|| run_suite(plan, &open, &scratch, &step), || overdue.look(Instant::now()));
+    let findings = progress.run_with_messages(
+        || run_suite(plan, &open, &scratch, &step),
+        || histories.report(Instant::now()),
+    );
     drop(progress);
     let findings = findings.map_err(no_verdict)?;
     let file = |fingerprint: &Fingerprint| {
-        place.keep.join(file_name(&format!("{}-{}", fingerprint.rule, fingerprint.symptom)))
+        paths.keep.join(file_name(&format!("{}-{}", fingerprint.rule, fingerprint.symptom)))
     };
-    let again = |fingerprint: &Fingerprint| {
+    let replay_failure = |fingerprint: &Fingerprint| {
         let file = crate::subjects::quoted(file(fingerprint));
-        format!("herma-conform replay {file}{}", chosen.spelled())
+        format!("herma-conform replay {file}{}", subject.spelling())
     };
     for (fingerprint, failure) in &findings.failures {
-        // What is known was not shortened now, and must not take the place of what once was.
+        // A known failure was not shrunk now, and must not replace the shrunk history of an earlier run.
         if failure.reproduced.is_none() && file(fingerprint).exists() {
             continue;
         }
@@ -94,17 +96,17 @@ pub fn run(
         history::file::save(&file(fingerprint), &failure.shrunk.history, &comment)
             .map_err(|error| (error.to_string(), NO_VERDICT))?;
     }
-    let results = Results::of(started, &findings, again);
+    let results = Results::of(started, &findings, replay_failure);
     results.last_lines().iter().for_each(|line| stream.write(line));
     stream.end().map_err(written)?;
     Ok((results, findings))
 }
 
-/// The file that a history is kept in which shows this.
-pub fn file_name(shows: &str) -> String {
-    let shows = shows.to_lowercase();
-    let words: Vec<&str> = shows
-        .split(|one: char| !one.is_ascii_alphanumeric())
+/// The name of the file that keeps a history with this description.
+pub fn file_name(description: &str) -> String {
+    let description = description.to_lowercase();
+    let words: Vec<&str> = description
+        .split(|character: char| !character.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty())
         .collect();
     format!("{}.yaml", words.join("-"))
@@ -113,7 +115,7 @@ pub fn file_name(shows: &str) -> String {
 /// Every written case.
 ///
 /// # Errors
-/// One of them is no case.
+/// A bundled file is not a case.
 pub fn cases() -> Result<Vec<Case>, NoVerdict> {
     cases::bundled().map_err(|error| (error.to_string(), USAGE))
 }
@@ -138,7 +140,7 @@ pub fn kept_histories(folder: &Path) -> Result<Vec<(String, History)>, NoVerdict
     files.into_iter().map(load).collect()
 }
 
-/// The results on their way to a file; the first error is kept for the end.
+/// Writes results to a file; the first error is returned at the end.
 struct Stream(Mutex<(File, io::Result<()>)>);
 
 impl Stream {

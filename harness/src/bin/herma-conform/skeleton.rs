@@ -1,7 +1,7 @@
-//! The adapters that `adapter new` prints: one loop for each language, and the small store that is most
-//! like what the author has. They are in `harness/adapters/templates`.
+//! The adapters that `adapter new` prints: one protocol loop for each language, with the example store
+//! that is most like the author's. They are in `harness/adapters/templates`.
 
-use crate::ending::{USAGE, fail, say};
+use crate::ending::{USAGE, fail, print_text};
 use std::process::ExitCode;
 
 /// The languages of the skeletons.
@@ -17,7 +17,7 @@ pub enum Language {
 
 /// What a store keeps.
 #[derive(Clone, Copy, clap::ValueEnum)]
-pub enum Kept {
+pub enum StoreKind {
     /// A copy of the tree for every checkpoint.
     Copies,
     /// A commit for every checkpoint, by the `git` command.
@@ -36,10 +36,10 @@ macro_rules! template {
 }
 
 /// `herma-conform adapter new`.
-pub fn print(language: Language, kept: Kept) -> ExitCode {
-    match assembled(language, kept) {
+pub fn print(language: Language, store: StoreKind) -> ExitCode {
+    match assemble(language, store) {
         Some(adapter) => {
-            say(&adapter);
+            print_text(&adapter);
             ExitCode::SUCCESS
         }
         None => fail(
@@ -49,29 +49,29 @@ pub fn print(language: Language, kept: Kept) -> ExitCode {
     }
 }
 
-/// The loop of the language around the store; the loop says where the store goes.
-fn assembled(language: Language, kept: Kept) -> Option<String> {
-    let (around, place, store) = match (language, kept) {
-        (Language::Rust, Kept::Copies) => return Some(template!("adapter.rs").to_owned()),
+/// The protocol loop of the language, with the store inserted at its placeholder.
+fn assemble(language: Language, kind: StoreKind) -> Option<String> {
+    let (protocol, placeholder, store) = match (language, kind) {
+        (Language::Rust, StoreKind::Copies) => return Some(template!("adapter.rs").to_owned()),
         (Language::Rust, _) => return None,
-        (Language::Python, kept) => {
-            let store = match kept {
-                Kept::Copies => template!("python/copies.py"),
-                Kept::Git => template!("python/git.py"),
-                Kept::Archive => template!("python/archive.py"),
-                Kept::Log => template!("python/log.py"),
+        (Language::Python, kind) => {
+            let store = match kind {
+                StoreKind::Copies => template!("python/copies.py"),
+                StoreKind::Git => template!("python/git.py"),
+                StoreKind::Archive => template!("python/archive.py"),
+                StoreKind::Log => template!("python/log.py"),
             };
             (template!("python/protocol.py"), "# STORE\n", store)
         }
-        (Language::Node, kept) => {
-            let store = match kept {
-                Kept::Copies => template!("node/copies.mjs"),
-                Kept::Git => template!("node/git.mjs"),
-                Kept::Archive => template!("node/archive.mjs"),
-                Kept::Log => template!("node/log.mjs"),
+        (Language::Node, kind) => {
+            let store = match kind {
+                StoreKind::Copies => template!("node/copies.mjs"),
+                StoreKind::Git => template!("node/git.mjs"),
+                StoreKind::Archive => template!("node/archive.mjs"),
+                StoreKind::Log => template!("node/log.mjs"),
             };
             (template!("node/protocol.mjs"), "// STORE\n", store)
         }
     };
-    Some(around.replacen(place, store, 1))
+    Some(protocol.replacen(placeholder, store, 1))
 }

@@ -1,5 +1,5 @@
-//! Which implementation a command is about: the core, a bundled one by its name, or an adapter by
-//! its command line.
+//! The implementation that a command judges: the core, a bundled one by its name, or an adapter by its
+//! command line.
 
 use crate::ending::{NO_VERDICT, NoVerdict, USAGE};
 use crate::hermetic;
@@ -27,41 +27,41 @@ pub struct SubjectArguments {
 }
 
 /// An implementation that can be opened in any sandbox.
-pub enum Chosen {
+pub enum ChosenSubject {
     /// The core, in this process.
     Core,
     /// An implementation behind an adapter.
     Adapter {
         /// How it is started.
         start: AdapterCommand,
-        /// How it was named on the command line.
-        spelled: String,
-        /// What it is, where it is bundled.
+        /// How the command line names it.
+        spelling: String,
+        /// The bundled subject, if it is one.
         bundled: Option<&'static Bundled>,
     },
 }
 
-impl Chosen {
+impl ChosenSubject {
     /// The subject that the arguments name.
     ///
     /// # Errors
     /// There is no such subject, or it is not installed.
     pub fn new(arguments: &SubjectArguments) -> Result<Self, NoVerdict> {
         match (&arguments.subject, &arguments.command[..]) {
-            (Some(name), []) => Chosen::named(name),
-            (None, []) => Ok(Chosen::Core),
+            (Some(name), []) => ChosenSubject::named(name),
+            (None, []) => Ok(ChosenSubject::Core),
             (Some(name), _) => {
                 Err((format!("either `{name}` or a command is judged, not both"), USAGE))
             }
             (None, command) => {
-                let spelled =
+                let spelling =
                     format!("-- {}", command.iter().map(quoted).collect::<Vec<_>>().join(" "));
                 let directory = std::env::current_dir()
                     .map_err(|error| (format!("no current directory: {error}"), NO_VERDICT))?;
                 let command = command.to_vec();
-                Ok(Chosen::Adapter {
+                Ok(ChosenSubject::Adapter {
                     start: AdapterCommand { command, directory, ..AdapterCommand::default() },
-                    spelled,
+                    spelling,
                     bundled: None,
                 })
             }
@@ -71,30 +71,30 @@ impl Chosen {
     /// The core or a bundled subject.
     ///
     /// # Errors
-    /// As [`Chosen::new`].
+    /// As [`ChosenSubject::new`].
     pub fn named(name: &str) -> Result<Self, NoVerdict> {
         if name == CORE {
-            return Ok(Chosen::Core);
+            return Ok(ChosenSubject::Core);
         }
         let bundled = bundled::find(name).map_err(|why| (why, USAGE))?;
         let cache = hermetic::cache();
-        let spelled = bundled.full_name();
+        let spelling = bundled.full_name();
         if !bundled.is_installed(&cache) {
-            let todo = format!("install it by `herma-conform adapters install {spelled}`");
-            return Err((format!("{spelled} is not installed; {todo}"), USAGE));
+            let hint = format!("install it by `herma-conform adapters install {spelling}`");
+            return Err((format!("{spelling} is not installed; {hint}"), USAGE));
         }
         let start = bundled
             .command(&cache)
-            .map_err(|error| (format!("{spelled} cannot be started: {error}"), NO_VERDICT))?;
-        Ok(Chosen::Adapter { start, spelled, bundled: Some(bundled) })
+            .map_err(|error| (format!("{spelling} cannot be started: {error}"), NO_VERDICT))?;
+        Ok(ChosenSubject::Adapter { start, spelling, bundled: Some(bundled) })
     }
 
     /// The name of the subject and the text of the expectations that come with it.
     pub fn expectations(&self) -> Option<(&str, &'static str)> {
         match self {
-            Chosen::Core => Some((CORE, include_str!("../../../expectations/core.toml"))),
-            Chosen::Adapter { spelled, bundled, .. } => {
-                bundled.map(|one| (spelled.as_str(), one.expectations))
+            ChosenSubject::Core => Some((CORE, include_str!("../../../expectations/core.toml"))),
+            ChosenSubject::Adapter { spelling, bundled, .. } => {
+                bundled.map(|subject| (spelling.as_str(), subject.expectations))
             }
         }
     }
@@ -102,25 +102,25 @@ impl Chosen {
     /// The text of the expectations under injections that come with the subject.
     pub fn injected(&self) -> Option<&'static str> {
         match self {
-            Chosen::Core => None,
-            Chosen::Adapter { bundled, .. } => bundled.and_then(Bundled::injected),
+            ChosenSubject::Core => None,
+            ChosenSubject::Adapter { bundled, .. } => bundled.and_then(Bundled::injected),
         }
     }
 
-    /// The same with things made to happen at calls, in the process of an adapter from outside.
+    /// The same with injections at calls; those into the process of an adapter come from a supervisor.
     ///
     /// # Errors
-    /// This program does not know where it is.
+    /// The path of this program is not known.
     pub fn supervised(mut self) -> Result<Self, NoVerdict> {
-        if let Chosen::Adapter { start, .. } = &mut self {
-            start.supervisor = Some(vec![this_program()?.into(), "supervised".into()]);
+        if let ChosenSubject::Adapter { start, .. } = &mut self {
+            start.supervisor = Some(vec![program_path()?.into(), "supervised".into()]);
         }
         Ok(self)
     }
 
-    /// The same, of which the store may be damaged whatever its adapter claims.
+    /// The same, whose store may be damaged whatever its adapter claims.
     pub fn damageable(mut self) -> Self {
-        if let Chosen::Adapter { start, .. } = &mut self {
+        if let ChosenSubject::Adapter { start, .. } = &mut self {
             start.is_damageable = true;
         }
         self
@@ -129,8 +129,8 @@ impl Chosen {
     /// What opens the subject in a sandbox.
     pub fn opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
         let adapter = match self {
-            Chosen::Core => None,
-            Chosen::Adapter { start, .. } => Some(start.opener()),
+            ChosenSubject::Core => None,
+            ChosenSubject::Adapter { start, .. } => Some(start.opener()),
         };
         move |sandbox, settings, seconds| match &adapter {
             None => CoreSubject::boxed(sandbox, settings, seconds),
@@ -138,37 +138,37 @@ impl Chosen {
         }
     }
 
-    /// The same in a process. The core has an adapter of its own in this program.
+    /// The same in a process of its own. For the core, this program serves as the adapter.
     ///
     /// # Errors
-    /// This program does not know where it is.
+    /// The path of this program is not known.
     pub fn in_a_process(self) -> Result<Self, NoVerdict> {
-        if matches!(self, Chosen::Adapter { .. }) {
+        if matches!(self, ChosenSubject::Adapter { .. }) {
             return Ok(self);
         }
         let unknown = |error| (format!("no current directory: {error}"), NO_VERDICT);
-        let start = AdapterCommand::of_this_suite(&this_program()?, None).map_err(unknown)?;
-        Ok(Chosen::Adapter { start, spelled: CORE.to_owned(), bundled: None })
+        let start = AdapterCommand::of_this_suite(&program_path()?, None).map_err(unknown)?;
+        Ok(ChosenSubject::Adapter { start, spelling: CORE.to_owned(), bundled: None })
     }
 
     /// The arguments that name the subject, with a blank before them; empty for the core.
-    pub fn spelled(&self) -> String {
+    pub fn spelling(&self) -> String {
         match self {
-            Chosen::Core => String::new(),
-            Chosen::Adapter { spelled, .. } => format!(" {spelled}"),
+            ChosenSubject::Core => String::new(),
+            ChosenSubject::Adapter { spelling, .. } => format!(" {spelling}"),
         }
     }
 
     /// How many executions the search for one shortest history may take.
     pub fn shrink_budget(&self) -> usize {
         match self {
-            Chosen::Core => shrink::BUDGET_DEFAULT,
-            Chosen::Adapter { .. } => SHRINK_BUDGET_OF_ADAPTERS,
+            ChosenSubject::Core => shrink::BUDGET_DEFAULT,
+            ChosenSubject::Adapter { .. } => SHRINK_BUDGET_OF_ADAPTERS,
         }
     }
 }
 
-fn this_program() -> Result<PathBuf, NoVerdict> {
+fn program_path() -> Result<PathBuf, NoVerdict> {
     std::env::current_exe().map_err(|error| (format!("where is this program: {error}"), NO_VERDICT))
 }
 

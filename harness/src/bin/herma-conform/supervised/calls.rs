@@ -1,32 +1,32 @@
-//! The calls that change what is on a disk or read it, and which of their arguments say where.
+//! The system calls that change or read files, and which of their arguments name the file.
 
-use super::notify::Waiting;
+use super::notify::PendingCall;
 use herma_harness::inject::Calls;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-/// One call of the system.
+/// A system call.
 pub struct Call {
     /// Its number.
     pub number: i64,
-    /// What people call it.
+    /// Its name in reports.
     pub name: &'static str,
-    /// Which file it is about.
-    place: Place,
-    /// What it does there.
-    pub does: Does,
+    /// Which arguments name its file.
+    file: FileArgument,
+    /// What it does to the file.
+    pub effect: Effect,
 }
 
 /// What a call does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Does {
-    /// It opens a file, which some flags make a change that needs space on the disk.
-    Opens(Flags),
-    /// It changes something, for which the disk needs space.
+pub enum Effect {
+    /// It opens a file, which is a change that needs disk space if some flags are set.
+    Opens(OpenFlags),
+    /// It changes something and needs disk space.
     Fills,
-    /// It changes something else.
+    /// It changes something and needs no disk space.
     Changes,
     /// It waits until changes are durable.
     Syncs,
@@ -34,149 +34,153 @@ pub enum Does {
     Reads,
 }
 
-/// Where the flags are with which a file is opened.
+/// Where the flags of an opening call are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flags {
-    /// They are this argument.
+pub enum OpenFlags {
+    /// In this argument.
     At(usize),
-    /// They are in a structure, at which this argument points.
+    /// In a structure that this argument points to.
     Behind(usize),
-    /// It always creates.
+    /// Nowhere: the call always creates the file.
     Creates,
 }
 
-/// Arguments that say where.
-enum Place {
-    /// An open file.
+/// The arguments that name the file of a call.
+enum FileArgument {
+    /// A file descriptor.
     Open(usize),
-    /// A path, from where the process is.
+    /// A path, relative to the current directory.
     Path(usize),
-    /// A path, from an open directory.
+    /// The descriptor of a directory, and a path relative to it.
     From(usize, usize),
     /// No single file.
     Everywhere,
 }
 
-const fn call(number: i64, name: &'static str, place: Place, does: Does) -> Call {
-    Call { number, name, place, does }
+const fn call(number: i64, name: &'static str, file: FileArgument, effect: Effect) -> Call {
+    Call { number, name, file, effect }
 }
 
-/// Every call that is told of.
+/// Every call that can be reported.
 pub const CALLS: &[Call] = &[
-    call(libc::SYS_openat, "open", Place::From(0, 1), Does::Opens(Flags::At(2))),
+    call(libc::SYS_openat, "open", FileArgument::From(0, 1), Effect::Opens(OpenFlags::At(2))),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_open, "open", Place::Path(0), Does::Opens(Flags::At(1))),
-    call(libc::SYS_openat2, "open", Place::From(0, 1), Does::Opens(Flags::Behind(2))),
-    call(libc::SYS_write, "write", Place::Open(0), Does::Fills),
-    call(libc::SYS_pwrite64, "write", Place::Open(0), Does::Fills),
-    call(libc::SYS_writev, "write", Place::Open(0), Does::Fills),
-    call(libc::SYS_pwritev, "write", Place::Open(0), Does::Fills),
-    call(libc::SYS_pwritev2, "write", Place::Open(0), Does::Fills),
-    call(libc::SYS_sendfile, "copy", Place::Open(0), Does::Fills),
-    call(libc::SYS_copy_file_range, "copy", Place::Open(2), Does::Fills),
-    call(libc::SYS_fallocate, "allocate", Place::Open(0), Does::Fills),
-    call(libc::SYS_truncate, "truncate", Place::Path(0), Does::Changes),
-    call(libc::SYS_ftruncate, "truncate", Place::Open(0), Does::Changes),
-    call(libc::SYS_renameat2, "rename", Place::From(2, 3), Does::Changes),
-    call(libc::SYS_unlinkat, "remove", Place::From(0, 1), Does::Changes),
-    call(libc::SYS_mkdirat, "mkdir", Place::From(0, 1), Does::Fills),
-    call(libc::SYS_linkat, "link", Place::From(2, 3), Does::Fills),
-    call(libc::SYS_symlinkat, "symlink", Place::From(1, 2), Does::Fills),
-    call(libc::SYS_fchmod, "chmod", Place::Open(0), Does::Changes),
-    call(libc::SYS_fchmodat, "chmod", Place::From(0, 1), Does::Changes),
-    call(libc::SYS_fsync, "sync", Place::Open(0), Does::Syncs),
-    call(libc::SYS_fdatasync, "sync", Place::Open(0), Does::Syncs),
-    call(libc::SYS_syncfs, "sync", Place::Open(0), Does::Syncs),
-    call(libc::SYS_sync, "sync", Place::Everywhere, Does::Syncs),
-    call(libc::SYS_msync, "sync", Place::Everywhere, Does::Syncs),
-    call(libc::SYS_read, "read", Place::Open(0), Does::Reads),
-    call(libc::SYS_pread64, "read", Place::Open(0), Does::Reads),
-    call(libc::SYS_readv, "read", Place::Open(0), Does::Reads),
-    call(libc::SYS_preadv, "read", Place::Open(0), Does::Reads),
-    call(libc::SYS_sendfile, "read", Place::Open(1), Does::Reads),
-    call(libc::SYS_copy_file_range, "read", Place::Open(0), Does::Reads),
-    call(libc::SYS_getdents64, "list", Place::Open(0), Does::Reads),
+    call(libc::SYS_open, "open", FileArgument::Path(0), Effect::Opens(OpenFlags::At(1))),
+    call(libc::SYS_openat2, "open", FileArgument::From(0, 1), Effect::Opens(OpenFlags::Behind(2))),
+    call(libc::SYS_write, "write", FileArgument::Open(0), Effect::Fills),
+    call(libc::SYS_pwrite64, "write", FileArgument::Open(0), Effect::Fills),
+    call(libc::SYS_writev, "write", FileArgument::Open(0), Effect::Fills),
+    call(libc::SYS_pwritev, "write", FileArgument::Open(0), Effect::Fills),
+    call(libc::SYS_pwritev2, "write", FileArgument::Open(0), Effect::Fills),
+    call(libc::SYS_sendfile, "copy", FileArgument::Open(0), Effect::Fills),
+    call(libc::SYS_copy_file_range, "copy", FileArgument::Open(2), Effect::Fills),
+    call(libc::SYS_fallocate, "allocate", FileArgument::Open(0), Effect::Fills),
+    call(libc::SYS_truncate, "truncate", FileArgument::Path(0), Effect::Changes),
+    call(libc::SYS_ftruncate, "truncate", FileArgument::Open(0), Effect::Changes),
+    call(libc::SYS_renameat2, "rename", FileArgument::From(2, 3), Effect::Changes),
+    call(libc::SYS_unlinkat, "remove", FileArgument::From(0, 1), Effect::Changes),
+    call(libc::SYS_mkdirat, "mkdir", FileArgument::From(0, 1), Effect::Fills),
+    call(libc::SYS_linkat, "link", FileArgument::From(2, 3), Effect::Fills),
+    call(libc::SYS_symlinkat, "symlink", FileArgument::From(1, 2), Effect::Fills),
+    call(libc::SYS_fchmod, "chmod", FileArgument::Open(0), Effect::Changes),
+    call(libc::SYS_fchmodat, "chmod", FileArgument::From(0, 1), Effect::Changes),
+    call(libc::SYS_fsync, "sync", FileArgument::Open(0), Effect::Syncs),
+    call(libc::SYS_fdatasync, "sync", FileArgument::Open(0), Effect::Syncs),
+    call(libc::SYS_syncfs, "sync", FileArgument::Open(0), Effect::Syncs),
+    call(libc::SYS_sync, "sync", FileArgument::Everywhere, Effect::Syncs),
+    call(libc::SYS_msync, "sync", FileArgument::Everywhere, Effect::Syncs),
+    call(libc::SYS_read, "read", FileArgument::Open(0), Effect::Reads),
+    call(libc::SYS_pread64, "read", FileArgument::Open(0), Effect::Reads),
+    call(libc::SYS_readv, "read", FileArgument::Open(0), Effect::Reads),
+    call(libc::SYS_preadv, "read", FileArgument::Open(0), Effect::Reads),
+    call(libc::SYS_sendfile, "read", FileArgument::Open(1), Effect::Reads),
+    call(libc::SYS_copy_file_range, "read", FileArgument::Open(0), Effect::Reads),
+    call(libc::SYS_getdents64, "list", FileArgument::Open(0), Effect::Reads),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_creat, "open", Place::Path(0), Does::Opens(Flags::Creates)),
+    call(libc::SYS_creat, "open", FileArgument::Path(0), Effect::Opens(OpenFlags::Creates)),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_rename, "rename", Place::Path(1), Does::Changes),
+    call(libc::SYS_rename, "rename", FileArgument::Path(1), Effect::Changes),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_renameat, "rename", Place::From(2, 3), Does::Changes),
+    call(libc::SYS_renameat, "rename", FileArgument::From(2, 3), Effect::Changes),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_unlink, "remove", Place::Path(0), Does::Changes),
+    call(libc::SYS_unlink, "remove", FileArgument::Path(0), Effect::Changes),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_rmdir, "remove", Place::Path(0), Does::Changes),
+    call(libc::SYS_rmdir, "remove", FileArgument::Path(0), Effect::Changes),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_mkdir, "mkdir", Place::Path(0), Does::Fills),
+    call(libc::SYS_mkdir, "mkdir", FileArgument::Path(0), Effect::Fills),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_link, "link", Place::Path(1), Does::Fills),
+    call(libc::SYS_link, "link", FileArgument::Path(1), Effect::Fills),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_symlink, "symlink", Place::Path(1), Does::Fills),
+    call(libc::SYS_symlink, "symlink", FileArgument::Path(1), Effect::Fills),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_chmod, "chmod", Place::Path(0), Does::Changes),
+    call(libc::SYS_chmod, "chmod", FileArgument::Path(0), Effect::Changes),
 ];
 
 /// The flags that make opening a file a change.
 pub const CREATING: u32 = (libc::O_CREAT | libc::O_TRUNC) as u32;
 
 impl Call {
-    /// The call that waits, where it is one of those.
-    pub fn of(waiting: &Waiting, calls: Calls) -> Option<&'static Call> {
+    /// The description of a pending call, if it is one of `calls`.
+    pub fn of(pending: &PendingCall, calls: Calls) -> Option<&'static Call> {
         let creates = |flags: u64| flags & u64::from(CREATING) != 0;
-        let is_changing = |call: &Call| match call.does {
-            Does::Reads => false,
-            Does::Fills | Does::Changes | Does::Syncs | Does::Opens(Flags::Creates) => true,
-            Does::Opens(Flags::At(at)) => creates(waiting.arguments[at]),
-            Does::Opens(Flags::Behind(at)) => {
-                waiting.number_at(waiting.arguments[at]).is_some_and(creates)
+        let is_changing = |call: &Call| match call.effect {
+            Effect::Reads => false,
+            Effect::Fills | Effect::Changes | Effect::Syncs | Effect::Opens(OpenFlags::Creates) => {
+                true
+            }
+            Effect::Opens(OpenFlags::At(at)) => creates(pending.arguments[at]),
+            Effect::Opens(OpenFlags::Behind(at)) => {
+                pending.number_at(pending.arguments[at]).is_some_and(creates)
             }
         };
-        let mut all = CALLS.iter().filter(|call| call.number == waiting.number);
-        all.find(|call| match calls {
+        let mut candidates = CALLS.iter().filter(|call| call.number == pending.number);
+        candidates.find(|call| match calls {
             Calls::Changing => is_changing(call),
             Calls::Reading => !is_changing(call),
             Calls::All => true,
         })
     }
 
-    /// Whether the disk needs space for it, where it is one that changes something.
+    /// Whether a call that changes something needs disk space.
     pub fn takes_space(&self) -> bool {
-        matches!(self.does, Does::Opens(_) | Does::Fills)
+        matches!(self.effect, Effect::Opens(_) | Effect::Fills)
     }
 
-    /// The path that the call is about; none where that is none that is known.
-    pub fn path(&self, waiting: &Waiting) -> Option<PathBuf> {
-        let place = |folder: &str, path: usize| {
-            let path = PathBuf::from(OsString::from_vec(waiting.text(waiting.arguments[path])?));
+    /// The path of the file of the call; `None` if it is unknown.
+    pub fn path(&self, pending: &PendingCall) -> Option<PathBuf> {
+        let absolute = |folder: &str, path: usize| {
+            let path = PathBuf::from(OsString::from_vec(pending.text(pending.arguments[path])?));
             if path.is_absolute() {
                 return Some(path);
             }
-            Some(fs::read_link(waiting.file(folder)).ok()?.join(path))
+            Some(fs::read_link(pending.file(folder)).ok()?.join(path))
         };
-        let descriptor = |at: usize| waiting.arguments[at] as i32;
-        let path = match self.place {
-            Place::Open(at) => fs::read_link(waiting.open_file(at)).ok()?,
-            Place::Path(path) => place("cwd", path)?,
-            Place::From(folder, path) if descriptor(folder) == libc::AT_FDCWD => {
-                place("cwd", path)?
+        let descriptor = |at: usize| pending.arguments[at] as i32;
+        let path = match self.file {
+            FileArgument::Open(at) => fs::read_link(pending.open_file(at)).ok()?,
+            FileArgument::Path(path) => absolute("cwd", path)?,
+            FileArgument::From(folder, path) if descriptor(folder) == libc::AT_FDCWD => {
+                absolute("cwd", path)?
             }
-            Place::From(folder, path) => place(&format!("fd/{}", descriptor(folder)), path)?,
-            Place::Everywhere => return None,
+            FileArgument::From(folder, path) => {
+                absolute(&format!("fd/{}", descriptor(folder)), path)?
+            }
+            FileArgument::Everywhere => return None,
         };
-        Some(whole(path))
+        Some(canonical(path))
     }
 
-    /// Which argument says which open file it is about, where one does.
+    /// The argument that is the descriptor of the file, if the call has one.
     pub fn open_file(&self) -> Option<usize> {
-        match self.place {
-            Place::Open(at) => Some(at),
-            Place::Path(_) | Place::From(..) | Place::Everywhere => None,
+        match self.file {
+            FileArgument::Open(at) => Some(at),
+            FileArgument::Path(_) | FileArgument::From(..) | FileArgument::Everywhere => None,
         }
     }
 }
 
-/// The same place, whatever is on the way.
-fn whole(path: PathBuf) -> PathBuf {
+/// The path with the symbolic links of its folder resolved.
+fn canonical(path: PathBuf) -> PathBuf {
     let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
     match (folder, path.file_name()) {
         (Some(folder), Some(name)) => folder.join(name),

@@ -1,20 +1,19 @@
-//! `supervised`: a command of whose every call below some folders that changes something (or, where
-//! that is asked for, reads) is noted, and at one of which something happens. Injections come to an
-//! adapter so.
+//! `supervised`: runs a command, records its calls below some folders that change something (or, on
+//! request, read), and injects an event at one of these calls. Injections reach an adapter in this way.
 //!
-//! It works for any program and all that it starts, as Linux tells of the calls (seccomp).
+//! It works for any program and all processes that it starts, since Linux reports the calls (seccomp).
 
 mod calls;
 mod notify;
 mod short;
 
 use crate::ending::{NO_VERDICT, fail};
-use calls::{Call, Does};
+use calls::{Call, Effect};
 use herma_harness::history::{Left, What};
 use herma_harness::inject::Calls;
 use herma_harness::inject::durable::Durable;
 use herma_harness::inject::hold::{Hold, power_went};
-use notify::{Answer, Ended, Listener, Waiting};
+use notify::{Answer, Ended, Listener, PendingCall};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 use std::ffi::OsString;
 use std::fs::{self, DirEntry, File, OpenOptions};
@@ -27,17 +26,17 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-/// Programs make the same calls in the same order where they have one thread of each kind.
-const STEADY: [(&str, &str); 4] = [
+/// With a single thread of each kind, programs make the same calls in the same order.
+const DETERMINISTIC_ENVIRONMENT: [(&str, &str); 4] = [
     ("UV_THREADPOOL_SIZE", "1"),
     ("UV_USE_IO_URING", "0"),
     ("GOMAXPROCS", "1"),
     ("PYTHONHASHSEED", "0"),
 ];
-/// How long to wait for a call before looking whether the command ended.
-const LOOK_MILLISECONDS: i32 = 5;
-/// How long what was killed may take to end before it is looked for again.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
+/// How long to wait for a call before checking whether the command ended.
+const POLL_MILLISECONDS: i32 = 5;
+/// How long to wait for killed processes to end before searching for remaining ones.
+const KILL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// The arguments of `supervised`.
 #[derive(clap::Args)]
@@ -78,23 +77,23 @@ pub fn run(arguments: &SupervisedArguments) -> ExitCode {
 
 fn supervise(arguments: &SupervisedArguments) -> io::Result<ExitStatus> {
     let points = OpenOptions::new().append(true).create(true).open(&arguments.points)?;
-    notify::outlive_a_request_to_end();
-    // So that it can wait for what a process leaves behind that is killed.
+    notify::survive_sigterm();
+    // This process becomes the parent of processes whose parent is killed, so that it can wait for them.
     set_child_subreaper(Some(getpid()))?;
-    let power = arguments.what.and_then(|what| match what {
+    let power = arguments.what.and_then(|event| match event {
         What::PowerLoss(power) => Some(power),
         _ => None,
     });
     let durable = power.map(|_| Durable::all(&arguments.below)).transpose()?;
     let calls = arguments.calls;
-    let mut supervision = Supervision { arguments, points, seen: 0, durable };
+    let mut supervision = Supervision { arguments, points, calls_seen: 0, durable };
     let (sender, receiver) = channel();
     let command = arguments.command.clone();
-    // Whoever installs the filter is told of, too: this thread must not be.
+    // The thread that installs the filter is supervised, too; this thread must not be.
     let starting = thread::spawn(move || -> io::Result<Child> {
         let listener = Listener::install(calls)?;
         let _ = sender.send(listener);
-        Command::new(&command[0]).args(&command[1..]).envs(STEADY).spawn()
+        Command::new(&command[0]).args(&command[1..]).envs(DETERMINISTIC_ENVIRONMENT).spawn()
     });
     let Ok(listener) = receiver.recv() else {
         return started(starting).map(|_| ExitStatus::default());
@@ -104,7 +103,7 @@ fn supervise(arguments: &SupervisedArguments) -> io::Result<ExitStatus> {
     }
     let mut child = started(starting)?;
     let mut status = None;
-    // A process that nobody waited for can still be heard of.
+    // The listener can still report a process that was not waited for.
     while !supervision.next(&listener)? {
         match status {
             None => status = child.try_wait()?,
@@ -112,46 +111,46 @@ fn supervise(arguments: &SupervisedArguments) -> io::Result<ExitStatus> {
         }
     }
     let status = status.map_or_else(|| child.wait(), Ok)?;
-    // The power goes at the end, and not where it was to go at a call that nobody made.
+    // Without a given call the power is lost at the end; if a given call was never made, it is not lost.
     if let (Some(power), None) = (power, arguments.at) {
-        supervision.lose(power)?;
+        supervision.lose_power(power)?;
     }
     Ok(status)
 }
 
-/// Kills all that was started, and waits for it.
+/// Kills all processes that were started, and waits for them.
 fn kill_all() {
     loop {
-        let started = started_by(getpid());
+        let started = descendants(getpid());
         for pid in &started {
             let _ = kill_process(*pid, Signal::KILL);
         }
-        // What those started is ours by now; nobody else waits for it.
+        // Their children are now children of this process, which has to wait for them.
         while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
         if started.is_empty() {
             return;
         }
-        thread::sleep(LOOK_AGAIN);
+        thread::sleep(KILL_INTERVAL);
     }
 }
 
-/// Ends as if killed, too.
+/// Ends with the exit code of a killed process.
 fn end_as_killed() -> ! {
     std::process::exit(128 + Signal::KILL.as_raw())
 }
 
-/// The processes that one started, and those that they started.
-fn started_by(first: Pid) -> Vec<Pid> {
-    let number = |entry: io::Result<DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
-    let all: Vec<i32> = fs::read_dir("/proc").into_iter().flatten().filter_map(number).collect();
+/// The descendants of a process.
+fn descendants(ancestor: Pid) -> Vec<Pid> {
+    let pid = |entry: io::Result<DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+    let pids: Vec<i32> = fs::read_dir("/proc").into_iter().flatten().filter_map(pid).collect();
     // After the name, which may hold anything, come the state and the parent.
     let parent = |pid: &i32| -> Option<i32> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
     };
     let parents: Vec<(i32, i32)> =
-        all.iter().filter_map(|pid| Some((*pid, parent(pid)?))).collect();
-    let mut found = vec![first.as_raw_pid()];
+        pids.iter().filter_map(|pid| Some((*pid, parent(pid)?))).collect();
+    let mut found = vec![ancestor.as_raw_pid()];
     let mut at = 0;
     while let Some(pid) = found.get(at).copied() {
         found.extend(parents.iter().filter(|(_, parent)| *parent == pid).map(|(child, _)| *child));
@@ -167,18 +166,18 @@ fn started(starting: thread::JoinHandle<io::Result<Child>>) -> io::Result<Child>
 struct Supervision<'a> {
     arguments: &'a SupervisedArguments,
     points: File,
-    seen: u64,
-    /// What is durable, where the power is to go.
+    calls_seen: u64,
+    /// What is durable, if a power loss is to be injected.
     durable: Option<Durable>,
 }
 
 impl Supervision<'_> {
-    /// Answers the next call, if one comes soon; returns whether none can come any more.
+    /// Answers the next call, if one comes soon; returns whether no more calls can come.
     fn next(&mut self, listener: &Listener) -> io::Result<bool> {
-        match listener.receive(LOOK_MILLISECONDS) {
-            Ok(Some(waiting)) => {
-                let answer = self.decide(&waiting)?;
-                listener.answer(&waiting, &answer);
+        match listener.receive(POLL_MILLISECONDS) {
+            Ok(Some(pending)) => {
+                let answer = self.decide(&pending)?;
+                listener.answer(&pending, &answer);
                 Ok(false)
             }
             Ok(None) => Ok(false),
@@ -186,79 +185,87 @@ impl Supervision<'_> {
         }
     }
 
-    fn decide(&mut self, waiting: &Waiting) -> io::Result<Answer> {
-        let Some(call) = Call::of(waiting, self.arguments.calls) else { return Ok(Answer::GoOn) };
-        let below = |path: &PathBuf| self.arguments.below.iter().any(|one| path.starts_with(one));
-        let path = call.path(waiting).filter(below);
+    fn decide(&mut self, pending: &PendingCall) -> io::Result<Answer> {
+        let Some(call) = Call::of(pending, self.arguments.calls) else { return Ok(Answer::GoOn) };
+        let below =
+            |path: &PathBuf| self.arguments.below.iter().any(|folder| path.starts_with(folder));
+        let path = call.path(pending).filter(below);
         let mut answer = Answer::GoOn;
         if let Some(path) = &path {
-            self.seen += 1;
+            self.calls_seen += 1;
             let name = call.name.as_bytes();
             let line = [name, b"\t", path.as_os_str().as_bytes(), b"\n"].concat();
             self.points.write_all(&line)?;
-            answer = self.happens(call, waiting)?;
+            answer = self.inject(call, pending)?;
         }
-        // What waits for everything is about no path.
+        // A call that syncs everything has no path.
         if let Some(durable) = &mut self.durable {
-            sync(durable, call, waiting, path.is_some())?;
+            sync(durable, call, pending, path.is_some())?;
         }
         Ok(answer)
     }
 
-    fn happens(&self, call: &Call, waiting: &Waiting) -> io::Result<Answer> {
-        let (Some(at), Some(what)) = (self.arguments.at, self.arguments.what) else {
+    fn inject(&self, call: &Call, pending: &PendingCall) -> io::Result<Answer> {
+        let (Some(at), Some(event)) = (self.arguments.at, self.arguments.what) else {
             return Ok(Answer::GoOn);
         };
-        let is_at = self.seen == at;
-        if is_at && what.waits() {
+        let is_at = self.calls_seen == at;
+        if is_at && event.waits() {
             Hold::beside(&self.arguments.points).hold()?;
         }
-        if is_at && what.ends_process() {
+        if is_at && event.ends_process() {
             kill_all();
-            if let What::PowerLoss(power) = what {
-                self.lose(power)?;
+            if let What::PowerLoss(power) = event {
+                self.lose_power(power)?;
             }
             end_as_killed();
         }
-        let half = || short::half(waiting).map_or(Answer::GoOn, Answer::Made);
-        Ok(match what {
+        let half = || short::half(pending).map_or(Answer::GoOn, Answer::Made);
+        Ok(match event {
             What::Error | What::ReadError if is_at => Answer::Fail(libc::EIO),
             What::NoSpace if is_at && call.takes_space() => Answer::Fail(libc::ENOSPC),
-            What::DiskFull if self.seen >= at && call.takes_space() => Answer::Fail(libc::ENOSPC),
+            What::DiskFull if self.calls_seen >= at && call.takes_space() => {
+                Answer::Fail(libc::ENOSPC)
+            }
             What::ShortWrite if is_at => half(),
             _ => Answer::GoOn,
         })
     }
 
-    fn lose(&self, power: Left) -> io::Result<()> {
+    fn lose_power(&self, power: Left) -> io::Result<()> {
         self.durable.as_ref().map_or(Ok(()), |durable| durable.lose(power))?;
         File::create(power_went(&self.arguments.points)).map(drop)
     }
 }
 
-/// The calls that sync one file; others sync more than that.
+/// The calls that sync a single file; the other syncing calls sync more.
 const SYNC_A_FILE: [i64; 2] = [libc::SYS_fsync, libc::SYS_fdatasync];
 
-/// Takes in what the call makes durable that will now be made. `is_below` says whether it is about a
-/// file that counts.
-fn sync(durable: &mut Durable, call: &Call, waiting: &Waiting, is_below: bool) -> io::Result<()> {
+/// Records what a call makes durable that is about to be made. `is_below` is whether its file is below
+/// the supervised folders.
+fn sync(
+    durable: &mut Durable,
+    call: &Call,
+    pending: &PendingCall,
+    is_below: bool,
+) -> io::Result<()> {
     let argument = call.open_file().filter(|_| is_below);
-    match (call.does, argument) {
-        (Does::Syncs, _) if !SYNC_A_FILE.contains(&waiting.number) => durable.sync_everything(),
-        (Does::Syncs, Some(argument)) => durable.sync(&waiting.open_file(argument)),
-        (Does::Fills, Some(argument)) if is_through(waiting, argument) => {
-            durable.write_through(&waiting.open_file(argument))
+    match (call.effect, argument) {
+        (Effect::Syncs, _) if !SYNC_A_FILE.contains(&pending.number) => durable.sync_everything(),
+        (Effect::Syncs, Some(argument)) => durable.sync(&pending.open_file(argument)),
+        (Effect::Fills, Some(argument)) if syncs_every_write(pending, argument) => {
+            durable.write_through(&pending.open_file(argument))
         }
         _ => Ok(()),
     }
 }
 
 /// Whether the file that is written to was opened so that every write is synced.
-fn is_through(waiting: &Waiting, argument: usize) -> bool {
-    let descriptor = waiting.arguments[argument] as i32;
-    let said = fs::read_to_string(waiting.file(&format!("fdinfo/{descriptor}")));
-    let said = said.unwrap_or_default();
-    let flags = said.lines().find_map(|line| line.strip_prefix("flags:"));
+fn syncs_every_write(pending: &PendingCall, argument: usize) -> bool {
+    let descriptor = pending.arguments[argument] as i32;
+    let text = fs::read_to_string(pending.file(&format!("fdinfo/{descriptor}")));
+    let text = text.unwrap_or_default();
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
     flags.is_some_and(|flags| flags & libc::O_DSYNC != 0)
 }

@@ -1,7 +1,7 @@
-//! Being told of the calls of another process before they happen: a filter of Linux (seccomp) with a
-//! listener. Here and nowhere else memory is touched that Rust does not know.
+//! Receives the system calls of other processes before they are made: a Linux seccomp filter with a
+//! listener. Only this module accesses memory that Rust does not manage.
 
-use super::calls::{CALLS, CREATING, Does, Flags};
+use super::calls::{CALLS, CREATING, Effect, OpenFlags};
 use herma_harness::inject::Calls;
 use std::fs::File;
 use std::io;
@@ -14,20 +14,20 @@ const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
 const IS: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
 const HAS: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
 const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
-/// The system waits for an answer although a signal came.
+/// A call keeps waiting for its answer although a signal arrived.
 const WAIT_KILLABLE: libc::c_ulong = 1 << 5;
 /// `_IOWR('!', 0, struct seccomp_notif)` and `_IOWR('!', 1, struct seccomp_notif_resp)`.
 const RECEIVE: libc::c_ulong = 0xc050_2100;
 const SEND: libc::c_ulong = 0xc018_2101;
 const BYTES_OF_A_PATH_MAX: usize = 4096;
 
-/// Told of calls.
+/// Receives calls.
 pub struct Listener(OwnedFd);
 
 /// A call that waits for an answer.
-pub struct Waiting {
+pub struct PendingCall {
     id: u64,
-    /// The thread that makes it.
+    /// The thread that makes the call.
     pub thread: u32,
     /// Its number.
     pub number: i64,
@@ -41,12 +41,12 @@ pub enum Answer {
     GoOn,
     /// It fails with this error, and is not made.
     Fail(i32),
-    /// It was made in its place, and returns this.
+    /// It was made by the supervisor instead, and returns this value.
     Made(i64),
 }
 
 impl Listener {
-    /// Has this thread, and all that it starts, tell of these calls.
+    /// Installs the filter in this thread, and in all processes that it starts, so that they report `calls`.
     pub fn install(calls: Calls) -> io::Result<Self> {
         let mut filter = filter(calls);
         let program =
@@ -70,12 +70,12 @@ impl Listener {
         if listener < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the kernel just gave us this descriptor, and nobody else has it.
+        // SAFETY: the kernel just returned this descriptor, and nothing else owns it.
         Ok(Listener(unsafe { OwnedFd::from_raw_fd(listener as i32) }))
     }
 
-    /// Waits some milliseconds for a call. None where none came, `Err` where none can come any more.
-    pub fn receive(&self, milliseconds: i32) -> Result<Option<Waiting>, Ended> {
+    /// Waits some milliseconds for a call: `None` if no call came, `Err` if no more calls can come.
+    pub fn receive(&self, milliseconds: i32) -> Result<Option<PendingCall>, Ended> {
         let mut ready = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: it is one structure, which outlives the call.
         let count = unsafe { libc::poll(&raw mut ready, 1, milliseconds) };
@@ -86,64 +86,64 @@ impl Listener {
             return Err(Ended);
         }
         // SAFETY: a structure of numbers, for which zeros are a value; the kernel demands them.
-        let mut told: libc::seccomp_notif = unsafe { mem::zeroed() };
+        let mut notification: libc::seccomp_notif = unsafe { mem::zeroed() };
         // SAFETY: the kernel fills the structure, which outlives the call.
-        if unsafe { libc::ioctl(self.0.as_raw_fd(), RECEIVE, &raw mut told) } != 0 {
+        if unsafe { libc::ioctl(self.0.as_raw_fd(), RECEIVE, &raw mut notification) } != 0 {
             // The thread was killed in the meantime.
             return Ok(None);
         }
-        let libc::seccomp_notif { id, pid: thread, data, .. } = told;
+        let libc::seccomp_notif { id, pid: thread, data, .. } = notification;
         let number = i64::from(data.nr);
-        Ok(Some(Waiting { id, thread, number, arguments: data.args }))
+        Ok(Some(PendingCall { id, thread, number, arguments: data.args }))
     }
 
-    /// Answers a call; one whose thread is gone needs none.
-    pub fn answer(&self, waiting: &Waiting, answer: &Answer) {
+    /// Answers a call; a failure is ignored, since then the thread is gone.
+    pub fn answer(&self, pending: &PendingCall, answer: &Answer) {
         let (flags, error, val) = match answer {
             Answer::GoOn => (libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32, 0, 0),
             Answer::Fail(error) => (0, -error, 0),
             Answer::Made(returned) => (0, 0, *returned),
         };
-        let mut said = libc::seccomp_notif_resp { id: waiting.id, val, error, flags };
+        let mut response = libc::seccomp_notif_resp { id: pending.id, val, error, flags };
         // SAFETY: the kernel reads the structure, which outlives the call.
-        unsafe { libc::ioctl(self.0.as_raw_fd(), SEND, &raw mut said) };
+        unsafe { libc::ioctl(self.0.as_raw_fd(), SEND, &raw mut response) };
     }
 }
 
-/// Goes on where the whole group is asked to end: what was started does, and is waited for. It does
-/// not inherit this.
-pub fn outlive_a_request_to_end() {
+/// Ignores SIGTERM, which the whole process group may get: the supervised command ends, and this process
+/// waits for it. The command does not inherit the handler.
+pub fn survive_sigterm() {
     extern "C" fn go_on(_: libc::c_int) {}
     let go_on: extern "C" fn(libc::c_int) = go_on;
     // SAFETY: the handler does nothing, which is safe at any moment.
     unsafe { libc::signal(libc::SIGTERM, go_on as libc::sighandler_t) };
 }
 
-/// Nobody is left who could make a call.
+/// No process is left that could make a call.
 pub struct Ended;
 
-impl Waiting {
-    /// A file that says something of the process.
+impl PendingCall {
+    /// A file below `/proc` about the process.
     pub fn file(&self, name: &str) -> PathBuf {
         Path::new("/proc").join(self.thread.to_string()).join(name)
     }
 
-    /// The file of this process that stands for the open file of an argument.
+    /// The file below `/proc` for the descriptor in an argument.
     pub fn open_file(&self, argument: usize) -> PathBuf {
         self.file(&format!("fd/{}", self.arguments[argument] as i32))
     }
 
-    /// Text in the memory of the process, up to its NUL; none where there is none to be read.
+    /// Text in the memory of the process, up to its NUL; `None` if it cannot be read.
     pub fn text(&self, address: u64) -> Option<Vec<u8>> {
         let mut bytes = vec![0; BYTES_OF_A_PATH_MAX];
-        // It may end where a page does.
+        // Fewer bytes are read if the memory ends earlier.
         let length = File::open(self.file("mem")).ok()?.read_at(&mut bytes, address).ok()?;
         let end = bytes[..length].iter().position(|byte| *byte == 0)?;
         bytes.truncate(end);
         Some(bytes)
     }
 
-    /// So many bytes of its memory.
+    /// `length` bytes of the memory of the process.
     pub fn bytes(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; length];
         File::open(self.file("mem")).ok()?.read_exact_at(&mut bytes, address).ok()?;
@@ -156,14 +156,15 @@ impl Waiting {
     }
 }
 
-/// Tells of these calls, has no ring of io_uring, and lets everything else be.
+/// The filter: reports `calls`, disables io_uring, and allows everything else.
 fn filter(calls: Calls) -> Vec<libc::sock_filter> {
     let step = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
     let jump = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
     let number_at = mem::offset_of!(libc::seccomp_data, nr) as u32;
     let argument_at = |at: usize| (mem::offset_of!(libc::seccomp_data, args) + 8 * at) as u32;
     let no_call = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
-    let (told, allowed) = (libc::SECCOMP_RET_USER_NOTIF, libc::SECCOMP_RET_ALLOW);
+    let report = libc::SECCOMP_RET_USER_NOTIF;
+    let allow = libc::SECCOMP_RET_ALLOW;
     let mut filter = vec![
         step(LOAD, number_at),
         jump(IS, libc::SYS_io_uring_setup as u32, 0, 1),
@@ -171,20 +172,20 @@ fn filter(calls: Calls) -> Vec<libc::sock_filter> {
     ];
     for call in CALLS {
         let number = call.number as u32;
-        match call.does {
-            // Files are opened all the time; most are neither created nor emptied by it.
-            Does::Opens(Flags::At(at)) if calls == Calls::Changing => filter.extend([
+        match call.effect {
+            // Files are opened all the time; only calls that create or truncate them are reported.
+            Effect::Opens(OpenFlags::At(at)) if calls == Calls::Changing => filter.extend([
                 jump(IS, number, 0, 4),
                 step(LOAD, argument_at(at)),
                 jump(HAS, CREATING, 0, 1),
-                step(RETURN, told),
-                step(RETURN, allowed),
+                step(RETURN, report),
+                step(RETURN, allow),
             ]),
-            Does::Reads if calls == Calls::Changing => {}
-            Does::Fills | Does::Changes | Does::Syncs if calls == Calls::Reading => {}
-            _ => filter.extend([jump(IS, number, 0, 1), step(RETURN, told)]),
+            Effect::Reads if calls == Calls::Changing => {}
+            Effect::Fills | Effect::Changes | Effect::Syncs if calls == Calls::Reading => {}
+            _ => filter.extend([jump(IS, number, 0, 1), step(RETURN, report)]),
         }
     }
-    filter.push(step(RETURN, allowed));
+    filter.push(step(RETURN, allow));
     filter
 }
