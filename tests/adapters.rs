@@ -1,4 +1,4 @@
-//! How adapters are driven: each way to break the protocol has its own name and ends in time.
+//! How the harness drives adapters: each protocol fault has its own name and ends within its time limit.
 
 use herma_harness::bundled::{in_node, in_python};
 use herma_harness::divergence::Kind;
@@ -32,7 +32,7 @@ const LIMITS: Limits = Limits {
     mercy: Duration::from_millis(400),
 };
 
-/// Answers every line with success, as a shell script would.
+/// A shell script that answers every line with success.
 const OBEDIENT: &str = r#"
 answer() { id=${1#*\"id\":}; id=${id%%,*}; printf '{"id":%s,"ok":{}}\n' "$id"; }
 while read -r line; do answer "$line"; done
@@ -48,8 +48,8 @@ fn close() -> Message {
     Message::Control(Control::Close)
 }
 
-/// What two requests and the end of the input come to.
-fn ends(script: &str) -> Result<(), Fault> {
+/// Sends two requests, ends the input and returns the result.
+fn run_two_requests(script: &str) -> Result<(), Fault> {
     let mut adapter = start(script);
     adapter.ask(&close())?;
     adapter.ask(&close())?;
@@ -57,7 +57,7 @@ fn ends(script: &str) -> Result<(), Fault> {
 }
 
 #[test]
-fn every_broken_adapter_gets_its_own_name_within_its_limit() {
+fn each_adapter_fault_has_its_own_name_and_ends_within_its_time_limit() {
     let lingering = format!("{OBEDIENT}\nsleep 60");
     let parent = format!("sleep 60 &\n{OBEDIENT}");
     let stubborn = "trap '' TERM; while :; do sleep 60; done";
@@ -85,31 +85,35 @@ fn every_broken_adapter_gets_its_own_name_within_its_limit() {
         ("lingers", "does not end with its input", &lingering),
         ("leaves-a-child", "leaves a process that holds the pipe", &parent),
     ];
-    for (name, what, script) in cases {
+    for (name, description, script) in cases {
         let started = Instant::now();
-        let fault = ends(script).expect_err(what);
-        assert_eq!(fault.name(), name, "{what}: {fault}");
-        assert!(started.elapsed() < Duration::from_secs(5), "{what}: {:?}", started.elapsed());
+        let fault = run_two_requests(script).expect_err(description);
+        assert_eq!(fault.name(), name, "{description}: {fault}");
+        assert!(
+            started.elapsed() < Duration::from_secs(5),
+            "{description}: {:?}",
+            started.elapsed()
+        );
     }
 }
 
 #[test]
-fn an_obedient_adapter_is_left_alone() {
-    assert_eq!(ends(OBEDIENT), Ok(()));
+fn an_obedient_adapter_causes_no_fault() {
+    assert_eq!(run_two_requests(OBEDIENT), Ok(()));
 }
 
 #[test]
-fn nothing_of_a_group_survives_its_adapter() {
+fn dropping_an_adapter_kills_its_process_group() {
     let folder = tempfile::tempdir().unwrap();
-    let mark = folder.path().join("mark");
-    let script = format!("(sleep 1; : > '{}') &\n{OBEDIENT}", mark.display());
+    let marker = folder.path().join("mark");
+    let script = format!("(sleep 1; : > '{}') &\n{OBEDIENT}", marker.display());
     drop(start(&script));
     std::thread::sleep(Duration::from_millis(1_500));
-    assert!(!mark.exists());
+    assert!(!marker.exists());
 }
 
 #[test]
-fn what_an_adapter_prints_to_stderr_is_kept_and_not_judged() {
+fn adapter_stderr_is_kept_and_causes_no_fault() {
     let mut adapter = start(&format!("echo 'a warning' >&2\n{OBEDIENT}"));
     adapter.ask(&close()).unwrap();
     let deadline = Instant::now() + Duration::from_secs(2);
@@ -121,34 +125,34 @@ fn what_an_adapter_prints_to_stderr_is_kept_and_not_judged() {
 }
 
 #[test]
-fn a_command_that_is_not_there_is_said_not_to_start() {
+fn adapter_start_reports_a_missing_command_as_not_started() {
     let command = [OsString::from("/nowhere/adapter")];
     let started = Adapter::start(&command, Path::new("/"), &[], LIMITS);
     assert_eq!(started.err().unwrap().name(), "not-started");
 }
 
-/// The stores that a skeleton can be asked for.
+/// The kinds of store for which `adapter new` prints a skeleton.
 const STORES: [&str; 4] = ["copies", "git", "archive", "log"];
 
-/// The skeleton of that language and store, as `adapter new` prints it.
+/// The skeleton that `adapter new` prints for a language and a kind of store.
 fn skeleton(language: &str, store: &str) -> String {
-    let printed = Command::new(herma_tests::built_binary("herma-conform"))
+    let output = Command::new(herma_tests::built_binary("herma-conform"))
         .args(["adapter", "new", "--lang", language, "--for", store])
         .output()
         .unwrap();
-    assert!(printed.status.success(), "{printed:?}");
-    String::from_utf8(printed.stdout).unwrap()
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
 }
 
-/// How the skeletons of these stores are started, where this machine can.
+/// The commands that start the skeletons of these stores, in the languages that this machine has.
 fn skeletons(folder: &Path, stores: &[&str]) -> Vec<Vec<OsString>> {
     let mut commands = Vec::new();
     let languages = [("python", "py", in_python as fn(&Path) -> _), ("node", "mjs", in_node)];
-    for (language, ending, started) in languages {
+    for (language, extension, command_for) in languages {
         for store in stores {
-            let file = folder.join(format!("{store}.{ending}"));
+            let file = folder.join(format!("{store}.{extension}"));
             std::fs::write(&file, skeleton(language, store)).unwrap();
-            match started(&file) {
+            match command_for(&file) {
                 Ok(command) => commands.push(command),
                 Err(error) => {
                     eprintln!("not run: {language} ({error})");
@@ -160,26 +164,27 @@ fn skeletons(folder: &Path, stores: &[&str]) -> Vec<Vec<OsString>> {
     commands
 }
 
-/// How the skeleton in Rust is started.
-fn in_rust() -> Vec<OsString> {
+/// The command that starts the Rust skeleton.
+fn rust_skeleton() -> Vec<OsString> {
     vec![herma_tests::built_binary("examples/adapter-template").into_os_string()]
 }
 
 #[test]
-fn every_skeleton_keeps_the_protocol() {
-    let (limits, folder) = (Limits::default(), tempfile::tempdir().unwrap());
+fn every_adapter_skeleton_passes_adapter_check() {
+    let limits = Limits::default();
+    let folder = tempfile::tempdir().unwrap();
     let mut commands = skeletons(folder.path(), &STORES);
-    commands.push(in_rust());
+    commands.push(rust_skeleton());
     for command in commands {
-        let probed = check(&command, Path::new("/"), &Scratch::default_place(), limits).unwrap();
-        assert_eq!(probed.len(), PROBES.len() + 2, "{command:?}");
-        let is_fine = |one: &Probed| one.wrong.is_none() && one.hints.is_empty();
-        assert!(probed.iter().all(is_fine), "{command:?}: {probed:#?}");
+        let probes = check(&command, Path::new("/"), &Scratch::default_place(), limits).unwrap();
+        assert_eq!(probes.len(), PROBES.len() + 2, "{command:?}");
+        let passes = |probed: &Probed| probed.wrong.is_none() && probed.hints.is_empty();
+        assert!(probes.iter().all(passes), "{command:?}: {probes:#?}");
     }
 }
 
 #[test]
-fn what_an_author_gets_wrong_is_said_with_what_to_change() {
+fn adapter_check_names_each_mistake_of_an_author_and_its_fix() {
     const CLAIMS: &str = "\"capabilities\": {\"checkpoint\": True}";
     if Command::new("python3").arg("--version").output().is_err() {
         eprintln!("not run: no python3 on this machine");
@@ -189,7 +194,7 @@ fn what_an_author_gets_wrong_is_said_with_what_to_change() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("adapter.py");
     let command = ["python3".into(), file.clone().into_os_string()];
-    for (from, to, said) in [
+    for (from, to, expected) in [
         (CLAIMS, "\"capabilities\": {}", "it claims neither `checkpoint` nor `ensure_checkpoint`"),
         (CLAIMS, "\"capabilities\": {\"chekpoint\": True}", "`checkpoint`"),
         (
@@ -217,33 +222,33 @@ fn what_an_author_gets_wrong_is_said_with_what_to_change() {
     ] {
         assert_eq!(template.matches(from).count(), 1, "{from}");
         std::fs::write(&file, template.replace(from, to)).unwrap();
-        let probed = check(&command, Path::new("/"), &Scratch::default_place(), Limits::default());
-        let probed = probed.unwrap();
-        let all: Vec<&String> =
-            probed.iter().flat_map(|one| one.wrong.iter().chain(&one.hints)).collect();
-        assert!(all.len() == 1 && all[0].contains(said), "{said}: {probed:#?}");
+        let probes = check(&command, Path::new("/"), &Scratch::default_place(), Limits::default());
+        let probes = probes.unwrap();
+        let messages: Vec<&String> =
+            probes.iter().flat_map(|probed| probed.wrong.iter().chain(&probed.hints)).collect();
+        assert!(messages.len() == 1 && messages[0].contains(expected), "{expected}: {probes:#?}");
     }
 }
 
 #[test]
-fn a_skeleton_gets_the_same_verdicts_in_every_language() {
+fn adapter_skeletons_get_the_same_verdicts_in_every_language() {
     let folder = tempfile::tempdir().unwrap();
     let mut commands = skeletons(folder.path(), &["copies"]);
-    commands.push(in_rust());
+    commands.push(rust_skeleton());
     let plan = Plan { shrink_budget: 60, ..plan(5, 6) };
     let scratch = Scratch::default_place();
-    // A copy of Python's keeps the time of modification, so that nothing shows that it was made.
-    let shows = |rule: &rules::RuleRef| **rule != rules::RESTORE_UNTOUCHED;
+    // Python's copy keeps the modification time, so that a rewrite of a file cannot be detected.
+    let is_comparable = |rule: &rules::RuleRef| **rule != rules::RESTORE_UNTOUCHED;
     let verdicts = commands.into_iter().map(|command| {
         let start = AdapterCommand { command, directory: "/".into(), ..AdapterCommand::default() };
         let open = start.opener();
         let (_, capabilities) = introduce(&open, &scratch).unwrap();
         let findings = run_suite(&plan.within(&capabilities), &open, &scratch, &|_| {}).unwrap();
-        let all: Vec<_> = rules::catalogue()
-            .filter(shows)
+        let rule_verdicts: Vec<_> = rules::catalogue()
+            .filter(is_comparable)
             .map(|rule| (rule.id, findings.verdict(rule)))
             .collect();
-        (findings.operations, all)
+        (findings.operations, rule_verdicts)
     });
     let verdicts: Vec<_> = verdicts.collect();
     assert!(verdicts.windows(2).all(|pair| pair[0] == pair[1]), "{verdicts:#?}");
@@ -251,8 +256,9 @@ fn a_skeleton_gets_the_same_verdicts_in_every_language() {
 }
 
 #[test]
-fn every_skeleton_gets_a_verdict_without_being_changed() {
-    let (folder, scratch) = (tempfile::tempdir().unwrap(), Scratch::default_place());
+fn every_unchanged_adapter_skeleton_restores_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let scratch = Scratch::default_place();
     for command in skeletons(folder.path(), &STORES) {
         let limits = Limits::default();
         let start = AdapterCommand {
@@ -265,28 +271,28 @@ fn every_skeleton_gets_a_verdict_without_being_changed() {
         let (_, capabilities) = introduce(&open, &scratch).unwrap();
         let plan = plan(1, 2).within(&capabilities);
         let findings = run_suite(&plan, &open, &scratch, &|_| {}).unwrap();
-        let bytes = findings.verdict(&rules::RESTORE_BYTES);
-        assert_eq!(bytes, Verdict::Held, "{command:?}: {:#?}", findings.failures);
+        let verdict = findings.verdict(&rules::RESTORE_BYTES);
+        assert_eq!(verdict, Verdict::Held, "{command:?}: {:#?}", findings.failures);
     }
 }
 
 #[test]
-fn a_skeleton_that_is_not_there_is_refused_in_words() {
+fn adapter_new_refuses_a_skeleton_that_does_not_exist_and_lists_the_others() {
     let refused = Command::new(herma_tests::built_binary("herma-conform"))
         .args(["adapter", "new", "--lang", "rust", "--for", "git"])
         .output()
         .unwrap();
     assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0));
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("Python and Node have one for each store"), "{said}");
+    let stderr = String::from_utf8(refused.stderr).unwrap();
+    assert!(stderr.contains("Python and Node have one for each store"), "{stderr}");
 }
 
 #[test]
-fn an_adapter_that_serves_nothing_fails_its_first_probe() {
+fn adapter_check_stops_at_hello_for_an_adapter_without_a_handshake() {
     let command: Vec<OsString> = ["/bin/sh", "-c", OBEDIENT].map(OsString::from).to_vec();
-    let probed = check(&command, Path::new("/"), &Scratch::default_place(), LIMITS).unwrap();
-    assert_eq!(probed.len(), 1);
-    assert!(probed[0].wrong.as_ref().unwrap().contains("no hello"), "{probed:?}");
+    let probes = check(&command, Path::new("/"), &Scratch::default_place(), LIMITS).unwrap();
+    assert_eq!(probes.len(), 1);
+    assert!(probes[0].wrong.as_ref().unwrap().contains("no hello"), "{probes:?}");
 }
 
 fn plan(seed: u64, histories: u64) -> Plan {
@@ -315,8 +321,8 @@ fn serving(limits: Limits) -> AdapterCommand {
 }
 
 #[test]
-fn the_core_behind_an_adapter_gets_the_verdicts_that_it_gets_in_process() {
-    // Without its supervisor an adapter is asked nothing while something happens.
+fn the_core_behind_an_adapter_gets_the_same_verdicts_as_in_process() {
+    // An adapter without a supervisor gets no requests during an injection.
     let mut plan = plan(5, 40);
     plan.options.injections = 0;
     let program = herma_tests::built_binary("herma-conform");
@@ -326,16 +332,17 @@ fn the_core_behind_an_adapter_gets_the_verdicts_that_it_gets_in_process() {
     let outside = run_suite(&plan, &open, &scratch, &|_| {}).unwrap();
     let inside = run_suite(&plan, &CoreSubject::boxed, &scratch, &|_| {}).unwrap();
     assert!(outside.failures.is_empty(), "{:#?}", outside.failures);
-    let counted = |found: Findings| (found.operations, herma_tests::without_sizes(found.checks));
-    assert_eq!(counted(outside), counted(inside));
+    let counts =
+        |findings: Findings| (findings.operations, herma_tests::without_sizes(findings.checks));
+    assert_eq!(counts(outside), counts(inside));
 }
 
 #[test]
-fn one_process_serves_many_histories_and_a_failure_is_confirmed_in_fresh_ones() {
+fn one_adapter_process_serves_many_histories_unless_with_fresh_processes() {
     let folder = tempfile::tempdir().unwrap();
-    let started = folder.path().join("started");
+    let start_log = folder.path().join("started");
     let core = herma_tests::built_binary("herma-conform");
-    let script = format!("echo >> {started:?}; exec {core:?} adapter serve");
+    let script = format!("echo >> {start_log:?}; exec {core:?} adapter serve");
     let command = ["/bin/sh", "-c", &script].map(OsString::from).to_vec();
     let start = AdapterCommand { command, directory: "/".into(), ..AdapterCommand::default() };
     let list = vec![Operation::Ask(Request::List { dir: "work/alpha".into() })];
@@ -347,18 +354,18 @@ fn one_process_serves_many_histories_and_a_failure_is_confirmed_in_fresh_ones() 
             assert!(run(history, &open, scratch).unwrap().divergences.is_empty());
         }
         drop(open);
-        let lines = std::fs::read_to_string(&started).unwrap().lines().count();
-        std::fs::remove_file(&started).unwrap();
+        let lines = std::fs::read_to_string(&start_log).unwrap().lines().count();
+        std::fs::remove_file(&start_log).unwrap();
         lines
     };
     assert_eq!(processes(&plain, &scratch), 1);
     assert_eq!(processes(&plain, &scratch.with_fresh_processes()), 3);
-    // The environment of a process names the home in which it was started.
+    // The environment of a process names the home with which it was started.
     assert_eq!(processes(&History { plain_home: false, ..plain }, &scratch), 3);
 }
 
 #[test]
-fn what_an_adapter_remembers_of_another_store_is_never_a_verdict() {
+fn state_that_an_adapter_keeps_from_another_store_makes_a_rule_unstable() {
     let script = r#"n=0
 say() { printf '{"id":%s,"ok":%s}\n' "$id" "$1"; }
 while read -r line; do
@@ -385,22 +392,27 @@ done"#;
     let plan = Plan { kept, jobs: 1, ..plan(1, 0) };
     let findings = run_suite(&plan, &start.opener(), &Scratch::default_place(), &|_| {}).unwrap();
     assert_eq!(findings.failures.len(), 1, "{:#?}", findings.failures);
-    assert!(findings.failures.values().all(|one| one.is_unstable()), "{:#?}", findings.failures);
+    assert!(
+        findings.failures.values().all(|failure| failure.is_unstable()),
+        "{:#?}",
+        findings.failures
+    );
     assert_eq!(findings.verdict(&rules::LIST_COMPLETE), Verdict::Unstable);
 }
 
-/// The rules that a store breaks, and whether each failure showed again, for the skeleton of a store in
-/// git whose adapter has another line for the isolation of git.
-fn broken_by_git(isolated: &str) -> (BTreeSet<&'static str>, Findings) {
+/// Runs the Python skeleton for git with another line for the isolation of git, and returns the broken
+/// rules and the findings.
+fn broken_by_git(isolation: &str) -> (BTreeSet<&'static str>, Findings) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("adapter.py");
     let line = "\"GIT_CONFIG_GLOBAL\": os.devnull,";
     let template = skeleton("python", "git");
     assert_eq!(template.matches(line).count(), 1);
-    std::fs::write(&file, template.replace(line, isolated)).unwrap();
+    std::fs::write(&file, template.replace(line, isolation)).unwrap();
     let command = in_python(&file).unwrap();
     let start = AdapterCommand { command, directory: "/".into(), ..AdapterCommand::default() };
-    let (open, scratch) = (start.opener(), Scratch::default_place());
+    let open = start.opener();
+    let scratch = Scratch::default_place();
     let (_, capabilities) = introduce(&open, &scratch).unwrap();
     let plan = Plan { shrink_budget: 60, ..plan(1, 8) }.within(&capabilities);
     let findings = run_suite(&plan, &open, &scratch, &|_| {}).unwrap();
@@ -409,28 +421,28 @@ fn broken_by_git(isolated: &str) -> (BTreeSet<&'static str>, Findings) {
 }
 
 #[test]
-fn a_store_that_runs_the_users_hooks_is_told_all_that_is_wrong_with_it() {
+fn a_store_that_runs_the_users_git_hooks_still_gets_every_other_verdict() {
     if Command::new("python3").arg("--version").output().is_err() {
         eprintln!("not run: no python3 on this machine");
         return;
     }
-    let (mut due, _) = broken_by_git("\"GIT_CONFIG_GLOBAL\": os.devnull,");
-    assert!(due.len() > 2, "{due:?}");
-    due.insert("isolation/user-config");
+    let (mut expected, _) = broken_by_git("\"GIT_CONFIG_GLOBAL\": os.devnull,");
+    assert!(expected.len() > 2, "{expected:?}");
+    expected.insert("isolation/user-config");
     let home = "\"HOME\": os.environ[\"HOME\"],";
-    // Isolated where the store is made, so that a hook aborts the first checkpoint; and nowhere, so that
-    // it aborts that already.
+    // With isolation only in `git init`, a hook aborts the first checkpoint; without any, it already aborts
+    // the creation of the store.
     let in_init = format!(
         "{home} **({{\"GIT_CONFIG_GLOBAL\": os.devnull}} if \"init\" in arguments else {{}}),"
     );
-    for isolated in [&in_init[..], home] {
-        let (broken, findings) = broken_by_git(isolated);
-        assert_eq!(broken, due, "{isolated}: {:#?}", findings.failures);
-        assert!(!findings.is_unstable(), "{isolated}: {:#?}", findings.failures);
+    for isolation in [&in_init[..], home] {
+        let (broken, findings) = broken_by_git(isolation);
+        assert_eq!(broken, expected, "{isolation}: {:#?}", findings.failures);
+        assert!(!findings.is_unstable(), "{isolation}: {:#?}", findings.failures);
     }
 }
 
-/// An adapter that says hello with these capabilities, and nothing else.
+/// An adapter that answers only `hello`, with these capabilities.
 fn claiming(capabilities: &str) -> AdapterCommand {
     let script = format!(
         "read -r line; echo '{{\"id\":1,\"ok\":{{\"protocol\":1,\"impl\":{{\"name\":\"x\",\"version\":\
@@ -441,7 +453,7 @@ fn claiming(capabilities: &str) -> AdapterCommand {
 }
 
 #[test]
-fn an_unknown_claim_is_refused_with_the_nearest_one() {
+fn an_unknown_capability_is_refused_with_the_nearest_known_name() {
     let start = claiming(r#"{"restore.exakt":true}"#);
     let open = start.opener();
     let operations = vec![Operation::Ask(Request::List { dir: "work/alpha".into() })];
@@ -451,37 +463,43 @@ fn an_unknown_claim_is_refused_with_the_nearest_one() {
 }
 
 #[test]
-fn what_is_not_claimed_is_neither_asked_nor_held() {
-    let nothing = Capabilities::read(&BTreeMap::new(), &[]).unwrap();
-    // Nobody comes back from a sub-agent that this world has not seen.
+fn asked_for_omits_requests_that_need_an_unclaimed_capability() {
+    let none = Capabilities::read(&BTreeMap::new(), &[]).unwrap();
+    // This world has no sub-agents, so no operation may return from one.
     let options = Options { agent: false, ..Options::default() };
     let history = generate::draw(&options, 5, 3);
     let scratch = Scratch::default_place();
     let sandbox = Sandbox::new(&scratch, &history).unwrap();
     let files = manifest::read(sandbox.root(), &sandbox.base(), None).unwrap().files;
     let settings = Settings::default();
-    let world = World::new(files, sandbox.layout(), settings, nothing.names().collect(), 0);
-    let asked: Vec<Operation> =
-        history.operations.iter().flat_map(|one| asked_for(&nothing, one, &world)).collect();
+    let world = World::new(files, sandbox.layout(), settings, none.names().collect(), 0);
+    let asked: Vec<Operation> = history
+        .operations
+        .iter()
+        .flat_map(|operation| asked_for(&none, operation, &world))
+        .collect();
     assert!(asked.len() < history.operations.len());
-    assert!(!asked.iter().any(|one| matches!(
-        one,
+    assert!(!asked.iter().any(|operation| matches!(
+        operation,
         Operation::Ask(Request::NewTurn)
             | Operation::Ask(Request::EnsureCheckpoint { .. })
             | Operation::Ask(Request::Diff { .. })
             | Operation::Ask(Request::RestoreFile { .. })
     )));
-    let unbounded = nothing.restrict_settings(&history.settings);
-    assert!(unbounded.enabled && unbounded.max_file_bytes == 0);
-    assert!(unbounded.max_files > 1_000_000 && unbounded.max_snapshots > 1_000_000);
-    assert_eq!(nothing.lacking(&rules::TURN_ONCE), Some("ensure_checkpoint"));
-    assert_eq!(nothing.lacking(&rules::RESTORE_BYTES), None);
-    let all = Capabilities::default();
-    let asked: Vec<Operation> =
-        history.operations.iter().flat_map(|one| asked_for(&all, one, &world)).collect();
+    let restricted = none.restrict_settings(&history.settings);
+    assert!(restricted.enabled && restricted.max_file_bytes == 0);
+    assert!(restricted.max_files > 1_000_000 && restricted.max_snapshots > 1_000_000);
+    assert_eq!(none.lacking(&rules::TURN_ONCE), Some("ensure_checkpoint"));
+    assert_eq!(none.lacking(&rules::RESTORE_BYTES), None);
+    let full = Capabilities::default();
+    let asked: Vec<Operation> = history
+        .operations
+        .iter()
+        .flat_map(|operation| asked_for(&full, operation, &world))
+        .collect();
     assert_eq!(asked, history.operations);
-    let some = BTreeMap::from([("restore.exact".to_owned(), true.into())]);
-    let some = Capabilities::read(&some, &[]).unwrap();
+    let claims = BTreeMap::from([("restore.exact".to_owned(), true.into())]);
+    let exact_only = Capabilities::read(&claims, &[]).unwrap();
     let numbered = Operation::Ask(Request::Restore {
         dir: "./alpha".into(),
         target: Target::Number(2),
@@ -494,27 +512,28 @@ fn what_is_not_claimed_is_neither_asked_nor_held() {
         exact: true,
         force: false,
     });
-    assert_eq!(asked_for(&some, &numbered, &world), [by_id]);
+    assert_eq!(asked_for(&exact_only, &numbered, &world), [by_id]);
     assert!(Capabilities::read(&BTreeMap::new(), &["a moon".into()]).is_err());
     let target = Target::Number(1);
     for dir in ["/", "//", "/nonexistent/herma"] {
-        let (dir, target) = (dir.into(), target.clone());
+        let dir = dir.into();
+        let target = target.clone();
         let restore = Operation::Ask(Request::Restore { dir, target, exact: true, force: true });
-        assert_eq!(asked_for(&all, &restore, &world), [], "a restore outside the sandbox");
+        assert_eq!(asked_for(&full, &restore, &world), [], "a restore outside the sandbox");
     }
-    let findings = Findings { capabilities: nothing, ..Findings::default() };
+    let findings = Findings { capabilities: none, ..Findings::default() };
     assert_eq!(findings.verdict(&rules::TURN_ONCE), Verdict::NotApplicable);
     assert_eq!(findings.verdict(&rules::RESTORE_BYTES), Verdict::NotExercised);
 }
 
 #[test]
-fn a_subject_that_crashes_or_hangs_is_a_divergence_and_an_adapter_that_ends_is_none() {
+fn a_subject_that_crashes_or_hangs_diverges_and_an_adapter_that_exits_is_an_error() {
     let hello = r#"{"id":1,"ok":{"protocol":1,"impl":{"name":"x","version":"1"},"#;
     let hello = format!(r#"{hello}"capabilities":{{"complete":true}}}}}}"#);
-    let run_with = |then: &str| {
+    let run_with = |ending: &str| {
         let script = format!(
             "read -r l; echo '{hello}'; read -r l; echo '{{\"id\":2,\"ok\":{{}}}}'; read -r l; echo \
-             '{{\"id\":3,\"ok\":{{}}}}'; read -r l; {then}"
+             '{{\"id\":3,\"ok\":{{}}}}'; read -r l; {ending}"
         );
         let start = AdapterCommand {
             command: ["/bin/sh", "-c", &script].map(OsString::from).to_vec(),
@@ -529,19 +548,19 @@ fn a_subject_that_crashes_or_hangs_is_a_divergence_and_an_adapter_that_ends_is_n
     };
     let mut run = run_with("kill -SEGV $$").unwrap();
     assert_eq!((run.depth.drawn, run.depth.judged, run.depth.not_reached), (3, 1, 2));
-    let died = run.divergences.remove(0);
-    assert_eq!(run.depth.ended_early, [(died.fingerprint().to_string(), 1)].into());
-    assert_eq!(died.mismatch.kind, Kind::Crash);
-    assert!(died.mismatch.found.contains("signal"), "{died:?}");
-    let hung = run_with("sleep 60").unwrap().divergences.remove(0);
-    assert_eq!(hung.mismatch.kind, Kind::Timeout);
-    // Whoever ends an adapter, it was not what is behind it.
-    for (then, name) in [
+    let crash = run.divergences.remove(0);
+    assert_eq!(run.depth.ended_early, [(crash.fingerprint().to_string(), 1)].into());
+    assert_eq!(crash.mismatch.kind, Kind::Crash);
+    assert!(crash.mismatch.found.contains("signal"), "{crash:?}");
+    let timeout = run_with("sleep 60").unwrap().divergences.remove(0);
+    assert_eq!(timeout.mismatch.kind, Kind::Timeout);
+    // An adapter that ends is an error of the adapter, whatever ended it, not a verdict on the subject behind it.
+    for (ending, name) in [
         ("echo noise; sleep 60", "noise"),
         ("exit 7", "exit status: 7"),
         ("kill -KILL $$", "exited"),
     ] {
-        let error = run_with(then).unwrap_err().to_string();
+        let error = run_with(ending).unwrap_err().to_string();
         assert!(error.contains(name), "{error}");
     }
 }

@@ -1,8 +1,8 @@
-//! The top modules of each crate stand in one order, from ground to roof, and import only downwards.
+//! Layering: the top modules of each crate have a fixed order and import only modules earlier in it.
 //!
-//! What is checked is the text of `crate::…` paths outside comments, tests of a module included. Two
-//! modules that need each other cannot both be in the list: what both need goes below them. Through
-//! which file of a lower folder an import goes is free, since the folders are no crates.
+//! The test checks the text of `crate::…` paths outside comments, including the tests of a module. Two
+//! modules that import each other fail it: their shared part belongs in a lower module. An import may use
+//! any file of a lower folder, since folders are not crates.
 
 use crate::docs::root;
 use std::collections::BTreeMap;
@@ -37,10 +37,11 @@ const HARNESS: &str = "
     planted cases
     suite careful power results expectations";
 
-/// The files of a crate below its `src`, without those of its command.
+/// The files below the `src` of a crate, without those of its binaries.
 fn sources(krate: &str) -> BTreeMap<String, String> {
     let source = root().join(krate).join("src");
-    let (mut found, mut pending) = (BTreeMap::new(), vec![source.clone()]);
+    let mut found = BTreeMap::new();
+    let mut pending = vec![source.clone()];
     while let Some(path) = pending.pop() {
         if path.is_dir() && path.file_name().is_some_and(|name| name != "bin") {
             pending.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
@@ -49,23 +50,25 @@ fn sources(krate: &str) -> BTreeMap<String, String> {
             found.insert(name, fs::read_to_string(path).unwrap());
         }
     }
-    // It only says what there is.
+    // It only declares the modules.
     found.remove("lib.rs");
     found
 }
 
 /// The top module that a file belongs to.
-fn top(file: &str) -> &str {
+fn top_module(file: &str) -> &str {
     let first = Path::new(file).iter().next().unwrap().to_str().unwrap();
     first.trim_end_matches(".rs")
 }
 
-/// The names that follow `crate::` in a text, of which `crate::{…}` has several.
+/// The names that follow `crate::` in a text; `crate::{…}` lists several.
 fn imported(text: &str) -> Vec<String> {
     let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     let code = code.collect::<Vec<_>>().join(" ");
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let word = |text: &str| text.trim_start().split(|one| !is_word(one)).next().unwrap().to_owned();
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    let word = |text: &str| {
+        text.trim_start().split(|character| !is_word(character)).next().unwrap().to_owned()
+    };
     let mut found = Vec::new();
     for path in code.split("crate::").skip(1) {
         let Some(group) = path.strip_prefix('{') else {
@@ -73,81 +76,91 @@ fn imported(text: &str) -> Vec<String> {
             continue;
         };
         let mut depth = 0;
-        let outer = |one: &char| {
-            depth += i32::from(*one == '{') - i32::from(*one == '}');
-            depth == 0 && *one != '}'
+        let is_outer = |character: &char| {
+            depth += i32::from(*character == '{') - i32::from(*character == '}');
+            depth == 0 && *character != '}'
         };
         let end = group.find(';').unwrap_or(group.len());
-        let names: String = group[..end].chars().filter(outer).collect();
+        let names: String = group[..end].chars().filter(is_outer).collect();
         found.extend(names.split(',').map(word).filter(|name| !name.is_empty()));
     }
     found
 }
 
-/// What is wrong with the imports of these files, where their top modules stand in that order.
-fn wrong(order: &str, files: &BTreeMap<String, String>) -> Vec<String> {
+/// The import violations of these files, given the order of their top modules.
+fn wrong_imports(order: &str, files: &BTreeMap<String, String>) -> Vec<String> {
     let order: Vec<&str> = order.split_whitespace().collect();
-    let floor = |module: &str| order.iter().position(|one| *one == module);
-    let mut wrong = Vec::new();
+    let layer = |module: &str| order.iter().position(|name| *name == module);
+    let mut violations = Vec::new();
     for (file, text) in files {
-        let Some(own) = floor(top(file)) else {
-            wrong.push(format!("{file}: the module `{}` is in no list of this test", top(file)));
+        let Some(own_layer) = layer(top_module(file)) else {
+            violations.push(format!(
+                "{file}: the module `{}` is in no list of this test",
+                top_module(file)
+            ));
             continue;
         };
         for name in imported(text) {
-            match floor(&name) {
-                Some(other) if other > own => wrong.push(format!(
+            match layer(&name) {
+                Some(imported_layer) if imported_layer > own_layer => violations.push(format!(
                     "{file} imports `{name}`, which stands above `{}`: move what both need down",
-                    top(file)
+                    top_module(file)
                 )),
                 Some(_) => {}
-                None => wrong.push(format!(
+                None => violations.push(format!(
                     "{file} imports `crate::{name}`, which is no module: name the one it is from"
                 )),
             }
         }
         let is_top =
-            Path::new(file).iter().count() == 1 || file == &format!("{}/mod.rs", top(file));
+            Path::new(file).iter().count() == 1 || file == &format!("{}/mod.rs", top_module(file));
         if is_top && text.lines().any(|line| line.starts_with("use super::")) {
-            wrong.push(format!("{file} imports from `super`, which is the crate: say `crate::`"));
+            violations
+                .push(format!("{file} imports from `super`, which is the crate: say `crate::`"));
         }
     }
-    wrong
+    violations
 }
 
 #[test]
-fn no_module_imports_one_that_stands_above_it() {
+fn no_module_imports_a_module_of_a_higher_layer() {
     for (krate, order) in [("model", MODEL), ("core", CORE), ("harness", HARNESS)] {
         let files = sources(krate);
-        assert_eq!(wrong(order, &files), [""; 0], "in {krate}/src");
+        assert_eq!(wrong_imports(order, &files), [""; 0], "in {krate}/src");
         for module in order.split_whitespace() {
-            assert!(files.keys().any(|file| top(file) == module), "{krate} has no `{module}`");
+            assert!(
+                files.keys().any(|file| top_module(file) == module),
+                "{krate} has no `{module}`"
+            );
         }
     }
 }
 
 #[test]
-fn an_import_upwards_is_found_however_it_is_written() {
-    let said = |file: &str, text: &str| {
-        wrong("ground middle roof", &BTreeMap::from([(file.to_owned(), text.to_owned())]))
+fn wrong_imports_finds_an_upward_import_in_every_notation() {
+    let violations = |file: &str, text: &str| {
+        wrong_imports("ground middle roof", &BTreeMap::from([(file.to_owned(), text.to_owned())]))
     };
-    let upwards =
+    let expected =
         "middle/a.rs imports `roof`, which stands above `middle`: move what both need down";
     for text in [
         "use crate::roof::Tile;",
         "use crate::{\n    ground::{self, Stone},\n    roof::Tile,\n};",
         "fn top() -> crate::roof::Tile { todo() }",
     ] {
-        assert_eq!(said("middle/a.rs", text), [upwards], "{text}");
+        assert_eq!(violations("middle/a.rs", text), [expected], "{text}");
     }
     for text in [
         "use crate::ground::Stone;\nuse crate::middle::b;\nuse super::b;",
         "//! See [`crate::roof`].",
         "use crate::{ground::{roof, Stone}, middle};",
     ] {
-        assert_eq!(said("middle/a.rs", text), [""; 0], "{text}");
+        assert_eq!(violations("middle/a.rs", text), [""; 0], "{text}");
     }
-    assert!(said("cellar.rs", "")[0].contains("`cellar` is in no list"));
-    assert!(said("middle.rs", "use crate::Tile;")[0].contains("`crate::Tile`, which is no module"));
-    assert!(said("middle/mod.rs", "use super::roof;")[0].contains("say `crate::`"));
+    assert!(violations("cellar.rs", "")[0].contains("`cellar` is in no list"));
+    assert!(
+        violations("middle.rs", "use crate::Tile;")[0]
+            .contains("`crate::Tile`, which is no module")
+    );
+    assert!(violations("middle/mod.rs", "use super::roof;")[0].contains("say `crate::`"));
 }

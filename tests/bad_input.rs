@@ -1,5 +1,5 @@
-//! What may be wrong with a machine: every refusal is typed, has a code, says what was not
-//! changed, and nothing panics.
+//! Bad input and broken machines: every refusal is typed, has a code and says what was not changed, and
+//! nothing panics.
 
 mod bystanders;
 mod damage;

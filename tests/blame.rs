@@ -1,5 +1,5 @@
-//! A failure is held against a name, or the user's configuration, only where the same history holds
-//! without.
+//! Blame: a failure is attributed to a file name, or to the user's configuration, only if the same history
+//! passes without it.
 #![allow(clippy::unwrap_used)]
 
 use herma_harness::generate::Options;
@@ -21,12 +21,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-/// A core that does not find some files of projects, by what is said of their names.
-fn blind(loses: fn(&[u8]) -> bool) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
+/// A core that does not find the project files whose names match.
+fn blind(
+    is_lost: fn(&[u8]) -> bool,
+) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
     move |sandbox, settings, seconds| {
         let hook = move |call, path: &Path| {
             let name = path.file_name().unwrap_or(OsStr::new("")).as_bytes();
-            match call == Call::Stat && loses(name) {
+            match call == Call::Stat && is_lost(name) {
                 true => Err(io::ErrorKind::NotFound.into()),
                 false => Ok(()),
             }
@@ -38,21 +40,21 @@ fn blind(loses: fn(&[u8]) -> bool) -> impl Fn(&Sandbox, &Settings, i64) -> Box<d
 }
 
 #[test]
-fn a_name_is_blamed_only_where_a_plain_one_is_captured() {
+fn trial_blames_a_file_name_only_if_a_plain_name_is_captured() {
     let history = "operations:\n\
         - write: {path: work/alpha/a, content: x}\n\
         - write: {path: work/alpha/b c.txt, content: x}\n\
         - checkpoint: {dir: work/alpha, reason: r}\n";
     let history = from_yaml(history, Path::new("history")).unwrap();
-    let blamed = |loses| {
-        let found = trial(&history, &blind(loses), &Scratch::default_place()).unwrap();
-        found.run.divergences[0].rule.id
+    let blamed = |is_lost| {
+        let outcome = trial(&history, &blind(is_lost), &Scratch::default_place()).unwrap();
+        outcome.run.divergences[0].rule.id
     };
     assert_eq!(blamed(|name| name.contains(&b' ')), "capture/any-name");
     assert_eq!(blamed(|name| name.ends_with(b".txt")), "capture/independent");
 }
 
-/// A core whose list has other reasons and, in a home without a git configuration, other times too.
+/// A core whose list has wrong reasons and, in a home without a git configuration, also wrong times.
 struct Lists {
     core: CoreSubject,
     plain: bool,
@@ -66,9 +68,9 @@ impl Subject for Lists {
     fn ask(&mut self, request: &Request) -> Answer {
         let mut answer = self.core.ask(request);
         if let Answer::Listed(listed) = &mut answer {
-            for one in listed {
-                one.reason.push('!');
-                one.time += i64::from(self.plain);
+            for entry in listed {
+                entry.reason.push('!');
+                entry.time += i64::from(self.plain);
             }
         }
         answer
@@ -76,7 +78,7 @@ impl Subject for Lists {
 }
 
 #[test]
-fn what_a_plain_home_shows_beside_another_failure_is_not_due_to_the_configuration() {
+fn a_second_failure_in_a_plain_home_is_not_blamed_on_the_configuration() {
     let history = "operations:\n\
         - write: {path: work/alpha/a, content: x}\n\
         - checkpoint: {dir: work/alpha, reason: r}\n\
@@ -88,13 +90,14 @@ fn what_a_plain_home_shows_beside_another_failure_is_not_due_to_the_configuratio
         Box::new(Lists { core, plain }) as Box<dyn Subject>
     };
     let found = trial(&history, &open, &Scratch::default_place()).unwrap();
-    let shown: Vec<&str> = found.run.divergences.iter().map(|one| one.rule.id).collect();
+    let shown: Vec<&str> =
+        found.run.divergences.iter().map(|divergence| divergence.rule.id).collect();
     assert_eq!(shown, ["capture/reason"]);
-    let plain: Vec<&str> = found.plain.iter().map(|one| one.rule.id).collect();
+    let plain: Vec<&str> = found.plain.iter().map(|divergence| divergence.rule.id).collect();
     assert_eq!(plain, ["list/time"]);
 }
 
-/// A core whose refusals of a single path are all an error without a reason.
+/// A core that refuses every restore of a single path with an internal error.
 struct Unreasoned(CoreSubject);
 
 impl Subject for Unreasoned {
@@ -116,7 +119,7 @@ impl Subject for Unreasoned {
 
 // rule: capture/special
 #[test]
-fn a_special_file_is_blamed_for_no_refusal_that_comes_without_it() {
+fn a_special_file_is_not_blamed_for_a_refusal_that_occurs_without_it() {
     let history = "operations:\n\
         - make_special: {path: work/alpha/a}\n\
         - write: {path: work/alpha/b, content: x}\n\
@@ -130,14 +133,14 @@ fn a_special_file_is_blamed_for_no_refusal_that_comes_without_it() {
     assert_eq!(found.run.divergences[0].rule.id, "restore/file-only");
 }
 
-/// What the core claims but for a store that plain git can read, and a bound on its size.
-fn readable_by_nobody() -> Capabilities {
+/// The capabilities of the core without the git layout of the store and without a store size limit.
+fn opaque_store_capabilities() -> Capabilities {
     Capabilities::of_the_core().without("layout").without("settings.max_total_bytes")
 }
 
-/// A core with four bugs: where the home names hooks, the one for changed refs is run before each
-/// manual checkpoint and stops it; reasons are listed otherwise; a preview has no new files; and a
-/// restore names nothing that it brought back.
+/// A core with four bugs: if the home configures hooks, the hook for changed refs runs before each manual
+/// checkpoint and can abort it; listed reasons are wrong; a preview omits new files; and a restore does not
+/// report the paths that it restored.
 struct FourBugs {
     core: CoreSubject,
     hook: PathBuf,
@@ -149,20 +152,24 @@ impl Subject for FourBugs {
     }
 
     fn capabilities(&self) -> Capabilities {
-        readable_by_nobody()
+        opaque_store_capabilities()
     }
 
     fn ask(&mut self, request: &Request) -> Answer {
-        let takes = matches!(request, Request::Checkpoint { .. });
-        if takes && self.hook.is_file() && !Command::new(&self.hook).status().unwrap().success() {
-            let (code, message) = (Code::Internal, "aborted by hook".into());
+        let is_checkpoint = matches!(request, Request::Checkpoint { .. });
+        if is_checkpoint
+            && self.hook.is_file()
+            && !Command::new(&self.hook).status().unwrap().success()
+        {
+            let code = Code::Internal;
+            let message = "aborted by hook".into();
             return Answer::Refused { code, message, changed: Changed::None };
         }
         let mut answer = self.core.ask(request);
         match &mut answer {
-            Answer::Listed(listed) => listed.iter_mut().for_each(|one| one.reason.push('!')),
-            Answer::Diffed { entries, .. } => entries.retain(|one| one.change != Change::Added),
-            Answer::Restored(said) => said.restored.clear(),
+            Answer::Listed(listed) => listed.iter_mut().for_each(|entry| entry.reason.push('!')),
+            Answer::Diffed { entries, .. } => entries.retain(|entry| entry.change != Change::Added),
+            Answer::Restored(restored) => restored.restored.clear(),
             _ => {}
         }
         answer
@@ -170,9 +177,9 @@ impl Subject for FourBugs {
 }
 
 #[test]
-fn what_a_hook_of_the_user_stops_is_found_beside_it() {
+fn run_suite_finds_the_failures_that_an_aborting_user_hook_would_hide() {
     let open = |sandbox: &Sandbox, settings: &Settings, seconds| {
-        let settings = readable_by_nobody().restrict_settings(settings);
+        let settings = opaque_store_capabilities().restrict_settings(settings);
         let core = CoreSubject::new(sandbox, &settings, seconds);
         let hook = sandbox.root().join("hostile/hooks/reference-transaction");
         Box::new(FourBugs { core, hook }) as Box<dyn Subject>
@@ -190,14 +197,15 @@ fn what_a_hook_of_the_user_stops_is_found_beside_it() {
         share: Share::default(),
     };
     let found = run_suite(&plan, &open, &Scratch::default_place(), &|_| {}).unwrap();
-    let named: BTreeSet<&str> = found.failures.keys().map(|one| &one.rule[..]).collect();
-    let four = ["capture/reason", "diff/preview", "isolation/user-config", "restore/honest"];
-    assert_eq!(named, four.into(), "{:#?}", found.failures);
+    let broken: BTreeSet<&str> =
+        found.failures.keys().map(|fingerprint| &fingerprint.rule[..]).collect();
+    let expected = ["capture/reason", "diff/preview", "isolation/user-config", "restore/honest"];
+    assert_eq!(broken, expected.into(), "{:#?}", found.failures);
     for (fingerprint, failure) in &found.failures {
         assert_eq!(failure.reproduced, Some(3), "{fingerprint}");
-        let plain = failure.shrunk.history.plain_home;
-        let says = failure.asked.iter().any(|line| line.starts_with("home: without"));
-        assert_eq!(says, plain, "{:#?}", failure.asked);
-        assert!(!plain || fingerprint.rule != "isolation/user-config");
+        let plain_home = failure.shrunk.history.plain_home;
+        let reports_plain_home = failure.asked.iter().any(|line| line.starts_with("home: without"));
+        assert_eq!(reports_plain_home, plain_home, "{:#?}", failure.asked);
+        assert!(!plain_home || fingerprint.rule != "isolation/user-config");
     }
 }

@@ -1,4 +1,4 @@
-//! Written cases, null subjects and the canary: what of the suite can fail does fail.
+//! Self-checks of the suite: written cases find their bugs, and null subjects and the canary fail.
 
 use herma_harness::canary::canary;
 use herma_harness::cases::{self, Case, check};
@@ -37,27 +37,27 @@ fn faults(case: &Case) -> Vec<String> {
 }
 
 #[test]
-fn a_case_that_finds_its_bug_and_says_what_is_so_is_one() {
+fn check_faults_accepts_a_case_that_finds_its_bug_and_describes_itself_correctly() {
     assert_eq!(faults(&list_in_order("list-in-wrong-order", TAKE_AND_LIST)), Vec::<String>::new());
 }
 
 #[test]
-fn a_case_that_a_null_subject_passes_says_nothing() {
+fn check_faults_reports_a_case_that_a_null_subject_passes() {
     let empty = "operations:\n- list: {dir: work/alpha}\n";
     let faults = faults(&list_in_order("list-in-wrong-order", empty));
-    let vacuous = |name: &str| faults.iter().any(|one| one.contains(name));
-    assert!(vacuous("null-stands-still passes it"), "{faults:?}");
-    assert!(vacuous("null-forgets passes it"), "{faults:?}");
-    assert!(vacuous("list-in-wrong-order passes it"), "{faults:?}");
+    let is_reported = |text: &str| faults.iter().any(|fault| fault.contains(text));
+    assert!(is_reported("null-stands-still passes it"), "{faults:?}");
+    assert!(is_reported("null-forgets passes it"), "{faults:?}");
+    assert!(is_reported("list-in-wrong-order passes it"), "{faults:?}");
 }
 
 #[test]
-fn what_a_case_says_wrong_of_itself_is_found() {
-    let mut wrong = list_in_order("no-dedup-in-a-turn, no-such-bug", TAKE_AND_LIST);
-    wrong.rules.extend(["restore/bytes".into(), "list/nothing".into()]);
-    wrong.origin.clear();
-    let faults = faults(&wrong);
-    for fault in [
+fn check_faults_reports_every_wrong_statement_of_a_case_about_itself() {
+    let mut case = list_in_order("no-dedup-in-a-turn, no-such-bug", TAKE_AND_LIST);
+    case.rules.extend(["restore/bytes".into(), "list/nothing".into()]);
+    case.origin.clear();
+    let faults = faults(&case);
+    for expected in [
         "there is no rule `list/nothing`",
         "its rules are of tier 2, and it says 1",
         "it does not say what it comes from",
@@ -65,13 +65,13 @@ fn what_a_case_says_wrong_of_itself_is_found() {
         "no-dedup-in-a-turn passes it",
         "there is no planted bug `no-such-bug`",
     ] {
-        assert!(faults.iter().any(|one| one == fault), "{fault}: {faults:#?}");
+        assert!(faults.iter().any(|fault| fault == expected), "{expected}: {faults:#?}");
     }
 }
 
 #[test]
-fn a_case_needs_no_more_than_it_takes_to_find_its_bugs() {
-    for (needs, said) in [
+fn check_faults_reports_needs_that_differ_from_what_finds_the_bugs() {
+    for (needs, shown) in [
         (&[][..], "nothing"),
         (&["checkpoint", "layout"], "checkpoint, layout"),
         (&["layout"], "layout"),
@@ -79,36 +79,39 @@ fn a_case_needs_no_more_than_it_takes_to_find_its_bugs() {
     ] {
         let mut case = list_in_order("list-in-wrong-order", TAKE_AND_LIST);
         case.needs = needs.iter().map(|need| (*need).to_owned()).collect();
-        let fault = format!("it needs checkpoint, and says {said}");
+        let fault = format!("it needs checkpoint, and says {shown}");
         assert_eq!(faults(&case), [fault]);
     }
 }
 
 #[test]
-fn a_planted_bug_that_fails_a_case_by_another_rule_is_no_kill() {
-    let mut other = list_in_order("no-dedup-in-a-turn", TAKE_AND_LIST);
-    other.operations.insert(0, other.operations[1].clone());
+fn check_kills_omits_a_planted_bug_that_fails_the_case_by_another_rule() {
+    let mut case = list_in_order("no-dedup-in-a-turn", TAKE_AND_LIST);
+    case.operations.insert(0, case.operations[1].clone());
     let kills =
-        check::kills(&other.history(), planted::catalogue(), &Scratch::default_place()).unwrap();
+        check::kills(&case.history(), planted::catalogue(), &Scratch::default_place()).unwrap();
     assert!(kills.iter().any(|name| name == "list-in-wrong-order"), "{kills:?}");
     assert!(!kills.iter().any(|name| name == "no-dedup-in-a-turn"), "{kills:?}");
 }
 
 #[test]
-fn together_the_cases_leave_out_no_rule_and_no_planted_bug() {
+fn check_gaps_finds_no_rule_or_planted_bug_without_a_bundled_case() {
     let cases = cases::bundled().unwrap();
     assert_eq!(check::gaps(&cases), Vec::<String>::new());
-    // And that would be seen.
+    // A gap is reported if there is one.
     let gaps = check::gaps(&cases[1..]);
-    let none = check::gaps(&[]);
-    assert!(none.iter().any(|gap| gap == "no case is there for turn/once"), "{none:?}");
-    assert!(none.iter().any(|gap| gap == "no case must find no-dedup-in-a-turn"), "{none:?}");
-    let twice: Vec<Case> = cases.iter().chain(&cases[..1]).cloned().collect();
-    assert!(check::gaps(&twice).len() > gaps.len(), "a case that is there twice");
+    let all_gaps = check::gaps(&[]);
+    assert!(all_gaps.iter().any(|gap| gap == "no case is there for turn/once"), "{all_gaps:?}");
+    assert!(
+        all_gaps.iter().any(|gap| gap == "no case must find no-dedup-in-a-turn"),
+        "{all_gaps:?}"
+    );
+    let with_duplicate: Vec<Case> = cases.iter().chain(&cases[..1]).cloned().collect();
+    assert!(check::gaps(&with_duplicate).len() > gaps.len(), "a case that is there twice");
 }
 
 #[test]
-fn a_case_is_replayed_like_any_history() {
+fn load_history_reads_a_case_like_any_history() {
     let case = list_in_order("list-in-wrong-order", TAKE_AND_LIST);
     let folder = tempfile::tempdir().unwrap();
     for (text, history) in
@@ -123,7 +126,7 @@ fn a_case_is_replayed_like_any_history() {
 }
 
 #[test]
-fn a_case_from_a_stranger_names_no_file_outside_the_sandbox() {
+fn from_yaml_refuses_a_case_with_a_path_outside_the_sandbox() {
     let inside = cases::bundled().unwrap().remove(0).to_yaml();
     let outside = inside.replace("path: work/alpha", "path: /tmp/alpha");
     assert_ne!(inside, outside);
@@ -132,21 +135,21 @@ fn a_case_from_a_stranger_names_no_file_outside_the_sandbox() {
 }
 
 #[test]
-fn a_case_is_only_for_who_claims_what_it_needs() {
+fn suits_accepts_a_case_only_if_its_needs_are_claimed() {
     let capabilities = herma_harness::protocol::capabilities::Capabilities::default();
     let case = list_in_order("list-in-wrong-order", TAKE_AND_LIST);
     assert!(case.suits(&capabilities));
-    // An automatic checkpoint in a turn of its own stands for one that a person asks for.
+    // An automatic checkpoint in its own turn replaces a manual checkpoint.
     let automatic = capabilities.without("checkpoint");
     assert!(case.suits(&automatic));
     assert!(!case.suits(&automatic.without("ensure_checkpoint")));
 }
 
 #[test]
-fn the_canary_fails_on_whoever_is_judged() {
+fn the_canary_fails_on_every_subject() {
     let scratch = Scratch::default_place();
-    let died = canary(&CoreSubject::boxed, &scratch).unwrap().unwrap();
-    assert_eq!(*died.rule, rules::LIST_COMPLETE);
+    let divergence = canary(&CoreSubject::boxed, &scratch).unwrap().unwrap();
+    assert_eq!(*divergence.rule, rules::LIST_COMPLETE);
     for null in null::ALL {
         assert!(canary(&null.open, &scratch).unwrap().is_some(), "{}", null.name);
     }
@@ -155,7 +158,7 @@ fn the_canary_fails_on_whoever_is_judged() {
 }
 
 #[test]
-fn every_operation_is_counted_with_its_state_and_its_outcome() {
+fn coverage_counts_each_operation_with_its_state_and_outcome() {
     let case = list_in_order("list-in-wrong-order", TAKE_AND_LIST);
     let run = run(&case.history(), &CoreSubject::boxed, &Scratch::default_place()).unwrap();
     let behaviour = |state: &str, operation: &str, outcome: &str| Behaviour {
@@ -163,12 +166,12 @@ fn every_operation_is_counted_with_its_state_and_its_outcome() {
         operation: operation.into(),
         outcome: outcome.into(),
     };
-    let met: Vec<(&Behaviour, u64)> =
-        run.coverage.0.iter().map(|(one, times)| (one, *times)).collect();
+    let counted: Vec<(&Behaviour, u64)> =
+        run.coverage.0.iter().map(|(behaviour, times)| (behaviour, *times)).collect();
     let expected = [
         behaviour("there, no checkpoint", "checkpoint", "created"),
         behaviour("there, one checkpoint", "checkpoint", "created"),
         behaviour("there, several checkpoints", "list", "listed"),
     ];
-    assert_eq!(met, expected.iter().map(|one| (one, 1)).collect::<Vec<_>>());
+    assert_eq!(counted, expected.iter().map(|behaviour| (behaviour, 1)).collect::<Vec<_>>());
 }

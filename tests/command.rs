@@ -1,7 +1,7 @@
-//! The `herma` command as a person or a program meets it: what it says, how it ends, and that
-//! nothing harmful gets through it in either direction.
+//! The `herma` command as users and programs run it: its output, its exit codes, and that nothing
+//! harmful passes through it in either direction.
 //!
-//! What a checkpoint holds and what a restore does are judged elsewhere, through the library.
+//! Tests of the library judge what a checkpoint holds and what a restore does.
 
 mod answers;
 mod configuration;

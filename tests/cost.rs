@@ -1,12 +1,12 @@
-//! What requests take, as a person has it measured: the core is judged by both rules, and so is a process
-//! behind an adapter.
+//! Cost of requests, as `herma-conform cost` and `--measure` judge it: both rules for the core, and for a
+//! process behind an adapter.
 
 use herma_harness::cases;
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::{AdapterCommand, CoreSubject};
 use herma_harness::{History, run};
 use herma_model::rules;
-use herma_tests::{built_binary, holds};
+use herma_tests::{assert_rules_held, built_binary};
 use pretty_assertions::assert_eq;
 use std::path::Path;
 
@@ -18,20 +18,20 @@ fn history(id: &str) -> History {
 
 #[test]
 fn cost_judges_both_rules_on_the_core() {
-    // The first part has a checkpoint of large files and one of unchanged ones.
-    let said = holds(
+    // The first shard has a checkpoint of large files and one of unchanged files.
+    let output = assert_rules_held(
         &["cost", "--large", "80", "--shard", "1/5"],
         &[&rules::COST_MEMORY, &rules::COST_UNCHANGED],
     );
-    assert!(said.contains("replay: herma-conform run --measure 80"), "{said}");
+    assert!(output.contains("replay: herma-conform run --measure 80"), "{output}");
 }
 
 #[test]
-fn measure_asks_a_process_of_its_own_only_where_with_program_names_one() {
+fn measure_runs_only_if_with_program_names_the_program() {
     let plain = Scratch::default_place();
-    let able = plain.with_program(built_binary("herma-conform"));
+    let with_program = plain.with_program(built_binary("herma-conform"));
     let history = history("an-unchanged-file-is-not-read-again");
-    for (scratch, checks) in [(able, Some(1)), (plain, None)] {
+    for (scratch, checks) in [(with_program, Some(1)), (plain, None)] {
         let run = run(&history, &CoreSubject::boxed, &scratch).unwrap();
         assert_eq!(run.divergences.len(), 0, "{:?}", run.divergences);
         assert_eq!(run.checks.get(rules::COST_UNCHANGED.id).copied(), checks);
@@ -46,6 +46,6 @@ fn measure_finds_a_planted_bug_behind_an_adapter() {
     let start = AdapterCommand::of_this_suite(Path::new(&program), Some(bug)).unwrap();
     let history = history("an-unchanged-file-is-not-read-again");
     let run = run(&history, &start.opener(), &Scratch::default_place()).unwrap();
-    let broken: Vec<&str> = run.divergences.iter().map(|one| one.rule.id).collect();
+    let broken: Vec<&str> = run.divergences.iter().map(|divergence| divergence.rule.id).collect();
     assert_eq!(broken, ["cost/unchanged"]);
 }

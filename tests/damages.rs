@@ -1,5 +1,5 @@
-//! What `herma-conform damage` does, on one damage of each file: the file is there and is damaged, and the
-//! core answers as it must.
+//! `herma-conform damage` with one kind of damage for each store file: the file exists and is damaged, and no
+//! rule fails for the core.
 
 use herma_harness::generate::damages;
 use herma_harness::protocol::capabilities::Capabilities;
@@ -8,7 +8,7 @@ use herma_harness::sandbox::Scratch;
 use herma_harness::subject::CoreSubject;
 
 #[test]
-fn damages_finds_each_file_that_it_is_to_damage() {
+fn damages_finds_each_file_that_it_must_damage() {
     let removed = damages().into_iter().filter(|(name, _)| name.contains("is Removed, then take"));
     let mut count = 0;
     for (name, history) in removed {

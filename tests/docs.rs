@@ -1,4 +1,4 @@
-//! The generated pages of `docs/` say what the tree says; `UPDATE_DOCS=1` writes them again.
+//! The pages of `docs/`: generated pages are up to date (`UPDATE_DOCS=1` writes them), and examples run.
 
 use herma_harness::bundled::{Bundled, catalogue};
 use herma_harness::expectations::Expectations;
@@ -15,8 +15,8 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// Holds a page to what it should say, or writes it again where that is asked for.
-pub fn is_current(page: &str, text: &str) {
+/// Asserts that a page has this text, or writes the page if `UPDATE_DOCS` is set.
+pub fn assert_page(page: &str, text: &str) {
     let path = root().join("docs").join(page);
     if std::env::var_os("UPDATE_DOCS").is_some() {
         fs::write(&path, text).unwrap();
@@ -42,7 +42,7 @@ fn modules(folder: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The first sentence of the doc of a module.
+/// The first sentence of a module doc.
 pub fn first_sentence(source: &str) -> String {
     let doc = source.lines().map_while(|line| line.strip_prefix("//!"));
     let paragraph = doc.take_while(|line| !line.trim().is_empty());
@@ -54,11 +54,11 @@ pub fn first_sentence(source: &str) -> String {
 }
 
 #[test]
-fn the_published_schema_is_that_of_the_types() {
-    is_current("protocol.schema.json", &herma_harness::protocol::schema::text());
+fn the_published_protocol_schema_matches_the_types() {
+    assert_page("protocol.schema.json", &herma_harness::protocol::schema::text());
 }
 
-/// A block of a page in Markdown: the words behind its fence, and its text.
+/// The fenced blocks of a Markdown page: the words after the opening fence, and the text.
 pub fn blocks(page: &str) -> Vec<(Vec<&str>, String)> {
     let mut found = Vec::new();
     let mut lines = page.lines();
@@ -71,19 +71,19 @@ pub fn blocks(page: &str) -> Vec<(Vec<&str>, String)> {
     found
 }
 
-/// The search path with the folders of these commands before all others.
-pub fn with_commands(binaries: &[&Path]) -> OsString {
+/// The value of `PATH` with the folders of these commands in front.
+pub fn path_with_commands(binaries: &[&Path]) -> OsString {
     let path = std::env::var_os("PATH").unwrap();
-    let own = binaries.iter().filter_map(|binary| binary.parent()).map(Path::to_owned);
-    std::env::join_paths(own.chain(std::env::split_paths(&path))).unwrap()
+    let folders = binaries.iter().filter_map(|binary| binary.parent()).map(Path::to_owned);
+    std::env::join_paths(folders.chain(std::env::split_paths(&path))).unwrap()
 }
 
 #[test]
-fn what_the_page_of_adapters_says_works_word_for_word() {
-    let is_here = |program: &str| Command::new(program).arg("--version").output().is_ok();
+fn every_command_and_file_of_docs_adapters_md_works_verbatim() {
+    let is_installed = |program: &str| Command::new(program).arg("--version").output().is_ok();
     let folder = tempfile::tempdir().unwrap();
     let binary = built_binary("herma-conform");
-    let programs = with_commands(&[&binary]);
+    let search_path = path_with_commands(&[&binary]);
     let page = fs::read_to_string(root().join("docs/adapters.md")).unwrap();
     let mut ran = 0;
     for (words, text) in blocks(&page) {
@@ -94,14 +94,15 @@ fn what_the_page_of_adapters_says_works_word_for_word() {
         assert_eq!(words, ["sh"], "a block is a file with its name, or commands");
         for line in text.lines() {
             let (command, code) = line.split_once("  # ends with ").unwrap_or((line, "0"));
-            if let Some(program) = ["python3", "node"].into_iter().find(|one| command.contains(one))
-                && !is_here(program)
+            if let Some(program) =
+                ["python3", "node"].into_iter().find(|name| command.contains(name))
+                && !is_installed(program)
             {
                 eprintln!("not run: {command} (no {program} on this machine)");
                 continue;
             }
             let mut shell = Command::new("bash");
-            shell.args(["-c", command]).current_dir(&folder).env("PATH", &programs);
+            shell.args(["-c", command]).current_dir(&folder).env("PATH", &search_path);
             let output = shell.output().unwrap();
             assert_eq!(output.status.code(), code.parse().ok(), "{command}: {output:?}");
             ran += 1;
@@ -111,13 +112,13 @@ fn what_the_page_of_adapters_says_works_word_for_word() {
 }
 
 #[test]
-fn the_page_of_capabilities_is_that_of_the_protocol() {
-    is_current("capabilities.md", &herma_harness::protocol::claims::page());
+fn docs_capabilities_md_matches_the_protocol() {
+    assert_page("capabilities.md", &herma_harness::protocol::claims::page());
 }
 
-/// One row for each failure that a gate expects, with the reason that a person gave.
+/// The page has one row for each failure that a gate expects, with the recorded reason.
 #[test]
-fn the_page_of_known_failures_is_that_of_the_expectations() {
+fn docs_known_failures_md_matches_the_expectations() {
     let mut page = "# What the gates expect to fail\n\nGenerated from `harness/expectations/`, which \
         `herma-conform gate SUBJECT` holds and `herma-conform update` writes: do not edit it. How each failure \
         was seen without the suite is in [foreign-subjects.md](foreign-subjects.md).\n"
@@ -126,24 +127,27 @@ fn the_page_of_known_failures_is_that_of_the_expectations() {
     let mut seen = BTreeSet::new();
     let files = |subject: &'static Bundled| once(subject.expectations).chain(subject.injected());
     for text in catalogue().iter().flat_map(files).filter(|text| seen.insert(*text)) {
-        let known = Expectations::read(text, "a bundled file".into()).unwrap();
-        let (subject, seeds, histories) = (&known.subject, &known.seeds, known.histories);
-        let met = if known.inject { ", while something happens" } else { "" };
-        page += &format!("\n## {subject}{met}\n\nSeeds {seeds:?}, {histories} histories each.\n");
+        let expectations = Expectations::read(text, "a bundled file".into()).unwrap();
+        let subject = &expectations.subject;
+        let seeds = &expectations.seeds;
+        let histories = expectations.histories;
+        let injected = if expectations.inject { ", while something happens" } else { "" };
+        page +=
+            &format!("\n## {subject}{injected}\n\nSeeds {seeds:?}, {histories} histories each.\n");
         page += "\n| rule | versions | what shows | why |\n|---|---|---|---|\n";
-        for entry in &known.expect {
+        for entry in &expectations.expect {
             let design = if entry.is_by_design() { "By design: " } else { "" };
             let cells = [&entry.rule, &entry.versions.to_string(), &entry.symptom, &entry.reason];
             let [rule, versions, symptom, reason] = cells.map(|cell| cell.replace('|', "\\|"));
             page += &format!("| {rule} | {versions} | {symptom} | {design}{reason} |\n");
         }
     }
-    is_current("known-failures.md", &page);
+    assert_page("known-failures.md", &page);
 }
 
-/// What was found of each, CI computes again a sixth at a time.
+/// Only the names are checked here; CI recomputes the kills, one sixth of them at a time.
 #[test]
-fn the_kill_matrix_names_every_planted_bug() {
+fn docs_kill_matrix_md_names_every_planted_bug() {
     let page = fs::read_to_string(root().join("docs/kill-matrix.md")).unwrap();
     let missing = herma_harness::planted::catalogue()
         .map(|bug| bug.name)
@@ -152,7 +156,7 @@ fn the_kill_matrix_names_every_planted_bug() {
 }
 
 #[test]
-fn every_module_says_in_a_sentence_what_it_is() {
+fn every_module_doc_has_a_first_sentence() {
     for folder in ["model", "core", "harness", "fuzz", "tests"] {
         for (name, sentence) in modules(folder) {
             assert!(!sentence.is_empty(), "{name} does not say what it is");
@@ -161,7 +165,7 @@ fn every_module_says_in_a_sentence_what_it_is() {
 }
 
 #[test]
-fn the_model_knows_nothing_of_the_rest_and_the_core_nothing_of_model_or_harness() {
+fn the_model_mentions_no_other_crate_and_the_core_neither_model_nor_harness() {
     for (krate, forbidden) in [
         ("model", &["herma_core", "herma_harness", "std::fs", "std::time", "std::thread"][..]),
         ("core", &["herma_model", "herma_harness"][..]),
@@ -176,14 +180,14 @@ fn the_model_knows_nothing_of_the_rest_and_the_core_nothing_of_model_or_harness(
 }
 
 #[test]
-fn the_example_of_the_readme_is_the_one_that_is_run() {
+fn the_readme_example_is_the_doctest_of_the_harness() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let shown = readme.split_once("```rust\n").and_then(|(_, rest)| rest.split_once("```"));
     let (shown, _) = shown.expect("the README has an example in Rust");
     let source = fs::read_to_string(root().join("harness/src/lib.rs")).unwrap();
     let doc = source.lines().filter_map(|line| line.strip_prefix("//!"));
     let doc = doc.map(|line| line.strip_prefix(' ').unwrap_or(line));
-    // Lines that a reader of the page is not shown.
+    // Hidden lines of the doctest.
     let doc = doc.filter(|line| !line.trim_start().starts_with("# "));
     let run: String = doc.map(|line| format!("{line}\n")).collect();
     assert!(run.contains(shown), "{run}");

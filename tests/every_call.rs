@@ -1,5 +1,5 @@
-//! What may happen at a call, at each call of a checkpoint and of a restore. Of longer stories and of
-//! everything that may happen `herma-conform run --every-call 3` does the same.
+//! Injections at every call of short scenarios. `herma-conform run --every-call 3` runs longer scenarios with
+//! all injections.
 
 use herma_harness::generate::stories;
 use herma_harness::history::{At, History};
@@ -7,25 +7,33 @@ use herma_harness::sandbox::Scratch;
 use herma_harness::subject::CoreSubject;
 use herma_harness::trial::trial;
 
-/// The story of that name.
-fn story(name: &str) -> History {
-    let mut all = stories(2, At::Every).into_iter();
-    all.find(|(one, _)| one == name).unwrap_or_else(|| panic!("there is no story {name:?}")).1
+/// The scenario of that name.
+fn scenario(name: &str) -> History {
+    let mut scenarios = stories(2, At::Every).into_iter();
+    scenarios
+        .find(|(candidate, _)| candidate == name)
+        .unwrap_or_else(|| panic!("there is no story {name:?}"))
+        .1
 }
 
-/// Nothing is wrong at any call of these stories, of which there are at least so many.
-fn holds_at_every_call(request: &str, happens: &[(&str, u64)]) {
-    for (what, least) in happens {
-        let history = story(&format!("{request}: {what}"));
+/// Asserts that no rule fails for an injection at any call of these requests, and that each kind of injection
+/// occurs at least as often as given.
+fn assert_no_failure_at_every_call(request: &str, injections: &[(&str, u64)]) {
+    for (injection, least) in injections {
+        let history = scenario(&format!("{request}: {injection}"));
         let run = trial(&history, &CoreSubject::boxed, &Scratch::default_place()).unwrap().run;
-        assert!(run.divergences.is_empty(), "{request}: {what}: {:?}", run.divergences);
-        assert!(run.injections >= *least, "{request}: {what}, at {} calls only", run.injections);
+        assert!(run.divergences.is_empty(), "{request}: {injection}: {:?}", run.divergences);
+        assert!(
+            run.injections >= *least,
+            "{request}: {injection}, at {} calls only",
+            run.injections
+        );
     }
 }
 
 #[test]
-fn a_checkpoint() {
-    let happens = [
+fn a_checkpoint_holds_every_rule_with_an_injection_at_every_call() {
+    let injections = [
         ("error", 30),
         ("read error", 50),
         ("no space", 5),
@@ -33,12 +41,12 @@ fn a_checkpoint() {
         ("a folder becomes a link", 20),
         ("the project is removed", 20),
     ];
-    holds_at_every_call("checkpoint, checkpoint", &happens);
+    assert_no_failure_at_every_call("checkpoint, checkpoint", &injections);
 }
 
 #[test]
-fn a_restore() {
-    let happens = [
+fn a_restore_holds_every_rule_with_an_injection_at_every_call() {
+    let injections = [
         ("error", 40),
         ("no space", 5),
         ("a file is saved in its place", 30),
@@ -48,16 +56,19 @@ fn a_restore() {
         ("a folder becomes a link", 30),
         ("the project is removed", 30),
     ];
-    holds_at_every_call("checkpoint, restore exactly", &happens);
+    assert_no_failure_at_every_call("checkpoint, restore exactly", &injections);
 }
 
 #[test]
-fn a_prune() {
-    holds_at_every_call("checkpoint, prune", &[("kill", 3), ("error", 3), ("read error", 10)]);
+fn a_prune_holds_every_rule_with_an_injection_at_every_call() {
+    assert_no_failure_at_every_call(
+        "checkpoint, prune",
+        &[("kill", 3), ("error", 3), ("read error", 10)],
+    );
 }
 
 #[test]
-fn a_checkpoint_beside_another_process() {
-    let happens = [("another process takes a checkpoint", 20), ("another process prunes", 20)];
-    holds_at_every_call("checkpoint, checkpoint", &happens);
+fn a_checkpoint_holds_every_rule_with_another_process_at_every_call() {
+    let injections = [("another process takes a checkpoint", 20), ("another process prunes", 20)];
+    assert_no_failure_at_every_call("checkpoint, checkpoint", &injections);
 }

@@ -1,5 +1,5 @@
-//! After a failure a run goes on: what is known hides nothing, and what only follows from it is no
-//! accusation.
+//! Runs continue after a failure: a known failure hides no other failure, and its mere consequences are not
+//! reported as failures.
 #![allow(clippy::unwrap_used)]
 
 use herma_harness::apart::apart;
@@ -12,15 +12,15 @@ use herma_harness::{History, run};
 use herma_model::answer::CheckpointOutcome;
 use herma_model::{Answer, Request, Settings};
 
-/// A core whose answers are changed, with how many requests it was asked before.
-struct Lies {
+/// A core that falsifies some of its answers.
+struct LyingCore {
     core: CoreSubject,
-    /// Whether it lied before.
+    /// Whether an earlier answer was falsified.
     lied: bool,
     lie: fn(&Request, &mut Answer, bool) -> bool,
 }
 
-impl Subject for Lies {
+impl Subject for LyingCore {
     fn identity(&self) -> Identity {
         Identity::new("lies", "1.0.0")
     }
@@ -32,16 +32,16 @@ impl Subject for Lies {
     }
 }
 
-fn lies(
+fn lying_core(
     lie: fn(&Request, &mut Answer, bool) -> bool,
 ) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
     move |sandbox, settings, seconds| {
         let core = CoreSubject::new(sandbox, settings, seconds);
-        Box::new(Lies { core, lied: false, lie })
+        Box::new(LyingCore { core, lied: false, lie })
     }
 }
 
-/// Says that nothing changed where a checkpoint was taken.
+/// Answers that nothing changed although a manual checkpoint was created.
 fn denies_checkpoints(request: &Request, answer: &mut Answer, _: bool) -> bool {
     let Answer::Taken { outcome, .. } = answer else { return false };
     let manual = matches!(request, Request::Checkpoint { .. });
@@ -52,7 +52,7 @@ fn denies_checkpoints(request: &Request, answer: &mut Answer, _: bool) -> bool {
     created
 }
 
-/// And a list lacks its oldest checkpoint.
+/// As above, and a list lacks its oldest checkpoint.
 fn denies_the_oldest_too(request: &Request, answer: &mut Answer, lied: bool) -> bool {
     if let Answer::Listed(listed) = answer {
         listed.pop();
@@ -60,7 +60,7 @@ fn denies_the_oldest_too(request: &Request, answer: &mut Answer, lied: bool) -> 
     denies_checkpoints(request, answer, lied)
 }
 
-/// And from then on a list is empty.
+/// As above, and every later list is empty.
 fn denies_all_afterwards(request: &Request, answer: &mut Answer, lied: bool) -> bool {
     match answer {
         Answer::Listed(listed) if lied => listed.clear(),
@@ -81,36 +81,45 @@ fn history() -> History {
 }
 
 fn rules(divergences: &[Divergence]) -> Vec<(&str, bool)> {
-    divergences.iter().map(|one| (one.rule.id, one.follows.is_some())).collect()
+    divergences
+        .iter()
+        .map(|divergence| (divergence.rule.id, divergence.follows.is_some()))
+        .collect()
 }
 
 #[test]
-fn a_failure_behind_another_one_is_seen_and_shown_by_itself() {
-    let (open, scratch) = (lies(denies_the_oldest_too), Scratch::default_place());
+fn run_until_finds_a_failure_after_another_and_apart_isolates_it() {
+    let open = lying_core(denies_the_oldest_too);
+    let scratch = Scratch::default_place();
     let first = run(&history(), &open, &scratch).unwrap();
     assert_eq!(rules(&first.divergences), [("capture/created", false)]);
-    let whole = run_until(Until::End, &history(), &open, &scratch).unwrap();
-    assert_eq!(rules(&whole.divergences), [("capture/created", false), ("list/complete", true)]);
-    assert_eq!((whole.depth.drawn, whole.depth.judged, whole.depth.after_failure), (5, 5, 3));
-    let behind = whole.divergences[1].fingerprint();
-    let (alone, divergence) = apart(&history(), &behind, &open, &scratch).unwrap().unwrap();
+    let complete = run_until(Until::End, &history(), &open, &scratch).unwrap();
+    assert_eq!(rules(&complete.divergences), [("capture/created", false), ("list/complete", true)]);
+    assert_eq!(
+        (complete.depth.drawn, complete.depth.judged, complete.depth.after_failure),
+        (5, 5, 3)
+    );
+    let second = complete.divergences[1].fingerprint();
+    let (isolated, divergence) = apart(&history(), &second, &open, &scratch).unwrap().unwrap();
     assert_eq!((divergence.rule.id, divergence.follows), ("list/complete", None));
-    assert_eq!(alone.operations.len(), 4);
+    assert_eq!(isolated.operations.len(), 4);
 }
 
 #[test]
-fn what_only_follows_from_a_failure_is_no_accusation() {
-    let (open, scratch) = (lies(denies_all_afterwards), Scratch::default_place());
-    let whole = run_until(Until::End, &history(), &open, &scratch).unwrap();
-    assert_eq!(rules(&whole.divergences)[1], ("list/complete", true));
-    let behind = whole.divergences[1].fingerprint();
-    assert!(apart(&history(), &behind, &open, &scratch).unwrap().is_none());
+fn apart_returns_none_for_a_mere_consequence_of_another_failure() {
+    let open = lying_core(denies_all_afterwards);
+    let scratch = Scratch::default_place();
+    let complete = run_until(Until::End, &history(), &open, &scratch).unwrap();
+    assert_eq!(rules(&complete.divergences)[1], ("list/complete", true));
+    let second = complete.divergences[1].fingerprint();
+    assert!(apart(&history(), &second, &open, &scratch).unwrap().is_none());
 }
 
 #[test]
-fn the_world_goes_on_with_what_is_really_stored() {
-    let (open, scratch) = (lies(denies_checkpoints), Scratch::default_place());
-    let whole = run_until(Until::End, &history(), &open, &scratch).unwrap();
-    // The checkpoint that was denied is in the list, and nobody is blamed for that.
-    assert_eq!(rules(&whole.divergences), [("capture/created", false)]);
+fn run_until_continues_with_the_actual_state_of_the_store() {
+    let open = lying_core(denies_checkpoints);
+    let scratch = Scratch::default_place();
+    let complete = run_until(Until::End, &history(), &open, &scratch).unwrap();
+    // The denied checkpoint is in the list, and that is not a second failure.
+    assert_eq!(rules(&complete.divergences), [("capture/created", false)]);
 }

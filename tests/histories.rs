@@ -19,7 +19,7 @@ use std::path::Path;
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 150,
-        // The harness has a shrinker of its own, and keeps what it finds as readable files.
+        // The harness has its own shrinker, and keeps counterexamples as readable files.
         max_shrink_iters: 0,
         failure_persistence: None,
         ..ProptestConfig::default()
@@ -51,21 +51,21 @@ fn every_written_case_holds() {
     assert!(cases.len() >= 15, "only {} cases were found", cases.len());
 }
 
-/// Each file says whose fault it was: the core's, the model's or the harness's.
+/// Each file records whether the core, the model or the harness was at fault.
 #[test]
-fn what_a_fresh_seed_found_once_is_found_no_more() {
+fn no_history_in_tests_found_fails_again() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("found");
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
-    let found = files.map(|path| {
+    let replayed = files.map(|path| {
         let history = file::from_yaml(&file::read(&path).unwrap(), &path).unwrap();
         let outcome = run(&history, &CoreSubject::boxed, &Scratch::default_place()).unwrap();
         assert!(outcome.divergences.is_empty(), "{path:?}: {:?}", outcome.divergences);
     });
-    assert!(found.count() >= 15);
+    assert!(replayed.count() >= 15);
 }
 
 #[test]
-fn a_project_that_became_a_link_is_still_the_project_it_was() {
+fn a_project_that_became_a_link_holds_every_rule() {
     let text = "operations:\n- write: {path: work/alpha/b/c, content: x}\n\
                 - checkpoint: {dir: work/alpha/b, reason: r}\n- link: {path: work/alpha/b, target: x}\n";
     let history = file::from_yaml(text, Path::new("memory")).unwrap();
@@ -74,7 +74,7 @@ fn a_project_that_became_a_link_is_still_the_project_it_was() {
 }
 
 #[test]
-fn one_seed_gives_one_set_of_histories_and_verdicts() {
+fn run_suite_is_deterministic_for_a_seed() {
     let run = |jobs| {
         let plan = Plan {
             seeds: vec![11],
@@ -93,13 +93,13 @@ fn one_seed_gives_one_set_of_histories_and_verdicts() {
         (findings.operations, herma_tests::without_sizes(findings.checks), findings.failures.len())
     };
     assert_eq!(run(1), run(2));
-    let draw = |number| file::to_yaml(&generate::draw(&Options::default(), 11, number));
-    assert_eq!(draw(3), draw(3));
-    assert_ne!(draw(3), draw(4));
+    let history_text = |number| file::to_yaml(&generate::draw(&Options::default(), 11, number));
+    assert_eq!(history_text(3), history_text(3));
+    assert_ne!(history_text(3), history_text(4));
 }
 
 #[test]
-fn a_history_that_is_none_is_refused_with_the_line() {
+fn from_yaml_refuses_an_invalid_history_with_file_and_line() {
     let text = "operations:\n- new_turn\n- restore: {dir: work/alpha, target: {numbr: 1}}\n";
     let error = file::from_yaml(text, Path::new("bad.yaml")).unwrap_err().to_string();
     assert!(error.contains("bad.yaml"), "{error}");
@@ -107,23 +107,24 @@ fn a_history_that_is_none_is_refused_with_the_line() {
 }
 
 #[test]
-fn who_takes_sizes_in_megabytes_gets_bounds_of_so_many_and_files_around_them() {
+fn draw_with_units_of_a_megabyte_generates_whole_megabyte_limits_and_sizes_near_them() {
     const MEGABYTE: u64 = 1 << 20;
     let options =
         Options { units: Units { file: MEGABYTE, total: MEGABYTE }, ..Options::default() };
-    let drawn: Vec<History> = (0..60).map(|number| generate::draw(&options, 1, number)).collect();
+    let histories: Vec<History> =
+        (0..60).map(|number| generate::draw(&options, 1, number)).collect();
     let mut sizes = BTreeSet::new();
-    let mut bounds = BTreeSet::new();
-    for history in &drawn {
-        bounds.insert(history.settings.max_file_bytes);
-        bounds.insert(history.settings.max_total_bytes);
+    let mut limits = BTreeSet::new();
+    for history in &histories {
+        limits.insert(history.settings.max_file_bytes);
+        limits.insert(history.settings.max_total_bytes);
         for operation in &history.operations {
             match operation {
                 Operation::Edit(Edit::Write { content, .. }) => {
                     sizes.insert(content.len() as u64);
                 }
                 Operation::Ask(Request::Prune { max_total_bytes, .. }) => {
-                    bounds.insert(*max_total_bytes);
+                    limits.insert(*max_total_bytes);
                 }
                 _ => {}
             }
@@ -132,8 +133,8 @@ fn who_takes_sizes_in_megabytes_gets_bounds_of_so_many_and_files_around_them() {
         assert!(text.len() < 60_000, "a person must be able to read it");
         assert_eq!(file::from_yaml(&text, Path::new("memory")).unwrap(), *history);
     }
-    assert!(bounds.iter().all(|bound| bound % MEGABYTE == 0), "{bounds:?}");
-    assert!(bounds.contains(&MEGABYTE) && bounds.contains(&(2 * MEGABYTE)), "{bounds:?}");
+    assert!(limits.iter().all(|limit| limit % MEGABYTE == 0), "{limits:?}");
+    assert!(limits.contains(&MEGABYTE) && limits.contains(&(2 * MEGABYTE)), "{limits:?}");
     for size in [MEGABYTE - 1, MEGABYTE, MEGABYTE + 1] {
         assert!(sizes.contains(&size), "{size}");
     }
@@ -142,7 +143,7 @@ fn who_takes_sizes_in_megabytes_gets_bounds_of_so_many_and_files_around_them() {
 }
 
 #[test]
-fn a_large_file_is_written_as_what_it_is_made_of() {
+fn to_yaml_writes_a_large_file_as_its_generator() {
     let text = "operations:\n- write:\n    path: work/alpha/a\n    content:\n      noise: 700000\n      \
                 seed: 3\n- write:\n    path: work/alpha/b\n    content:\n      repeat: x\n      times: \
                 1048577\n";

@@ -1,4 +1,4 @@
-//! Whatever a user or a damaged store hands to the core: the fuzz targets' oracles on stable.
+//! Hostile input from a user or a damaged store: the oracles of the fuzz targets, run on stable Rust.
 
 use herma_harness::hostile::stored_tree::{Child, Entry, MODES, NAMES};
 use herma_harness::hostile::{arguments, stored_tree};
@@ -22,7 +22,7 @@ fn entry() -> impl Strategy<Value = Entry> {
     (mode, name, child).prop_map(|(mode, name, child)| Entry { mode, name, child })
 }
 
-/// Trees that mostly make sense, so that a restore gets far enough to do harm.
+/// Mostly valid trees, so that a restore gets far enough to do harm.
 fn plausible_entry() -> impl Strategy<Value = Entry> {
     let names: &[&[u8]] = &[b"a", b"b", b"link", b"src", b"a.txt", b".gitignore", b".GIT"];
     (select(names), 0..4u8).prop_map(|(name, kind)| {
@@ -45,7 +45,7 @@ fn target() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Words of a rollback in any order, with blanks, quotes and options among them.
+/// The words of a `rollback` line in any order, with blanks, quotes and options among them.
 fn typed() -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
         2 => target(),
@@ -92,7 +92,7 @@ proptest! {
     }
 
     #[test]
-    fn every_fuzz_input_means_trees(bytes in vec(any::<u8>(), 0..64)) {
+    fn from_bytes_returns_trees_for_every_fuzz_input(bytes in vec(any::<u8>(), 0..64)) {
         let trees = stored_tree::from_bytes(&bytes);
         prop_assert!(!trees.is_empty());
         stored_tree::judge(&trees, &Scratch::default_place()).map_err(TestCaseError::fail)?;
@@ -100,7 +100,7 @@ proptest! {
 }
 
 #[test]
-fn trees_that_unfold_without_end_are_refused_in_time() {
+fn a_restore_refuses_exponentially_nested_trees_in_time() {
     let scratch = Scratch::default_place();
     let bomb: Vec<Vec<Entry>> = (0..16)
         .map(|_| {

@@ -1,7 +1,7 @@
-//! What an ignore file means: the model's reading, the core's and git's own are held against each
-//! other, on written cases and on generated projects.
+//! Ignore files: compares the matchers of the model and the core with git itself, on written cases and on
+//! generated projects.
 //!
-//! It ends at single verdicts; what a checkpoint does with them is said elsewhere.
+//! Scope: the verdict on a single path. How a checkpoint uses the verdicts is tested elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -13,12 +13,12 @@ use proptest::sample::select;
 use proptest::test_runner::TestRunner;
 use tempfile::TempDir;
 
-/// A project as far as ignore rules see it.
+/// The part of a project that matters to ignore rules.
 #[derive(Clone, Debug)]
 struct Project {
     /// What git reads from `info/exclude`.
     defaults: String,
-    /// The patterns nothing re-includes; git has no such list.
+    /// The patterns that nothing re-includes; git has no such list.
     secrets: &'static [&'static str],
     /// Directories and the text of the ignore file in them, root first.
     ignore_files: [(&'static str, String); 2],
@@ -27,8 +27,8 @@ struct Project {
 }
 
 impl Project {
-    /// A project with ignore files at its root and in its directory `d`. A path with a slash at its
-    /// end is a directory, and so is each that leads to another.
+    /// A project with ignore files at its root and in its directory `d`. A path that ends in a slash is a
+    /// directory, and so is every parent of a path.
     fn of(defaults: &str, root: &str, deeper: &str, paths: &[&str]) -> Project {
         let mut entries = BTreeMap::from([("d".to_string(), true)]);
         for path in paths {
@@ -44,8 +44,8 @@ impl Project {
     }
 }
 
-/// Defines a function that gives the entries of a project that an implementation leaves out,
-/// together with everything inside of them.
+/// Defines a function that returns the entries of a project that an implementation excludes, together with
+/// everything inside them.
 macro_rules! implementation {
     ($name:ident, $module:path) => {
         fn $name(project: &Project) -> BTreeSet<String> {
@@ -76,11 +76,11 @@ fn is_inside(directory: &str, path: &str) -> bool {
     directory.is_empty() || rest.is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// A repository in which git is asked, far from any settings of the machine.
+/// A repository in which git is run, isolated from the configuration of the machine.
 struct Repository {
     home: TempDir,
-    /// Git up to 2.51 takes what follows the literal text a pattern begins with for the beginning
-    /// of a component, so that `a**/b` matches `ab`; 2.52 does not.
+    /// Git up to 2.51 treats the text after the literal beginning of a pattern as the beginning of a path
+    /// component, so that `a**/b` matches `ab`; 2.52 does not.
     cuts_literal_text_off: bool,
 }
 
@@ -127,17 +127,17 @@ impl Repository {
             std::fs::write(root.join(directory).join(".gitignore"), text).unwrap();
         }
         // The `./` keeps git from seeing pathspec magic in a name.
-        let question: String = project.entries.keys().map(|path| format!("./{path}\0")).collect();
+        let input: String = project.entries.keys().map(|path| format!("./{path}\0")).collect();
         let mut git = self.git(&["check-ignore", "--no-index", "--stdin", "-z"]);
         let mut git = git.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        git.stdin.take().unwrap().write_all(question.as_bytes()).unwrap();
+        git.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         let output = git.wait_with_output().unwrap();
         assert!(matches!(output.status.code(), Some(0 | 1)), "git check-ignore: {output:?}");
-        let answer = String::from_utf8(output.stdout).unwrap();
-        answer.split_terminator('\0').map(|path| path.replacen("./", "", 1)).collect()
+        let excluded_paths = String::from_utf8(output.stdout).unwrap();
+        excluded_paths.split_terminator('\0').map(|path| path.replacen("./", "", 1)).collect()
     }
 
-    /// Whether git itself reads the project in the way we have settled on.
+    /// Whether this git is a reference for the project: for `**` glued to literal text, only git up to 2.51 is.
     fn is_reference_for(&self, project: &Project) -> bool {
         let is_glued = |text: &str| {
             let mut parts = text.as_bytes().windows(3);
@@ -232,7 +232,7 @@ const CASES: &[Case] = &[
     Case("a needless escape", "\\a", "a", YES),
 ];
 
-/// As a [`Case`], with the defaults before it, and the file of the directory `d` beside the root's.
+/// A [`Case`] with default patterns before the ignore files of the root and of the directory `d`.
 struct Layered(&'static str, &'static str, [&'static str; 2], &'static str, bool);
 
 #[rustfmt::skip]
@@ -251,7 +251,7 @@ const LAYERED: &[Layered] = &[
     Layered("an excluded directory closes the file in it", "", ["d", "!a"], "d/a", YES),
 ];
 
-/// Holds the model, the core and git to the same answer about the entry at `path`.
+/// Asserts that the model, the core and git return the expected verdict on the entry at `path`.
 fn check(repository: &Repository, name: &str, project: &Project, path: &str, expected: bool) {
     let path = path.trim_end_matches('/');
     let model = excluded_by_model(project).contains(path);
@@ -276,10 +276,13 @@ fn model_core_and_git_agree_on_written_cases() {
 }
 
 #[test]
-fn every_class_means_the_bytes_it_means_to_git() {
+fn every_bracket_class_matches_the_same_bytes_as_in_git() {
     let repository = Repository::new();
-    let names: Vec<String> =
-        (1..=127u8).map(char::from).filter(|one| !"./".contains(*one)).map(String::from).collect();
+    let names: Vec<String> = (1..=127u8)
+        .map(char::from)
+        .filter(|character| !"./".contains(*character))
+        .map(String::from)
+        .collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     for class in [
         "alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
@@ -293,14 +296,14 @@ fn every_class_means_the_bytes_it_means_to_git() {
     }
 }
 
-/// The pieces that lines are made of: few, and prone to mean something to each other.
+/// The pieces of generated lines: few, and likely to form patterns together.
 #[rustfmt::skip]
 const PIECES: &[&str] = &[
     "a", "a", "b", "b", "d", ".", "*", "*", "**", "?", "[", "]", "!", "/", "/", "\\", "#", "-", " ",
     "**/", "/**", "[a-b]", "[!a]", "[^", "[[:alpha:]", "[:", ":]", "$", "\t", "\r",
 ];
 
-/// The names that entries get: what the pieces could match, or nearly.
+/// The names of generated entries: matched by the pieces, or nearly so.
 const NAMES: &[&str] = &[
     "a", "b", "d", "ab", "ba", "a.b", ".a", "aab", "a-b", "!a", "#a", "$a", "a ", " ", "-", "*",
     "?", "[a]", "a]", "]", ":", "a:]", "\\", "a\\", "**", "\t", "\r", "a\r", "\u{e9}",
@@ -309,7 +312,9 @@ const NAMES: &[&str] = &[
 fn texts() -> impl Strategy<Value = String> {
     let line = proptest::collection::vec(select(PIECES), 0..7);
     let lines = proptest::collection::vec(line.prop_map(|pieces| pieces.concat()), 0..4);
-    (lines, any::<bool>()).prop_map(|(lines, ends)| lines.join("\n") + if ends { "\n" } else { "" })
+    (lines, any::<bool>()).prop_map(|(lines, ends_with_newline)| {
+        lines.join("\n") + if ends_with_newline { "\n" } else { "" }
+    })
 }
 
 fn projects() -> impl Strategy<Value = Project> {
@@ -326,7 +331,7 @@ fn projects() -> impl Strategy<Value = Project> {
 #[test]
 fn model_core_and_git_agree_on_generated_projects() {
     let repository = Repository::new();
-    // A counterexample belongs into the table above, not into a file of seeds.
+    // A counterexample belongs in the table above, not in a file of seeds.
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     let outcome = TestRunner::new(config).run(&projects(), |project| {
         let model = excluded_by_model(&project);
@@ -350,7 +355,7 @@ fn a_hostile_pattern_costs_no_exponential_time() {
     assert_eq!(excluded_by_core(&project), BTreeSet::new());
 }
 
-/// Asks both implementations about one entry under the real default excludes.
+/// The verdict of both implementations on one entry under the real default excludes.
 fn is_excluded_by_default(text: &str, path: &str) -> bool {
     use herma_core::ignore::{DEFAULT_EXCLUDES, SECRETS};
     let project = Project::of(&DEFAULT_EXCLUDES.join("\n"), text, "", &[path]);

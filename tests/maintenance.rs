@@ -1,5 +1,5 @@
-//! Maintenance of the store, through the library: what is moved, what is removed and on what
-//! evidence, and that damage to one project is no trouble of another.
+//! Maintenance of the store, through the library: what is moved, what is removed and on what evidence, and
+//! that damage to one project does not affect another.
 
 mod clear;
 mod full_disk;

@@ -1,4 +1,4 @@
-//! Injections from outside: what happens at a call of another process is judged as what happens in this one.
+//! Injections from outside: an injection at a call of another process is judged like one in this process.
 
 use herma_harness::divergence::Divergence;
 use herma_harness::history::file::from_yaml;
@@ -17,24 +17,25 @@ fn conform(arguments: &[&str]) -> Output {
     Command::new(built_binary("herma-conform")).args(arguments).output().unwrap()
 }
 
-/// Whether this system lets a process tell of another's calls; where it does not, the lane says that
-/// it was not run, and so do these tests.
+/// Whether this system lets a process observe the calls of another. If not, the check reports that it did not
+/// run, and so do these tests.
 fn can_supervise() -> bool {
     let folder = tempfile::tempdir().unwrap();
     let points = folder.path().join("points");
-    let (points, folder) = (points.to_str().unwrap(), folder.path().to_str().unwrap());
-    let output = conform(&["supervised", "--below", folder, "--points", points, "--", "true"]);
-    let said = String::from_utf8(output.stderr).unwrap();
-    if said.contains("cannot be supervised") {
-        eprintln!("not run: {said}");
+    let points = points.to_str().unwrap();
+    let below = folder.path().to_str().unwrap();
+    let output = conform(&["supervised", "--below", below, "--points", points, "--", "true"]);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    if stderr.contains("cannot be supervised") {
+        eprintln!("not run: {stderr}");
         return false;
     }
-    assert!(output.status.success(), "{said}");
+    assert!(output.status.success(), "{stderr}");
     true
 }
 
-/// How this program's own subjects are started, and the command that supervises them.
-fn started(bug: &[&str]) -> (AdapterCommand, [OsString; 2]) {
+/// The command that serves the core or a planted bug, and the command that supervises it.
+fn adapter_and_supervisor(bug: &[&str]) -> (AdapterCommand, [OsString; 2]) {
     let program: OsString = built_binary("herma-conform").into();
     let words = [&["adapter", "serve"], bug].concat().into_iter().map(OsString::from);
     let command = [program.clone()].into_iter().chain(words).collect();
@@ -45,13 +46,13 @@ fn started(bug: &[&str]) -> (AdapterCommand, [OsString; 2]) {
 
 /// The core behind an adapter, or a planted bug, whose process is supervised.
 fn supervised(bug: &[&str]) -> AdapterCommand {
-    let (start, supervisor) = started(bug);
+    let (start, supervisor) = adapter_and_supervisor(bug);
     AdapterCommand { supervisor: Some(supervisor.to_vec()), ..start }
 }
 
-/// What is wrong with a checkpoint of a change at one of whose calls that happens, and with what follows;
-/// and how often it happened.
-fn met(injection: &str, start: &AdapterCommand) -> (Vec<&'static str>, u64) {
+/// Runs a checkpoint of a change with this injection and the operations after it, and returns the broken rules
+/// and the number of injections.
+fn run_with_injection(injection: &str, start: &AdapterCommand) -> (Vec<&'static str>, u64) {
     let text = format!(
         "operations:
 - write: {{path: work/alpha/a, content: '1'}}
@@ -64,62 +65,66 @@ fn met(injection: &str, start: &AdapterCommand) -> (Vec<&'static str>, u64) {
     );
     let history = from_yaml(&text, Path::new("here")).unwrap();
     let run = trial(&history, &start.opener(), &Scratch::default_place()).unwrap().run;
-    let rule = |one: &Divergence| one.rule.id;
+    let rule = |divergence: &Divergence| divergence.rule.id;
     (run.divergences.iter().map(rule).collect(), run.injections)
 }
 
 #[test]
-fn whatever_happens_at_any_call_of_the_core_in_another_process_costs_nothing() {
+fn an_injection_at_any_call_of_a_supervised_core_breaks_no_rule() {
     if !can_supervise() {
         return;
     }
     let core = supervised(&[]);
     let saved = "meanwhile: [{write: {path: work/alpha/a, content: saved}}]";
-    let other = "meanwhile: [{checkpoint: {dir: work/alpha, reason: other}}]";
-    for (what, least) in [
+    let checkpoint = "meanwhile: [{checkpoint: {dir: work/alpha, reason: other}}]";
+    for (injection, least) in [
         ("call: every, what: error".to_owned(), 30),
         (format!("call: every, what: hold, {saved}"), 10),
-        (format!("call: {{spread: 6}}, what: overlap, {other}"), 4),
+        (format!("call: {{spread: 6}}, what: overlap, {checkpoint}"), 4),
     ] {
-        let (broken, injections) = met(&what, &core);
-        assert_eq!(broken, Vec::<&str>::new(), "{what}");
-        assert!(injections >= least, "{what}: {injections}");
+        let (broken, injections) = run_with_injection(&injection, &core);
+        assert_eq!(broken, Vec::<&str>::new(), "{injection}");
+        assert!(injections >= least, "{injection}: {injections}");
     }
     for injection in
         ["call: 20, what: kill", "call: end, what: kill", "call: end, what: {power_loss: names}"]
     {
-        assert_eq!(met(injection, &core), (Vec::new(), 1), "{injection}");
+        assert_eq!(run_with_injection(injection, &core), (Vec::new(), 1), "{injection}");
     }
-    // A call that waits while nobody edits anything is as any other.
-    assert_eq!(met("call: 20, what: hold", &core), (Vec::new(), 0));
+    // Holding a call has no effect unless something is edited meanwhile.
+    assert_eq!(run_with_injection("call: 20, what: hold", &core), (Vec::new(), 0));
 }
 
 #[test]
-fn what_is_not_synced_is_lost_in_another_process_too() {
+fn power_loss_in_a_supervised_process_loses_unsynced_writes() {
     if !can_supervise() {
         return;
     }
     let bug = supervised(&["--bug", "nothing-is-synced"]);
-    let (broken, _) = met("call: end, what: {power_loss: nothing}", &bug);
+    let (broken, _) = run_with_injection("call: end, what: {power_loss: nothing}", &bug);
     assert_eq!(broken, ["crash/power-loss"]);
-    // It does not go at a call that nobody makes.
-    assert_eq!(met("call: 1000, what: {power_loss: nothing}", &bug), (Vec::new(), 0));
+    // There is no power loss at a call that is never made.
+    assert_eq!(
+        run_with_injection("call: 1000, what: {power_loss: nothing}", &bug),
+        (Vec::new(), 0)
+    );
 }
 
 #[test]
-fn a_process_that_leaves_another_behind_is_found_out_before_anything_happens() {
+fn a_supervised_process_that_leaves_a_child_behind_fails_before_any_injection() {
     if !can_supervise() {
         return;
     }
     let core = supervised(&[]);
-    let leaves = ["sh", "-c", "sleep 9 & exec \"$@\"", "sh"].map(OsString::from);
-    let command = [&leaves[..], &core.command[..]].concat();
-    let (broken, injections) = met("call: 1, what: kill", &AdapterCommand { command, ..core });
+    let leaving_a_child = ["sh", "-c", "sleep 9 & exec \"$@\"", "sh"].map(OsString::from);
+    let command = [&leaving_a_child[..], &core.command[..]].concat();
+    let (broken, injections) =
+        run_with_injection("call: 1, what: kill", &AdapterCommand { command, ..core });
     assert_eq!((broken, injections), (vec!["capture/created"], 0));
 }
 
-/// A folder that has `below` in it.
-fn a_folder_below() -> (TempDir, PathBuf, PathBuf) {
+/// A temporary folder, its canonical path, and a folder `below` in it.
+fn folder_with_below() -> (TempDir, PathBuf, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     let below = root.join("below");
@@ -127,38 +132,39 @@ fn a_folder_below() -> (TempDir, PathBuf, PathBuf) {
     (folder, root, below)
 }
 
-/// Runs a script under supervision in a folder that has `below` in it: how it ends, and the calls
-/// below that folder.
-fn run_supervised(root: &Path, what: &[&str], script: &str) -> (Option<i32>, Vec<String>) {
-    let (below, noted) = (root.join("below"), root.join("noted"));
-    let _ = fs::remove_file(&noted);
+/// Runs a script under supervision in a folder with a folder `below`, and returns the exit code and the calls
+/// in `below`.
+fn run_supervised(root: &Path, options: &[&str], script: &str) -> (Option<i32>, Vec<String>) {
+    let below = root.join("below");
+    let points = root.join("noted");
+    let _ = fs::remove_file(&points);
     let status = Command::new(built_binary("herma-conform"))
         .args(["supervised", "--below"])
         .arg(&below)
         .arg("--points")
-        .arg(&noted)
-        .args(what)
+        .arg(&points)
+        .args(options)
         .args(["--", "sh", "-c", script])
         .current_dir(root)
         .stderr(std::process::Stdio::null())
         .status()
         .unwrap();
-    let text = fs::read_to_string(&noted).unwrap();
-    let short = |line: &str| line.replace(&format!("{}/", below.display()), "");
-    (status.code(), text.lines().map(short).collect())
+    let text = fs::read_to_string(&points).unwrap();
+    let relative = |line: &str| line.replace(&format!("{}/", below.display()), "");
+    (status.code(), text.lines().map(relative).collect())
 }
 
 #[test]
-fn every_changing_call_of_a_command_is_noted_and_one_of_them_fails() {
+fn supervised_records_every_changing_call_and_fails_the_chosen_one() {
     if !can_supervise() {
         return;
     }
-    let (_folder, root, below) = a_folder_below();
+    let (_folder, root, below) = folder_with_below();
     let script = "cd below; echo x > a; echo x > ../elsewhere; mkdir d && mv a d/b && rm -r d";
     let (code, calls) = run_supervised(&root, &[], script);
     assert_eq!(code, Some(0));
-    let due = ["open\ta", "write\ta", "mkdir\td", "rename\td/b", "remove\td/b", "remove\td"];
-    assert_eq!(calls, due);
+    let expected = ["open\ta", "write\ta", "mkdir\td", "rename\td/b", "remove\td/b", "remove\td"];
+    assert_eq!(calls, expected);
     let (code, calls) = run_supervised(&root, &["--at", "3", "--what", "no_space"], script);
     assert_eq!((code, calls.len()), (Some(1), 3));
     assert_eq!(fs::read_dir(&below).unwrap().count(), 1);
@@ -167,44 +173,49 @@ fn every_changing_call_of_a_command_is_noted_and_one_of_them_fails() {
 }
 
 #[test]
-fn a_write_is_cut_short_a_read_fails_and_what_was_not_synced_is_gone_with_the_power() {
+fn supervised_injects_short_writes_read_errors_and_power_loss() {
     if !can_supervise() {
         return;
     }
-    let (_folder, root, below) = a_folder_below();
-    let all = |what: &[&str], script: &str| {
+    let (_folder, root, below) = folder_with_below();
+    let run = |options: &[&str], script: &str| {
         fs::remove_dir_all(&below).unwrap();
         fs::create_dir(&below).unwrap();
         fs::write(below.join("old"), "old\n").unwrap();
-        let (code, calls) = run_supervised(&root, what, script);
+        let (code, calls) = run_supervised(&root, options, script);
         let read = |name: &str| fs::read_to_string(below.join(name)).ok();
         (code, calls, ["old", "new", "after"].map(read))
     };
     let script =
         "cd below; dd if=old of=new bs=8 count=1 conv=fsync; echo more >> old; cat new > after";
-    let (code, calls, held) = all(&[], script);
+    let (code, calls, files) = run(&[], script);
     assert_eq!(code, Some(0));
     let text = |text: &str| Some(text.to_owned());
-    assert_eq!(held, [text("old\nmore\n"), text("old\n"), text("old\n")]);
-    let place = |of: &str| 1 + calls.iter().position(|call| call == of).unwrap();
-    let with = |what: &str, at: usize| all(&["--at", &at.to_string(), "--what", what], script).2;
-    // Who does not look at what it is told loses the rest; `dd` writes on.
-    assert_eq!(with("short_write", place("write\tnew")), held);
-    assert_eq!(with("{power_loss: names}", place("sync\tnew")), [text("old\n"), text(""), None]);
+    assert_eq!(files, [text("old\nmore\n"), text("old\n"), text("old\n")]);
+    let number = |name: &str| 1 + calls.iter().position(|call| call == name).unwrap();
+    let files_after = |injection: &str, number: usize| {
+        run(&["--at", &number.to_string(), "--what", injection], script).2
+    };
+    // A program that ignores a short write loses the rest; `dd` continues the write.
+    assert_eq!(files_after("short_write", number("write\tnew")), files);
     assert_eq!(
-        with("{power_loss: names}", place("open\tafter")),
+        files_after("{power_loss: names}", number("sync\tnew")),
+        [text("old\n"), text(""), None]
+    );
+    assert_eq!(
+        files_after("{power_loss: names}", number("open\tafter")),
         [text("old\n"), text("old\n"), None]
     );
-    let at_the_end = |what: &str| all(&["--what", what], script).2;
+    let at_the_end = |injection: &str| run(&["--what", injection], script).2;
     assert_eq!(at_the_end("{power_loss: names}"), [text("old\n"), text("old\n"), text("")]);
     assert_eq!(
         at_the_end("{power_loss: blocks}"),
         [text("old\n\0\0\0\0\0"), text("old\n"), text("\0\0\0\0")]
     );
     assert_eq!(at_the_end("{power_loss: nothing}"), [text("old\n"), text("old\n"), None]);
-    let (_, calls, _) = all(&["--calls", "reading"], script);
-    let at = 1 + calls.iter().position(|call| call == "read\tnew").unwrap();
-    let (code, _, held) =
-        all(&["--calls", "reading", "--at", &at.to_string(), "--what", "read_error"], script);
-    assert_eq!((code, &held[2]), (Some(1), &text("")));
+    let (_, calls, _) = run(&["--calls", "reading"], script);
+    let number = 1 + calls.iter().position(|call| call == "read\tnew").unwrap();
+    let (code, _, files) =
+        run(&["--calls", "reading", "--at", &number.to_string(), "--what", "read_error"], script);
+    assert_eq!((code, &files[2]), (Some(1), &text("")));
 }

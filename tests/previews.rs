@@ -1,4 +1,4 @@
-//! A preview of a restore says what that restore then does, over generated histories.
+//! Previews: over generated histories, a preview of a restore reports what the restore then does.
 
 use herma_core::{Extent, Preview, RestoreOptions};
 use herma_harness::check;
@@ -16,14 +16,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The core, which previews every restore before it is asked for it.
+/// The core, which previews every restore before it runs it.
 struct Previewing {
     core: CoreSubject,
     compared: Arc<AtomicUsize>,
 }
 
 impl Previewing {
-    /// What the restore would do, in the order of a preview; none for any other request.
+    /// The preview of a restore; `None` for any other request.
     fn preview(&self, request: &Request) -> Option<herma_core::Result<Preview>> {
         let (dir, target, extent): (&ByteString, _, _) = match request {
             Request::Restore { dir, target, exact, force } => {
@@ -48,19 +48,19 @@ impl Subject for Previewing {
         let answer = self.core.ask(request);
         match (preview, &answer) {
             (None, _) => {}
-            (Some(Ok(Preview { would, .. })), Answer::Restored(did)) => {
-                let paths = |all: &[Vec<u8>]| {
-                    all.iter().map(|one| ByteString::from(one.as_slice())).collect::<Vec<_>>()
+            (Some(Ok(Preview { would, .. })), Answer::Restored(restored)) => {
+                let byte_strings = |paths: &[Vec<u8>]| {
+                    paths.iter().map(|path| ByteString::from(path.as_slice())).collect::<Vec<_>>()
                 };
-                assert_eq!(paths(&would.restored), did.restored, "{request:?}");
-                assert_eq!(paths(&would.removed), did.removed, "{request:?}");
-                assert_eq!(paths(&would.left), did.left, "{request:?}");
-                assert_eq!(would.failed.len(), did.failed.len(), "{request:?}");
-                assert_eq!(would.forced_past.is_some(), did.forced_past, "{request:?}");
-                assert_eq!(would.undoes_turn, did.undoes_turn, "{request:?}");
+                assert_eq!(byte_strings(&would.restored), restored.restored, "{request:?}");
+                assert_eq!(byte_strings(&would.removed), restored.removed, "{request:?}");
+                assert_eq!(byte_strings(&would.left), restored.left, "{request:?}");
+                assert_eq!(would.failed.len(), restored.failed.len(), "{request:?}");
+                assert_eq!(would.forced_past.is_some(), restored.forced_past, "{request:?}");
+                assert_eq!(would.undoes_turn, restored.undoes_turn, "{request:?}");
                 self.compared.fetch_add(1, Ordering::Relaxed);
             }
-            // Only the pre-rollback checkpoint may stand in the way of what was previewed.
+            // Only a failure of the pre-restore checkpoint may refuse what a preview allowed.
             (Some(Ok(_)), Answer::Refused { code, .. }) => {
                 assert_eq!(*code, Code::NoSafetyCheckpoint, "{request:?}");
             }
@@ -77,9 +77,9 @@ impl Subject for Previewing {
     }
 }
 
-/// A pre-rollback checkpoint that cannot be taken is foreseen, forced past or not.
+/// The preview predicts that the pre-restore checkpoint cannot be taken, with and without `force`.
 #[test]
-fn a_preview_knows_the_bounds_of_the_pre_rollback_checkpoint() {
+fn preview_respects_the_limits_of_the_pre_restore_checkpoint() {
     let text = "settings: {max_files: 1}\noperations:\n\
         - write: {path: work/alpha/a, content: old}\n- checkpoint: {dir: work/alpha, reason: r}\n\
         - write: {path: work/alpha/a, content: new}\n- write: {path: work/alpha/b, content: new}\n\
@@ -99,7 +99,7 @@ fn a_preview_knows_the_bounds_of_the_pre_rollback_checkpoint() {
 }
 
 #[test]
-fn a_restore_does_what_its_preview_said() {
+fn restore_does_what_its_preview_reported() {
     let config =
         Config { cases: 200, max_shrink_iters: 0, failure_persistence: None, ..Config::default() };
     let compared = Arc::new(AtomicUsize::new(0));
@@ -107,16 +107,16 @@ fn a_restore_does_what_its_preview_said() {
         let core = CoreSubject::new(sandbox, settings, seconds);
         Box::new(Previewing { core, compared: compared.clone() }) as Box<dyn Subject>
     };
-    // A pre-rollback checkpoint stores again what was damaged, which a preview cannot foresee.
+    // A pre-restore checkpoint stores damaged content again, which a preview cannot predict.
     let undamaged = generate::Options { damage: false, ..generate::Options::default() };
     let verdict = TestRunner::new(config).run(&generate::history_with(undamaged), |history| {
         let checked = check(&history, &open, &Scratch::default_place());
         checked.map_err(|counterexample| TestCaseError::fail(counterexample.to_string()))
     });
     if let Err(failure) = verdict {
-        // The shortest history found, which can be replayed, without the one that was drawn.
-        let TestError::Fail(why, _) = failure else { panic!("{failure}") };
-        panic!("{why}");
+        // Prints only the shrunk history, which can be replayed, without the generated history.
+        let TestError::Fail(reason, _) = failure else { panic!("{failure}") };
+        panic!("{reason}");
     }
     let compared = compared.load(Ordering::Relaxed);
     assert!(compared > 100, "only {compared} restores were compared with their previews");

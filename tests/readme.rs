@@ -1,28 +1,28 @@
-//! The README's commands, run in the order in which they stand there, in a folder and a home of their
-//! own. A command that nobody could run in a test is listed with the reason.
+//! Runs the commands of the README in their order, in a temporary folder and home. A command that cannot be
+//! run in a test is listed with the reason.
 
-use crate::docs::{blocks, root, with_commands};
+use crate::docs::{blocks, path_with_commands, root};
 use herma_tests::built_binary;
 use std::fs;
 use std::process::Command;
 
-/// How a command of the README is run here.
+/// How the test runs a command of the README.
 enum Run {
-    /// As it stands, but for words that make it short; it ends with this code.
+    /// With these additional words, which make it short; it exits with this code.
     With(&'static str, i32),
-    /// Not at all, and why.
+    /// Not run, for this reason.
     Not(&'static str),
 }
 use Run::{Not, With};
 
 const PACKAGES: Run = Not("it needs a package from a registry");
 
-/// The beginning of each command, and how it is run; the first that fits counts.
+/// The beginning of each command, and how it is run; the first match counts.
 const COMMANDS: &[(&str, Run)] = &[
     ("cargo", Not("it is how these tests were built")),
     ("herma-conform bugs --show", With(" list-in-wrong-order", 0)),
     ("herma-conform bugs", With(" list-in-wrong-order", 0)),
-    // Of all of them, it is a step of CI.
+    // A step of CI checks all cases.
     ("herma-conform case check", With(" the-users-repository-stays-as-it-is.yaml", 0)),
     ("herma-conform case", With("", 0)),
     ("herma-conform damage", With(" --seed 1 --damages 2", 0)),
@@ -33,7 +33,7 @@ const COMMANDS: &[(&str, Run)] = &[
     ("herma-conform adapter ", With("", 0)),
     ("herma-conform run -- python3", With(" --seed 1 --histories 2", 1)),
     ("herma-conform adapters list", With("", 0)),
-    // The file expects nothing yet, and of what is expected then a person has to write the reasons.
+    // The file expects nothing yet, and a person must add the reasons for what `update` adds.
     ("herma-conform gate --expect", With("", 1)),
     ("herma-conform update", With("", 3)),
     ("herma-conform merge", PACKAGES),
@@ -43,60 +43,63 @@ const COMMANDS: &[(&str, Run)] = &[
     ("herma ", With("", 0)),
 ];
 
-/// The indented lines of a page that are commands, without what is said of them.
+/// The indented lines of a page that are commands, without their trailing comments.
 fn commands(page: &str) -> Vec<String> {
     let indented = page.lines().filter_map(|line| line.strip_prefix("    "));
     let typed = indented.map(|line| line.strip_prefix("$ ").unwrap_or(line));
-    let is_one = |line: &&str| {
-        ["cargo ", "herma-conform", "herma ", "printf "].iter().any(|one| line.starts_with(one))
+    let is_command = |line: &&str| {
+        ["cargo ", "herma-conform", "herma ", "printf "]
+            .iter()
+            .any(|program| line.starts_with(program))
     };
-    // The first lines of an output name the program, too.
+    // Output also starts with the name of the program.
     let is_output = |line: &&str| line.starts_with("herma-core");
-    let all = typed.filter(|line| is_one(line) && !is_output(line));
-    all.map(|line| line.split(" # ").next().unwrap_or(line).trim_end().to_owned()).collect()
+    let commands = typed.filter(|line| is_command(line) && !is_output(line));
+    commands.map(|line| line.split(" # ").next().unwrap_or(line).trim_end().to_owned()).collect()
 }
 
 #[test]
-fn every_command_of_the_readme_does_what_it_is_said_to_do() {
+fn every_command_of_the_readme_exits_as_listed_in_commands() {
     let page = fs::read_to_string(root().join("README.md")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let project = folder.path().join("src/project");
     fs::create_dir_all(project.join("src")).unwrap();
     fs::write(project.join("src/a.py"), "a = 1\n").unwrap();
-    // What a command of the README plays stands in the tree.
+    // The README plays a session file of the repository.
     fs::create_dir(project.join("docs")).unwrap();
     let script = "docs/whole-agent.session";
     fs::copy(root().join(script), project.join(script)).unwrap();
     let plan = blocks(&page).into_iter().find(|(words, _)| words == &["toml"]).unwrap().1;
-    // Few histories, so that it ends soon.
+    // Few histories, so that the gate ends soon.
     let short = plan.replace("histories = 60 ", "histories = 1 ");
     assert_ne!(plan, short);
     fs::write(folder.path().join("expected.toml"), short).unwrap();
     let case = "the-users-repository-stays-as-it-is.yaml";
     let cases = root().join("harness/cases/isolation");
     fs::copy(cases.join(case), folder.path().join(case)).unwrap();
-    let (herma, conform) = (built_binary("herma"), built_binary("herma-conform"));
+    let herma = built_binary("herma");
+    let conform = built_binary("herma-conform");
     let mut ran = 0;
     for command in commands(&page) {
-        let found = COMMANDS.iter().find(|(begins, _)| command.starts_with(begins));
-        let (_, run) = found.unwrap_or_else(|| panic!("nothing is said of `{command}`"));
-        let (more, code) = match run {
-            Not(why) => {
-                eprintln!("not run: {command} ({why})");
+        let entry = COMMANDS.iter().find(|(prefix, _)| command.starts_with(prefix));
+        let (_, run) = entry.unwrap_or_else(|| panic!("nothing is said of `{command}`"));
+        let (extra_words, code) = match run {
+            Not(reason) => {
+                eprintln!("not run: {command} ({reason})");
                 continue;
             }
-            With(more, code) => (more, *code),
+            With(extra_words, code) => (extra_words, *code),
         };
-        let own = command.starts_with("herma ") || command.starts_with("printf ");
+        let in_project = command.starts_with("herma ") || command.starts_with("printf ");
         let mut shell = Command::new("bash");
-        shell.args(["-c", &spelled(&command, more)]);
-        shell.current_dir(if own { &project } else { folder.path() });
-        shell.env("PATH", with_commands(&[&herma, &conform])).env("HOME", folder.path());
+        shell.args(["-c", &with_words(&command, extra_words)]);
+        shell.current_dir(if in_project { &project } else { folder.path() });
+        shell.env("PATH", path_with_commands(&[&herma, &conform])).env("HOME", folder.path());
         shell.env_remove("HERMES_HOME");
-        let ended = shell.output().unwrap();
-        assert_eq!(ended.status.code(), Some(code), "{command}: {ended:?}");
-        if own {
-            // There is something to see at the next one.
+        let output = shell.output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{command}: {output:?}");
+        if in_project {
+            // The next command has a change to show.
             fs::write(project.join("src/a.py"), format!("a = {ran}\n")).unwrap();
         }
         ran += 1;
@@ -104,9 +107,9 @@ fn every_command_of_the_readme_does_what_it_is_said_to_do() {
     assert!(ran > 10, "{ran}");
 }
 
-/// The command with more words, which stand before those of an adapter or a file to write.
-fn spelled(command: &str, more: &str) -> String {
+/// The command with extra words, inserted before the words of an adapter or a redirection.
+fn with_words(command: &str, extra_words: &str) -> String {
     let end = [" -- ", " > "].iter().filter_map(|mark| command.find(mark)).min();
-    let (own, rest) = command.split_at(end.unwrap_or(command.len()));
-    format!("{own}{more}{rest}")
+    let (head, tail) = command.split_at(end.unwrap_or(command.len()));
+    format!("{head}{extra_words}{tail}")
 }

@@ -1,37 +1,38 @@
-//! The rule book as a way in: its page is current, and whatever names a rule names one of the book.
+//! The rule book: its page is current, and every rule that the tree names exists.
 
 mod page;
 mod places;
 
-use crate::docs::{is_current, root};
+use crate::docs::{assert_page, root};
 use herma_model::rules;
-use places::Places;
+use places::RuleLocations;
 
 #[test]
-fn the_page_of_the_rule_book_is_current() {
-    is_current("rules.md", &page::text(&Places::of_the_tree(&root())));
+fn docs_rules_md_is_current() {
+    assert_page("rules.md", &page::text(&RuleLocations::in_tree(&root())));
 }
 
 #[test]
-fn the_page_of_the_rule_book_links_to_nothing_that_is_not_there() {
-    let page = page::text(&Places::of_the_tree(&root()));
+fn docs_rules_md_has_no_broken_link() {
+    let page = page::text(&RuleLocations::in_tree(&root()));
     for (target, _) in page.split("](").skip(1).filter_map(|rest| rest.split_once(')')) {
-        let there = match target.strip_prefix('#') {
+        let exists = match target.strip_prefix('#') {
             Some(anchor) => page.contains(&format!("<a id=\"{anchor}\"></a>")),
             None => root().join("docs").join(target).is_file(),
         };
-        assert!(there, "docs/rules.md links to {target}");
+        assert!(exists, "docs/rules.md links to {target}");
     }
 }
 
-/// The page finds its way by this: from an id to the constant and to the file of its subject.
+/// The page relies on this to find the constant and the file of a rule from its id.
 #[test]
-fn a_rule_stands_in_the_file_of_its_subject_under_the_name_of_its_id() {
+fn every_rule_is_declared_in_the_file_of_its_subject_under_the_constant_of_its_id() {
     for rule in rules::catalogue() {
-        let path = page::record(rule);
+        let path = page::record_path(rule);
         let text = std::fs::read_to_string(root().join(&path)).unwrap();
-        let opening = format!("    {} {{\n        id: \"{}\",", places::constant(rule), rule.id);
-        assert!(text.contains(&opening), "{path} does not declare {}", rule.id);
+        let declaration =
+            format!("    {} {{\n        id: \"{}\",", places::constant(rule), rule.id);
+        assert!(text.contains(&declaration), "{path} does not declare {}", rule.id);
     }
 }
 
@@ -41,18 +42,18 @@ fn every_tag_in_the_core_and_the_generators_names_a_rule_of_the_book() {
         .into_iter()
         .flat_map(|folder| places::tags(&root(), folder))
         .filter(|(id, _)| rules::find(id).is_none())
-        .map(|(id, place)| format!("{}: {id}", place.path))
+        .map(|(id, location)| format!("{}: {id}", location.path))
         .collect();
     assert!(unknown.is_empty(), "tags of rules that are not in the book: {unknown:#?}");
 }
 
-/// By a function whose documentation says what it implements. What the oracle decides by itself cannot
-/// be read in the model, and no other judge can be held to it.
+/// The documentation of a function in the model must declare that it implements the rule: a decision of the
+/// oracle alone cannot be read in the model, and would bind no other judge.
 #[test]
-fn every_rule_is_decided_somewhere_in_the_model() {
-    let places = Places::of_the_tree(&root());
+fn every_rule_is_implemented_by_a_documented_function_of_the_model() {
+    let locations = RuleLocations::in_tree(&root());
     let undecided: Vec<_> = rules::catalogue()
-        .filter(|rule| places.in_the_model(rule).next().is_none())
+        .filter(|rule| locations.in_the_model(rule).next().is_none())
         .map(|rule| {
             format!(
                 "{}: no documentation in model/src says `Implements [`rules::{}`]`",

@@ -1,4 +1,4 @@
-//! What a run says of itself: how much of what was planned ran.
+//! `herma-conform run`: its report on how much of the plan ran, the time budget, and exercised rules.
 
 use herma_harness::cases;
 use herma_harness::generate::Options;
@@ -17,53 +17,54 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// What a run says, and what it leaves.
+/// Runs `herma-conform run`, and returns its exit code, its output and its results.
 fn run(arguments: &[&str]) -> (i32, String, Results) {
     let folder = TempDir::new().unwrap();
     let mut run = Command::new(built_binary("herma-conform"));
     let run = run.arg("run").arg("--keep").arg(folder.path()).args(arguments);
     let output = run.output().unwrap();
     let results = fs::read_to_string(folder.path().join("results.jsonl")).unwrap();
-    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-    (output.status.code().unwrap(), said, Results::read(&results).unwrap())
+    let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    (output.status.code().unwrap(), text, Results::read(&results).unwrap())
 }
 
 #[test]
-fn a_time_budget_ends_a_run_in_time_and_what_did_not_run_is_said() {
-    let begun = Instant::now();
-    let (code, said, results) =
+fn time_budget_ends_a_run_in_time_and_reports_how_much_was_planned() {
+    let start = Instant::now();
+    let (code, text, results) =
         run(&["--seed", "1", "--histories", "1000000", "--time-budget", "1"]);
-    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
-    // Not even the written cases are through, which put every rule to the test.
-    assert_eq!(code, 5, "{said}");
-    let (ran, planned) = (results.finished.histories, results.finished.planned);
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    // The budget does not suffice for the written cases, which exercise every rule.
+    assert_eq!(code, 5, "{text}");
+    let ran = results.finished.histories;
+    let planned = results.finished.planned;
     assert!(ran > 0 && ran < planned && planned > 1_000_000, "{ran} of {planned}");
-    assert!(said.contains(&format!("\n{ran} of {planned} histories, ")), "{said}");
+    assert!(text.contains(&format!("\n{ran} of {planned} histories, ")), "{text}");
 }
 
 #[test]
-fn a_search_for_a_short_history_ends_with_the_time_budget_too() {
+fn time_budget_also_ends_shrinking() {
     let binary = built_binary("herma-conform").display().to_string();
     let serve = ["--", &binary, "adapter", "serve", "--bug", "list-in-wrong-order"];
-    let begun = Instant::now();
-    let (code, said, results) = run(&[
+    let start = Instant::now();
+    let (code, text, results) = run(&[
         &["--seed", "1", "--time-budget", "2", "--histories", "100000"][..],
         &serve,
     ]
     .concat());
-    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
-    assert_eq!(code, 1, "{said}");
-    // What was found by then is shown, and was run again.
-    let [failure] = &results.failures[..] else { panic!("{said}") };
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    assert_eq!(code, 1, "{text}");
+    // A failure found by then is reported, and was reproduced.
+    let [failure] = &results.failures[..] else { panic!("{text}") };
     assert_eq!(failure.reproduced, Some((3, 3)));
 }
 
 #[test]
-fn what_was_found_is_of_the_run_that_is_shown() {
+fn a_reported_failure_comes_from_the_run_whose_requests_are_shown() {
     let binary = built_binary("herma-conform").display().to_string();
     let serve = ["--", &binary, "adapter", "serve", "--bug", "list-in-wrong-order"];
-    let (_, said, results) = run(&[&["--seed", "1", "--histories", "1"][..], &serve].concat());
-    let [failure] = &results.failures[..] else { panic!("{said}") };
+    let (_, text, results) = run(&[&["--seed", "1", "--histories", "1"][..], &serve].concat());
+    let [failure] = &results.failures[..] else { panic!("{text}") };
     let ids: Vec<&str> = failure.found.split('"').filter(|part| part.len() == 40).collect();
     assert_eq!(ids.len(), 2, "{}", failure.found);
     for id in ids {
@@ -71,7 +72,7 @@ fn what_was_found_is_of_the_run_that_is_shown() {
     }
 }
 
-/// The core, with a few capabilities.
+/// The core, with other capabilities.
 struct Claiming {
     core: CoreSubject,
     capabilities: Capabilities,
@@ -91,9 +92,10 @@ impl Subject for Claiming {
     }
 }
 
-/// The rules that nothing puts to the test although the core claims what they need.
+/// The rules that are not exercised although the core claims their capabilities.
 fn not_exercised(claimed: &[&str], histories: u64) -> Vec<String> {
-    let capabilities = claimed.iter().fold(Capabilities::none(), |all, claim| all.with(claim));
+    let capabilities =
+        claimed.iter().fold(Capabilities::none(), |capabilities, name| capabilities.with(name));
     let open = |sandbox: &Sandbox, settings: &Settings, seconds| -> Box<dyn Subject> {
         let settings = capabilities.restrict_settings(settings);
         let core = CoreSubject::new(sandbox, &settings, seconds);
@@ -114,11 +116,11 @@ fn not_exercised(claimed: &[&str], histories: u64) -> Vec<String> {
     let plan = plan.within(&capabilities);
     let found = run_suite(&plan, &open, &Scratch::default_place(), &|_| {}).unwrap();
     assert!(found.failures.is_empty(), "{claimed:?}: {:?}", found.failures.keys());
-    let is_open = |rule: &RuleRef| found.verdict(rule) == Verdict::NotExercised;
-    rules::catalogue().filter(is_open).map(|rule| rule.id.to_owned()).collect()
+    let is_not_exercised = |rule: &RuleRef| found.verdict(rule) == Verdict::NotExercised;
+    rules::catalogue().filter(is_not_exercised).map(|rule| rule.id.to_owned()).collect()
 }
 
-/// What the core leaves out in any case.
+/// The capabilities that describe what the core always leaves out, and `checkpoint`.
 const LEAVES_OUT: [&str; 5] = [
     "checkpoint",
     "capture.default_excludes",
@@ -128,9 +130,10 @@ const LEAVES_OUT: [&str; 5] = [
 ];
 
 #[test]
-fn a_claim_about_what_is_captured_can_be_met_by_a_store_that_nobody_can_read() {
+fn capture_claims_are_exercised_for_a_store_with_an_opaque_layout() {
     let claims = ["files.special", "files.unreadable", "user.ordinary", "settings.max_file_bytes"];
-    let open = not_exercised(&[&LEAVES_OUT[..], &claims].concat(), 60);
-    let of_capture: Vec<_> = open.iter().filter(|id| id.starts_with("capture/")).collect();
-    assert!(of_capture.is_empty(), "{of_capture:?}");
+    let not_exercised_rules = not_exercised(&[&LEAVES_OUT[..], &claims].concat(), 60);
+    let capture_rules: Vec<_> =
+        not_exercised_rules.iter().filter(|id| id.starts_with("capture/")).collect();
+    assert!(capture_rules.is_empty(), "{capture_rules:?}");
 }

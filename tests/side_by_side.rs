@@ -1,4 +1,4 @@
-//! Two subjects on the same histories, and one subject alone in a shell script.
+//! `compare`: two subjects on the same histories; and `export`: a history as a shell script.
 
 use herma_harness::compare::Comparison;
 use herma_harness::export;
@@ -16,41 +16,47 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-fn compared(other: &NewSubject<'_>) -> Vec<herma_harness::compare::Differing> {
+fn compared_with_core(subject: &NewSubject<'_>) -> Vec<herma_harness::compare::Differing> {
     let scratch = Scratch::default_place();
-    let one: &NewSubject<'_> = &CoreSubject::boxed;
-    let comparison =
-        Comparison { one, other, capabilities: Capabilities::default(), scratch: &scratch };
+    let core: &NewSubject<'_> = &CoreSubject::boxed;
+    let comparison = Comparison {
+        one: core,
+        other: subject,
+        capabilities: Capabilities::default(),
+        scratch: &scratch,
+    };
     comparison.run(&Options::default(), 1, 24, 2, &|| {}).unwrap()
 }
 
 #[test]
-fn a_subject_does_not_differ_from_itself() {
-    let found = compared(&CoreSubject::boxed);
-    assert!(found.is_empty(), "{found:#?}");
+fn comparison_finds_no_difference_between_a_subject_and_itself() {
+    let differences = compared_with_core(&CoreSubject::boxed);
+    assert!(differences.is_empty(), "{differences:#?}");
 }
 
 #[test]
-fn a_broken_subject_differs_and_the_shortest_history_shows_it() {
-    // A comparison looks at answers and files, not into the store.
+fn comparison_finds_a_broken_subject_with_a_short_history() {
+    // A comparison covers answers and files, but not the store.
     for name in ["no-dedup-in-a-turn", "restore-leaves-one-file", "orphans-are-kept"] {
         let bug = planted::find(name).unwrap();
-        let found = compared(&bug.opener());
-        // No judge says at which step to stop, so that one operation more may be left.
+        let differences = compared_with_core(&bug.opener());
+        // No verdict marks the failing operation, so one operation too many may remain.
         let most = bug.operations_min + 1;
-        let differing = found.iter().find(|one| one.history.operations.len() <= most);
-        assert!(differing.is_some(), "{}: {found:#?}", bug.name);
+        let differing =
+            differences.iter().find(|difference| difference.history.operations.len() <= most);
+        assert!(differing.is_some(), "{}: {differences:#?}", bug.name);
     }
 }
 
 #[test]
-fn an_exported_history_drives_the_adapter_alone() {
+fn export_script_drives_the_adapter_without_the_suite() {
     if Command::new("bash").arg("--version").output().is_err() {
         eprintln!("not run: the exported script (no bash on this machine)");
         return;
     }
     let write = |path: &[u8], content: &[u8]| {
-        let (path, content) = (path.into(), content.into());
+        let path = path.into();
+        let content = content.into();
         Operation::Edit(Edit::Write { path, content, executable: true })
     };
     let take = || {
@@ -74,32 +80,32 @@ fn an_exported_history_drives_the_adapter_alone() {
         }),
         Operation::Ask(Request::List { dir: "work/alpha".into() }),
     ];
-    // A directory whose name is no text is encoded in a request, and is the script's own all the same.
+    // A directory name that is not valid UTF-8 is encoded in a request, and still names the script's directory.
     let nowhere = Operation::Ask(Request::List { dir: b"work/n\xff"[..].into() });
     let operations = [vec![nowhere], operations].concat();
     let history = History { operations, ..History::default() };
     let binary = herma_tests::built_binary("herma-conform").into_os_string();
     let command = vec![binary, "adapter".into(), "serve".into()];
     let start = AdapterCommand { command, directory: "/".into(), ..AdapterCommand::default() };
-    // Nothing fails, and so nothing can be shown.
-    let (code, said) = exported(&history, &start, |script| {
+    // Nothing fails, so the script exits with 2.
+    let (code, text) = exported(&history, &start, |script| {
         assert!(script.contains("/work/n\\xff' | base64 -w 0)"), "{script}");
         script
     });
-    assert_eq!(code, 2, "{said}");
-    let replies: Vec<serde_json::Value> = said
+    assert_eq!(code, 2, "{text}");
+    let replies: Vec<serde_json::Value> = text
         .lines()
         .filter_map(|line| line.strip_prefix("< "))
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert!(replies.iter().all(|reply| reply["err"].is_null()), "{said}");
+    assert!(replies.iter().all(|reply| reply["err"].is_null()), "{text}");
     let restored = replies.iter().find(|reply| reply["ok"]["restored"].is_array()).unwrap();
-    assert_eq!(restored["ok"]["restored"].as_array().unwrap().len(), 1, "{said}");
+    assert_eq!(restored["ok"]["restored"].as_array().unwrap().len(), 1, "{text}");
     assert_eq!(replies.last().unwrap()["ok"]["checkpoints"].as_array().unwrap().len(), 2);
 }
 
 #[test]
-fn an_exported_history_that_hangs_at_a_fifo_ends_and_a_socket_is_made_as_one() {
+fn export_script_ends_when_the_subject_hangs_at_a_fifo_and_creates_real_sockets() {
     for tool in ["bash", "python3"] {
         if Command::new(tool).arg("--version").output().is_err() {
             eprintln!("not run: the exported script (no {tool} on this machine)");
@@ -109,25 +115,30 @@ fn an_exported_history_that_hangs_at_a_fifo_ends_and_a_socket_is_made_as_one() {
     let binary = herma_tests::built_binary("herma-conform");
     let mut start = AdapterCommand::of_this_suite(&binary, Some("a-fifo-is-waited-for")).unwrap();
     start.limits.reply = Duration::from_secs(1);
-    let of = |kind| {
+    let history = |kind| {
         let path = "work/alpha/special".into();
         let take = Request::Checkpoint { dir: "work/alpha".into(), reason: "r".into() };
         let operations =
             vec![Operation::Edit(Edit::MakeSpecial { path, kind }), Operation::Ask(take)];
         History { operations, plain_home: true, ..History::default() }
     };
-    let found = trial(&of(SpecialKind::Fifo), &start.opener(), &Scratch::default_place()).unwrap();
-    let found: Vec<String> =
-        found.run.divergences.iter().map(|one| one.fingerprint().to_string()).collect();
-    assert_eq!(found, ["capture/special (timeout: silent)"]);
-    let (code, said) = exported(&of(SpecialKind::Fifo), &start, |script| script);
-    assert_eq!((code, said.contains("no reply within 1 s")), (1, true), "{said}");
-    let (code, said) = exported(&of(SpecialKind::Socket), &start, |script| script);
-    // Nothing fails, and what is listed at the end has an `s` where a file has none.
-    assert_eq!((code, said.contains("\nsrw")), (2, true), "{said}");
+    let found =
+        trial(&history(SpecialKind::Fifo), &start.opener(), &Scratch::default_place()).unwrap();
+    let fingerprints: Vec<String> = found
+        .run
+        .divergences
+        .iter()
+        .map(|divergence| divergence.fingerprint().to_string())
+        .collect();
+    assert_eq!(fingerprints, ["capture/special (timeout: silent)"]);
+    let (code, text) = exported(&history(SpecialKind::Fifo), &start, |script| script);
+    assert_eq!((code, text.contains("no reply within 1 s")), (1, true), "{text}");
+    let (code, text) = exported(&history(SpecialKind::Socket), &start, |script| script);
+    // Nothing fails, and the listing at the end marks the socket with an `s`.
+    assert_eq!((code, text.contains("\nsrw")), (2, true), "{text}");
 }
 
-/// How the script of a history ends, after `change`, and what it says.
+/// Runs the exported script of a history after `change`, and returns its exit code and output.
 fn exported(
     history: &History,
     start: &AdapterCommand,
@@ -143,7 +154,7 @@ fn exported(
 }
 
 #[test]
-fn an_exported_history_exits_with_1_only_where_the_failure_shows() {
+fn export_script_exits_with_1_only_if_the_failure_occurs() {
     if Command::new("bash").arg("--version").output().is_err() {
         eprintln!("not run: the exported script (no bash on this machine)");
         return;
@@ -159,11 +170,11 @@ fn an_exported_history_exits_with_1_only_where_the_failure_shows() {
             let command = std::iter::once(binary.clone()).chain(words).collect();
             AdapterCommand { command, directory: "/".into(), ..AdapterCommand::default() }
         };
-        let (code, said) = exported(&shrunk.history, &serve(&["--bug", name]), |script| script);
-        assert_eq!(code, 1, "{name}: {said}");
-        // Once it is mended.
-        let mend = |script: String| script.replace(&format!(" $'--bug' $'{name}'"), "");
-        let (code, said) = exported(&shrunk.history, &serve(&["--bug", name]), mend);
-        assert_eq!(code, 0, "{name}: {said}");
+        let (code, text) = exported(&shrunk.history, &serve(&["--bug", name]), |script| script);
+        assert_eq!(code, 1, "{name}: {text}");
+        // With the bug fixed.
+        let fix = |script: String| script.replace(&format!(" $'--bug' $'{name}'"), "");
+        let (code, text) = exported(&shrunk.history, &serve(&["--bug", name]), fix);
+        assert_eq!(code, 0, "{name}: {text}");
     }
 }

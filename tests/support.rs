@@ -1,5 +1,5 @@
-//! Finds the commands that tests run: `cargo test` builds the tests of a package, not the binaries
-//! of another, and one that stands there may be older than its source. And what two runs have in common.
+//! Helpers for all tests. They build the commands under test, because `cargo test` does not build the
+//! binaries of other packages and an existing binary may be older than its source.
 #![allow(clippy::unwrap_used)]
 
 use herma_model::rules::{self, RuleRef};
@@ -8,13 +8,12 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The command of that name in the profile of the running test, built if it must be; an example
-/// where the name opens with `examples/`. A variable
-/// such as `HERMA_CONFORM_BINARY` names another one.
+/// The path of a command in the profile of the running test, built if necessary. A name that starts with
+/// `examples/` is an example. A variable such as `HERMA_CONFORM_BINARY` overrides the path.
 pub fn built_binary(name: &str) -> PathBuf {
     let variable = format!("{}_BINARY", name.to_uppercase().replace('-', "_"));
-    if let Some(given) = std::env::var_os(&variable) {
-        return PathBuf::from(given);
+    if let Some(path) = std::env::var_os(&variable) {
+        return PathBuf::from(path);
     }
     // <target>/<profile>/deps/<this test>
     let test = std::env::current_exe().unwrap();
@@ -31,30 +30,31 @@ pub fn built_binary(name: &str) -> PathBuf {
     binary
 }
 
-/// How often each rule was checked, but for those about the size of the store: a checkpoint records when
-/// what it left out was changed, and SQLite writes random numbers, so that it varies by some bytes.
+/// How often each rule was checked, without the rules about the size of the store. That size varies by some
+/// bytes: a checkpoint records when the files it left out were changed, and SQLite writes random numbers.
 pub fn without_sizes(mut checks: BTreeMap<&'static str, u64>) -> BTreeMap<&'static str, u64> {
-    let of_size = [rules::LIMIT_TOTAL_SIZE.id, rules::LIMIT_NO_MORE_THAN_NEEDED.id];
-    checks.retain(|rule, _| !of_size.contains(rule));
+    let size_rules = [rules::LIMIT_TOTAL_SIZE.id, rules::LIMIT_NO_MORE_THAN_NEEDED.id];
+    checks.retain(|rule, _| !size_rules.contains(rule));
     checks
 }
 
-/// The same folder as `.ci/run` installs packages into, so that each is fetched once.
+/// The folder for installed packages, the same as in `.ci/run`, so that each package is fetched once.
 pub fn cache() -> PathBuf {
-    let named = std::env::var_os("HERMA_CACHE").filter(|folder| !folder.is_empty());
-    let own = || Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("target/herma-cache");
-    named.map_or_else(own, |folder| std::path::absolute(folder).unwrap())
+    let configured = std::env::var_os("HERMA_CACHE").filter(|folder| !folder.is_empty());
+    let default =
+        || Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("target/herma-cache");
+    configured.map_or_else(default, |folder| std::path::absolute(folder).unwrap())
 }
 
-/// What a command that is started without the environment of the tests needs of it all the same:
-/// where it notes which of its lines ran, in a build that notes it.
+/// The one variable that a command with a cleared environment still needs: where a coverage build writes
+/// its profile.
 pub fn coverage() -> Option<(&'static str, OsString)> {
     let name = "LLVM_PROFILE_FILE";
     std::env::var_os(name).map(|file| (name, file))
 }
 
 fn build(cargo: &OsStr, name: &str, folder: &Path) {
-    // Cargo calls the folder of the profile `dev` by another name than the profile.
+    // Cargo names the folder of the profile `dev` differently.
     let profile = match folder.file_name().unwrap().to_str().unwrap() {
         "debug" => "dev",
         profile => profile,
@@ -63,7 +63,7 @@ fn build(cargo: &OsStr, name: &str, folder: &Path) {
         Some(example) => ("--example", example),
         None => ("--bin", name),
     };
-    let built = Command::new(cargo)
+    let output = Command::new(cargo)
         .args(["build", "--quiet", "--workspace", kind, name, "--profile", profile])
         .arg("--target-dir")
         .arg(folder.parent().unwrap())
@@ -71,23 +71,23 @@ fn build(cargo: &OsStr, name: &str, folder: &Path) {
         .output()
         .unwrap();
     assert!(
-        built.status.success(),
+        output.status.success(),
         "the command does not build:\n{}",
-        String::from_utf8_lossy(&built.stderr)
+        String::from_utf8_lossy(&output.stderr)
     );
 }
 
-/// What a run of `herma-conform` with these arguments says that ends well and holds all of these rules.
+/// Runs `herma-conform`, asserts that it succeeds and that each of these rules held, and returns its output.
 #[track_caller]
-pub fn holds(arguments: &[&str], rules: &[RuleRef]) -> String {
+pub fn assert_rules_held(arguments: &[&str], rules: &[RuleRef]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(built_binary("herma-conform"));
     let output = command.args(arguments).arg("--keep").arg(folder.path()).output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stdout}");
     for rule in rules {
-        let line = said.lines().find(|line| line.starts_with(rule.id)).unwrap();
+        let line = stdout.lines().find(|line| line.starts_with(rule.id)).unwrap();
         assert!(line.contains(" held "), "{line}");
     }
-    said
+    stdout
 }

@@ -1,14 +1,14 @@
-//! Every text of `herma-conform` that stands between a person and a verdict, as it was agreed on.
+//! Snapshots of every text of `herma-conform` that a user reads on the way to a verdict.
 //!
-//! Figures that follow from what the generator draws, and times, are replaced by `#`.
+//! Figures that depend on the generator, and times, are replaced by `#`.
 
-use crate::docs::with_commands;
+use crate::docs::path_with_commands;
 use herma_tests::built_binary;
 use std::fs;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A checkpoint, a change and another checkpoint, listed: enough for a list in the wrong order.
+/// A checkpoint, a change, another checkpoint and a list: enough to reveal a list in the wrong order.
 const HISTORY: &str = "operations:
 - write: {path: work/alpha/a, content: one}
 - checkpoint: {dir: work/alpha, reason: first}
@@ -17,55 +17,56 @@ const HISTORY: &str = "operations:
 - list: {dir: work/alpha}
 ";
 
-/// A bug that every list shows.
+/// An adapter with a bug that every list reveals.
 const BUG: &str = "herma-conform adapter serve --bug list-in-wrong-order";
 
-/// A folder in which commands are run as a person types them, and what they said so far.
+/// A folder in which commands are run as a user types them, and the transcript so far.
 struct Session {
     folder: TempDir,
-    said: String,
+    transcript: String,
 }
 
 impl Session {
     fn new() -> Session {
-        Session { folder: tempfile::tempdir().unwrap(), said: String::new() }
+        Session { folder: tempfile::tempdir().unwrap(), transcript: String::new() }
     }
 
     fn write(&self, name: &str, text: &str) {
         fs::write(self.folder.path().join(name), text).unwrap();
     }
 
-    /// Runs a line in a shell, and answers what it printed.
+    /// Runs a line in a shell, and returns its standard output.
     fn run(&mut self, line: &str) -> String {
         let binary = built_binary("herma-conform");
-        let ended = Command::new("sh")
+        let output = Command::new("sh")
             .args(["-c", line])
             .current_dir(&self.folder)
-            .env("PATH", with_commands(&[&binary]))
+            .env("PATH", path_with_commands(&[&binary]))
             .output()
             .unwrap();
-        let printed = String::from_utf8(ended.stdout).unwrap();
-        self.said += &format!("$ {line}\n{printed}{}", String::from_utf8(ended.stderr).unwrap());
-        match ended.status.code() {
+        let printed = String::from_utf8(output.stdout).unwrap();
+        self.transcript +=
+            &format!("$ {line}\n{printed}{}", String::from_utf8(output.stderr).unwrap());
+        match output.status.code() {
             Some(0) => {}
-            code => self.said += &format!("[exit {}]\n", code.unwrap_or(-1)),
+            code => self.transcript += &format!("[exit {}]\n", code.unwrap_or(-1)),
         }
-        self.said.push('\n');
+        self.transcript.push('\n');
         printed
     }
 
-    /// Compares all that was said with what was agreed on.
+    /// Compares the transcript with its snapshot.
     #[track_caller]
-    fn agreed(&self, name: &str) {
+    fn assert_snapshot(&self, name: &str) {
         let folder = fs::canonicalize(&self.folder).unwrap();
-        let said = self.said.replace(folder.to_str().unwrap(), "[folder]");
-        // How far a run is gets told by the second, so how often depends on the machine.
-        let begins = ["histories: ", "failures shortened: "];
+        let transcript = self.transcript.replace(folder.to_str().unwrap(), "[folder]");
+        // Progress is printed every second, so the number of lines depends on the machine.
+        let prefixes = ["histories: ", "failures shortened: "];
         let is_progress = |line: &&str| {
-            begins.iter().any(|begin| line.starts_with(begin)) || line.contains("searching")
+            prefixes.iter().any(|prefix| line.starts_with(prefix)) || line.contains("searching")
         };
-        let said = numbered_ids(&said);
-        let lines = said.lines().filter(|line| !is_progress(line)).map(figures);
+        let transcript = numbered_ids(&transcript);
+        let lines = transcript.lines().filter(|line| !is_progress(line)).map(figures);
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_path("../snapshots");
         settings.set_prepend_module_to_snapshot(false);
@@ -75,12 +76,12 @@ impl Session {
     }
 }
 
-/// The text with every id of git replaced by its number in the order of appearance.
+/// The text with every git object id replaced by its number in order of appearance.
 fn numbered_ids(text: &str) -> String {
     let mut ids: Vec<&str> = Vec::new();
     let mut numbered = String::new();
-    for word in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
-        let bare = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+    for word in text.split_inclusive(|character: char| !character.is_ascii_alphanumeric()) {
+        let bare = word.trim_end_matches(|character: char| !character.is_ascii_alphanumeric());
         if bare.len() != 40 || !bare.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             numbered += word;
             continue;
@@ -94,7 +95,7 @@ fn numbered_ids(text: &str) -> String {
     numbered
 }
 
-/// A line whose figures change with the generator or the machine, without them.
+/// Replaces the figures of a line by `#` if they depend on the generator or the machine.
 fn figures(line: &str) -> String {
     const WITH: &[&str] = &[
         " checks",
@@ -115,7 +116,7 @@ fn figures(line: &str) -> String {
             '0'..='9' if text.ends_with('#') => {}
             '0'..='9' => text.push('#'),
             '.' if text.ends_with('#') => {}
-            other => text.push(other),
+            character => text.push(character),
         }
     }
     text
@@ -138,7 +139,7 @@ fn what_can_be_done_and_how() {
     ] {
         session.run(&format!("herma-conform {command}--help"));
     }
-    session.agreed("help");
+    session.assert_snapshot("help");
 }
 
 #[test]
@@ -163,7 +164,7 @@ fn what_an_adapter_does_wrong() {
     }
     session.run("herma-conform adapter new --lang rust --for git");
     session.run("herma-conform adapter new --for zip");
-    session.agreed("adapter-check");
+    session.assert_snapshot("adapter-check");
 }
 
 #[test]
@@ -175,7 +176,7 @@ fn a_verdict_and_every_form_of_it() {
             "herma-conform report --from herma-failures/adapter/results.jsonl --as {form}"
         ));
     }
-    session.agreed("verdict");
+    session.assert_snapshot("verdict");
 }
 
 #[test]
@@ -185,7 +186,7 @@ fn one_failure_to_look_at() {
     session.run(&format!("herma-conform replay history.yaml -- {BUG}"));
     session.run("herma-conform replay history.yaml core");
     session.run(&format!("herma-conform export --plain history.yaml -- {BUG}"));
-    session.agreed("failure");
+    session.assert_snapshot("failure");
 }
 
 #[test]
@@ -208,7 +209,7 @@ fn a_gate_that_holds_one_that_does_not_and_one_that_needs_a_person() {
          '/^versions/i kind = \"by design\"' expected.toml",
     );
     session.run(&format!("herma-conform gate --expect expected.toml {from} -- {BUG}"));
-    session.agreed("gate");
+    session.assert_snapshot("gate");
 }
 
 #[test]
@@ -247,5 +248,5 @@ fn what_is_refused_says_why_and_what_to_do() {
     ] {
         session.run(&format!("herma-conform {line}"));
     }
-    session.agreed("refused");
+    session.assert_snapshot("refused");
 }

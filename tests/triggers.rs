@@ -1,23 +1,23 @@
-//! Which commands count as ones that change files, and what is said of them.
+//! `reasons` and `herma classify`: which commands count as changing files, and the reported reasons.
 
 use crate::command::world::{World, agreed};
 use herma_core::triggers::reasons;
 
-/// The commands of the list, each with whether it changes files. A command goes on over lines that open
-/// with none of the marks.
+/// The commands of the list, each with whether it changes files. A line that starts with none of the marks
+/// continues the command before it.
 fn commands() -> Vec<(bool, String)> {
-    let mut all: Vec<(bool, String)> = Vec::new();
+    let mut commands: Vec<(bool, String)> = Vec::new();
     for line in include_str!("triggers/commands.txt").lines() {
-        match (line.as_bytes().first(), all.last_mut()) {
+        match (line.as_bytes().first(), commands.last_mut()) {
             (Some(b'#'), _) => {}
             (Some(mark @ (b'+' | b'-')), _) => {
-                all.push((*mark == b'+', line.get(2..).unwrap_or_default().to_owned()));
+                commands.push((*mark == b'+', line.get(2..).unwrap_or_default().to_owned()));
             }
-            (_, Some((_, before))) => *before += &format!("\n{line}"),
+            (_, Some((_, command))) => *command += &format!("\n{line}"),
             (_, None) => panic!("the list begins with {line:?}"),
         }
     }
-    all
+    commands
 }
 
 #[test]
@@ -26,13 +26,14 @@ fn every_command_of_the_list_is_classified_and_says_why() {
     let mut wrong = Vec::new();
     for (destructive, command) in commands() {
         let found = reasons(&command);
-        let said =
-            found.iter().map(|one| format!("{}: `{}`", one.why, &command[one.range.clone()]));
-        let said = said.collect::<Vec<_>>().join("; ");
+        let shown = found
+            .iter()
+            .map(|reason| format!("{}: `{}`", reason.why, &command[reason.range.clone()]));
+        let shown = shown.collect::<Vec<_>>().join("; ");
         if found.is_empty() == destructive {
-            wrong.push(format!("{command}: {said}"));
+            wrong.push(format!("{command}: {shown}"));
         }
-        told += &format!("{command}\n    {}\n", if said.is_empty() { "-" } else { &said });
+        told += &format!("{command}\n    {}\n", if shown.is_empty() { "-" } else { &shown });
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let mut settings = insta::Settings::clone_current();
@@ -42,25 +43,25 @@ fn every_command_of_the_list_is_classified_and_says_why() {
 }
 
 #[test]
-fn no_text_makes_it_panic_or_takes_long() {
+fn reasons_neither_panics_nor_takes_long_on_any_text() {
     let deep = "$(".repeat(3_000);
     let long = "rm x; ".repeat(20_000);
     let nested = "eval ".repeat(5_000);
     for text in
         ["", "\0", "\u{fffd}", "'", "\"", "$(", "((((", "<<", "a\\", "é > ü", &deep, &long, &nested]
     {
-        let begun = std::time::Instant::now();
-        for one in reasons(text) {
-            assert!(text.get(one.range).is_some());
+        let start = std::time::Instant::now();
+        for reason in reasons(text) {
+            assert!(text.get(reason.range).is_some());
         }
-        assert!(begun.elapsed().as_secs() < 10, "{} bytes took {:?}", text.len(), begun.elapsed());
+        assert!(start.elapsed().as_secs() < 10, "{} bytes took {:?}", text.len(), start.elapsed());
     }
 }
 
 #[test]
 fn the_command_explains_its_answer() {
     let world = World::new();
-    let asked = [
+    let commands = [
         &["classify", "--", "cd src && sudo /bin/rm -r build 2>&1 > log"][..],
         &["classify", "--", "git", "-C", "src", "checkout", "main"],
         &["classify", "--", "bash -c 'ls; mv a b'"],
@@ -68,6 +69,6 @@ fn the_command_explains_its_answer() {
         &["classify", "--json", "--", "$TOOL x"],
         &["classify"],
     ];
-    let said: Vec<_> = asked.iter().map(|words| world.herma(words)).collect();
-    agreed("classify", &world.transcript(&said));
+    let transcripts: Vec<_> = commands.iter().map(|words| world.herma(words)).collect();
+    agreed("classify", &world.transcript(&transcripts));
 }

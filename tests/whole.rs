@@ -1,5 +1,5 @@
-//! Checkpoints of a whole agent: its files and every part of its state come back, or nothing does,
-//! whatever fails on the way; and what was done outside is never undone unasked.
+//! Checkpoints of agent state: the files and every part of the state are restored, or nothing is, whatever
+//! fails; and external actions are never undone without being asked for.
 
 mod agent;
 mod comparison;

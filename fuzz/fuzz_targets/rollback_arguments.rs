@@ -1,4 +1,4 @@
-//! Any bytes as what is typed after `rollback`.
+//! Fuzz target: arbitrary bytes as the arguments that a user types after `rollback`.
 #![no_main]
 
 use herma_harness::hostile::arguments;
@@ -6,7 +6,7 @@ use herma_harness::sandbox::Scratch;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|typed: &[u8]| {
-    if let Err(why) = arguments::judge_line(typed, &Scratch::default_place()) {
-        panic!("{why}");
+    if let Err(violation) = arguments::judge_line(typed, &Scratch::default_place()) {
+        panic!("{violation}");
     }
 });

@@ -1,4 +1,4 @@
-//! Any tree in the store, restored into a sandbox with sentinels outside.
+//! Fuzz target: restores an arbitrary stored tree into a sandbox with sentinel files outside.
 #![no_main]
 
 use herma_harness::hostile::stored_tree;
@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
     let trees = stored_tree::from_bytes(input);
-    if let Err(why) = stored_tree::judge(&trees, &Scratch::default_place()) {
-        panic!("{why}\n{trees:?}");
+    if let Err(violation) = stored_tree::judge(&trees, &Scratch::default_place()) {
+        panic!("{violation}\n{trees:?}");
     }
 });

@@ -1,8 +1,8 @@
-//! Any call to the disk may fail, or find the project gone: nothing is lost that a checkpoint does
-//! not hold, and what could not be done is said.
+//! Failing disk calls: nothing is lost that is not in a checkpoint, and the answer reports what could not be
+//! done.
 
-use super::machine::{Machine, at_each_call, code};
-use crate::maintenance::world::failing;
+use super::machine::{Machine, at_each_call, error_code};
+use crate::maintenance::world::fail_calls;
 use herma_core::{Config, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use std::fs;
@@ -10,27 +10,29 @@ use std::io;
 use std::os::unix::fs::symlink;
 
 #[test]
-fn whatever_call_fails_a_restore_destroys_nothing_that_is_not_held() {
+fn restore_with_any_failing_call_loses_no_content_that_is_not_in_a_checkpoint() {
     let steps = at_each_call(|step| {
         let machine = Machine::new();
         machine.write("big.txt", "small\n");
         machine.take();
-        // Ignored by now, so that no checkpoint holds what is in it.
+        // The file is ignored now, so that no checkpoint holds its content.
         machine.write(".gitignore", "big.txt\n");
         machine.write("big.txt", "the only copy\n");
         machine.write("a.txt", "the newest copy\n");
-        let disk = step.failing(io::ErrorKind::PermissionDenied);
+        let disk = step.failing_disk(io::ErrorKind::PermissionDenied);
         let options = RestoreOptions { exact: true, force: false };
-        let restored = machine.on(disk).restore(&machine.project(), b"1", options);
+        let restored = machine.manager_on(disk).restore(&machine.project(), b"1", options);
         let step = step.number;
         let text = |path: &str| fs::read_to_string(machine.project().join(path)).unwrap();
         for (path, content) in [("big.txt", "the only copy\n"), ("a.txt", "the newest copy\n")] {
             if text(path) == content {
                 continue;
             }
-            let safety = restored.as_ref().ok().and_then(|restored| restored.safety.clone());
-            let safety = safety.unwrap_or_else(|| panic!("step {step}: {path} is not held"));
-            let (project, id) = (machine.project(), safety.as_bytes());
+            let pre_restore = restored.as_ref().ok().and_then(|restored| restored.safety.clone());
+            let pre_restore =
+                pre_restore.unwrap_or_else(|| panic!("step {step}: {path} is not held"));
+            let project = machine.project();
+            let id = pre_restore.as_bytes();
             machine.manager().restore_file(&project, id, path.as_bytes()).unwrap();
             assert_eq!(text(path), content, "step {step}: {path} is lost");
         }
@@ -39,16 +41,16 @@ fn whatever_call_fails_a_restore_destroys_nothing_that_is_not_held() {
 }
 
 #[test]
-fn a_restore_that_fails_half_way_names_what_it_could_not_bring_back() {
+fn a_partly_failed_restore_names_the_paths_that_it_could_not_restore() {
     let machine = Machine::new();
     machine.take();
     machine.write("a.txt", "two\n");
     machine.write("src/b.txt", "three\n");
     let project = machine.project();
-    let failing = project.join("src");
+    let failing_folder = project.join("src");
     let disk = HookedDisk::new(move |call, path| {
         let writes = matches!(call, Call::WriteNew | Call::MakeLink);
-        if writes && path.starts_with(&failing) {
+        if writes && path.starts_with(&failing_folder) {
             return Err(io::ErrorKind::StorageFull.into());
         }
         Ok(())
@@ -64,18 +66,22 @@ fn a_restore_that_fails_half_way_names_what_it_could_not_bring_back() {
 }
 
 #[test]
-fn a_restore_that_fails_half_way_leaves_its_target_to_be_tried_again() {
+fn a_partly_failed_restore_does_not_evict_its_target() {
     let machine = Machine::new();
     let target = machine.take();
     machine.write("src/b.txt", "three\n");
     machine.take();
     machine.write("src/b.txt", "four\n");
     let project = machine.project();
-    let disk =
-        failing(Call::WriteNew, io::ErrorKind::StorageFull, move |path| path.starts_with(&project));
-    let two = Config { max_snapshots: 2, ..Config::default() };
-    let restored =
-        machine.with(disk, two).restore(&machine.project(), b"2", RestoreOptions::default());
+    let disk = fail_calls(Call::WriteNew, io::ErrorKind::StorageFull, move |path| {
+        path.starts_with(&project)
+    });
+    let config = Config { max_snapshots: 2, ..Config::default() };
+    let restored = machine.manager_with(disk, config).restore(
+        &machine.project(),
+        b"2",
+        RestoreOptions::default(),
+    );
     assert_eq!(restored.unwrap().failed[0].path, b"src/b.txt");
     let again =
         machine.manager().restore(&machine.project(), target.as_bytes(), RestoreOptions::default());
@@ -83,13 +89,13 @@ fn a_restore_that_fails_half_way_leaves_its_target_to_be_tried_again() {
 }
 
 #[test]
-fn no_file_takes_its_place_before_it_is_durable() {
+fn restore_moves_no_file_into_place_before_it_is_synced() {
     for files in [2, 40] {
         let machine = Machine::new();
         (0..files).for_each(|number| machine.write(&format!("{number}.txt"), "one\n"));
         machine.take();
         (0..files).for_each(|number| machine.write(&format!("{number}.txt"), "two\n"));
-        let disk = failing(Call::SyncFile, io::ErrorKind::StorageFull, |_| true);
+        let disk = fail_calls(Call::SyncFile, io::ErrorKind::StorageFull, |_| true);
         let restored = machine.restore_on(disk);
         assert_eq!((restored.restored.len(), restored.failed.len()), (0, files), "{restored:?}");
         for entry in fs::read_dir(machine.project()).unwrap() {
@@ -101,7 +107,7 @@ fn no_file_takes_its_place_before_it_is_durable() {
 }
 
 #[test]
-fn what_does_not_fit_beside_what_waits_for_its_place_is_tried_again_after_it() {
+fn restore_retries_files_that_do_not_fit_on_the_disk_next_to_staged_files() {
     let machine = Machine::new();
     machine.write("c.txt", "one\n");
     machine.take();
@@ -110,11 +116,11 @@ fn what_does_not_fit_beside_what_waits_for_its_place_is_tried_again_after_it() {
     }
     let project = machine.project();
     let disk = HookedDisk::new(move |call, path| {
-        let waiting = fs::read_dir(&project)?.filter(|entry| {
+        let staged = fs::read_dir(&project)?.filter(|entry| {
             let name = entry.as_ref().unwrap().file_name().into_string().unwrap();
             name.starts_with(".herma")
         });
-        let is_full = call == Call::WriteNew && path.starts_with(&project) && waiting.count() > 0;
+        let is_full = call == Call::WriteNew && path.starts_with(&project) && staged.count() > 0;
         if is_full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     });
     let restored = machine.restore_on(disk);
@@ -122,24 +128,28 @@ fn what_does_not_fit_beside_what_waits_for_its_place_is_tried_again_after_it() {
 }
 
 #[test]
-fn a_lock_that_cannot_be_written_is_not_waited_for() {
+fn checkpoint_does_not_wait_for_a_lock_that_cannot_be_written() {
     let machine = Machine::new();
-    let disk = failing(Call::WriteNew, io::ErrorKind::StorageFull, move |path| {
+    let disk = fail_calls(Call::WriteNew, io::ErrorKind::StorageFull, move |path| {
         path.extension().is_some_and(|end| end == "lock")
     });
-    assert_eq!(code(machine.on(disk).checkpoint(&machine.project(), "r")), "no_space");
+    assert_eq!(
+        error_code(machine.manager_on(disk).checkpoint(&machine.project(), "r")),
+        "no_space"
+    );
 }
 
 #[test]
-fn a_link_that_cannot_be_removed_is_not_written_through() {
+fn restore_does_not_write_through_a_link_that_it_cannot_remove() {
     let machine = Machine::new();
     machine.take();
-    let (outside, link) = (machine.root().join("outside"), machine.project().join("src"));
+    let outside = machine.root().join("outside");
+    let link = machine.project().join("src");
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("b.txt"), "not ours\n").unwrap();
     fs::remove_dir_all(&link).unwrap();
     symlink(&outside, &link).unwrap();
-    let disk = failing(Call::Rename, io::ErrorKind::PermissionDenied, move |path| path == link);
+    let disk = fail_calls(Call::Rename, io::ErrorKind::PermissionDenied, move |path| path == link);
     let restored = machine.restore_on(disk);
     assert_eq!(fs::read_to_string(outside.join("b.txt")).unwrap(), "not ours\n");
     assert!(restored.restored.is_empty());

@@ -1,5 +1,4 @@
-//! A disk that is in trouble: what cannot be read is neither absent nor empty, so that no answer
-//! says it is.
+//! I/O errors: no answer reports an unreadable file or folder as absent or empty.
 
 use super::machine::{Machine, at_each_call};
 use herma_core::configuration;
@@ -15,22 +14,21 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// A failure that no file or folder can be to blame for.
+/// An error that does not depend on a particular file or folder.
 const TROUBLE: io::ErrorKind = io::ErrorKind::StorageFull;
 
-/// Some checkpoints of a project, with all that a store may have: packed refs, a history that
-/// was cut, a v1 archive.
-fn lived_in() -> Machine {
+/// Checkpoints of a project in a store with packed refs, a truncated history and a v1 archive.
+fn store_with_everything() -> Machine {
     let machine = Machine::new();
     machine.take();
     machine.write(".gitignore", "*.mine\n");
     machine.write("a.mine", "ignored\n");
     machine.take();
     assert!(machine.git().args(["pack-refs", "--all"]).status().unwrap().success());
-    // The newest is in a file of its own, so that what is packed is not all there is.
+    // The newest checkpoint has a loose ref, so that not all refs are packed.
     machine.write("a.txt", "two\n");
-    let two = Config { max_snapshots: 2, ..Config::default() };
-    machine.with(SystemDisk, two).checkpoint(&machine.project(), "taken").unwrap();
+    let config = Config { max_snapshots: 2, ..Config::default() };
+    machine.manager_with(SystemDisk, config).checkpoint(&machine.project(), "taken").unwrap();
     let repository = machine.base().join("legacy-20260101-000000/x");
     fs::create_dir_all(repository.join("objects")).unwrap();
     for name in ["HEAD", "HERMES_WORKDIR"] {
@@ -42,10 +40,10 @@ fn lived_in() -> Machine {
     machine
 }
 
-/// What is answered; none where the answer says itself that it does not know all.
-type Question = fn(&Manager, &Path) -> Result<Option<String>, Error>;
+/// A query; it returns `None` if the answer declares itself incomplete.
+type Query = fn(&Manager, &Path) -> Result<Option<String>, Error>;
 
-fn told<T: std::fmt::Debug>(answer: Result<T, Error>) -> Result<Option<String>, Error> {
+fn shown<T: std::fmt::Debug>(answer: Result<T, Error>) -> Result<Option<String>, Error> {
     answer.map(|answer| Some(format!("{answer:?}")))
 }
 
@@ -54,33 +52,36 @@ fn holdings(manager: &Manager) -> Result<Option<String>, Error> {
     if holdings.projects.is_none() {
         return Ok(None);
     }
-    // Of sizes it says that they are what could be seen.
-    told(Ok(Holdings { bytes: 0, archive_bytes: 0, ..holdings }))
+    // Sizes are documented as the sizes of what could be read.
+    shown(Ok(Holdings { bytes: 0, archive_bytes: 0, ..holdings }))
 }
 
 fn status(manager: &Manager) -> Result<Option<String>, Error> {
     let status = manager.status()?;
-    let is_known = |one: &ProjectStatus| {
-        one.checkpoints.is_some() && one.state != ProjectState::Unknown && one.workdir.is_some()
+    let is_known = |project: &ProjectStatus| {
+        project.checkpoints.is_some()
+            && project.state != ProjectState::Unknown
+            && project.workdir.is_some()
     };
-    if status.projects.iter().all(is_known) { told(Ok(status)) } else { Ok(None) }
+    if status.projects.iter().all(is_known) { shown(Ok(status)) } else { Ok(None) }
 }
 
 #[test]
-fn what_is_answered_where_any_call_fails_is_what_is_true() {
-    let questions: [(&str, Question); 4] = [
-        ("list", |manager, project| told(manager.list(project))),
-        ("diff", |manager, project| told(manager.diff(project, b"2"))),
+fn queries_with_any_failing_call_return_the_true_answer_or_an_error() {
+    let queries: [(&str, Query); 4] = [
+        ("list", |manager, project| shown(manager.list(project))),
+        ("diff", |manager, project| shown(manager.diff(project, b"2"))),
         ("status", |manager, _| status(manager)),
         ("holdings", |manager, _| holdings(manager)),
     ];
-    let machine = lived_in();
-    for (name, question) in questions {
-        let truth = question(&machine.manager(), &machine.project()).unwrap();
+    let machine = store_with_everything();
+    for (name, query) in queries {
+        let expected = query(&machine.manager(), &machine.project()).unwrap();
         let steps = at_each_call(|step| {
-            let (disk, step) = (step.failing(TROUBLE), step.number);
-            match question(&machine.on(disk), &machine.project()) {
-                Ok(Some(answer)) => assert_eq!(Some(answer), truth, "{name}, step {step}"),
+            let disk = step.failing_disk(TROUBLE);
+            let step = step.number;
+            match query(&machine.manager_on(disk), &machine.project()) {
+                Ok(Some(answer)) => assert_eq!(Some(answer), expected, "{name}, step {step}"),
                 Ok(None) => {}
                 Err(error) => assert_eq!(error.code(), "no_space", "{name}, step {step}: {error}"),
             }
@@ -90,12 +91,13 @@ fn what_is_answered_where_any_call_fails_is_what_is_true() {
 }
 
 #[test]
-fn a_configuration_that_cannot_be_read_is_not_the_default_one() {
+fn configuration_read_on_a_failing_disk_never_returns_the_default() {
     let machine = Machine::new();
     let path = machine.root().join("config.yaml");
     fs::write(&path, "checkpoints: {max_snapshots: 3}\n").unwrap();
     let steps = at_each_call(|step| {
-        let (disk, step) = (step.failing(TROUBLE), step.number);
+        let disk = step.failing_disk(TROUBLE);
+        let step = step.number;
         match configuration::read(&disk, &path) {
             Ok(read) => assert_eq!(read.config.max_snapshots, 3, "step {step}"),
             Err(error) => assert_eq!(error.code(), "no_space", "step {step}: {error}"),
@@ -104,45 +106,49 @@ fn a_configuration_that_cannot_be_read_is_not_the_default_one() {
     assert!(steps > 1);
 }
 
-/// A change that says whether it calls itself complete.
+/// A change; it returns whether the answer declares the change complete.
 type Change = fn(&Manager, &Path) -> Result<bool, Error>;
 
-/// What makes the machine on which a change is made.
-type Made = fn() -> Machine;
+/// Creates the machine for a change.
+type Setup = fn() -> Machine;
 
-/// What can be read at all is never left out.
+/// Takes a checkpoint, and asserts that no readable file is left out.
 fn take(manager: &Manager, project: &Path) -> Result<bool, Error> {
     assert_eq!(manager.checkpoint(project, "r")?.skipped, []);
     Ok(true)
 }
 
 #[test]
-fn what_is_changed_where_any_call_fails_is_done_as_a_whole_or_said_not_to_be() {
-    let changes: [(&str, Made, Change); 5] = [
+fn changes_with_any_failing_call_are_complete_or_report_that_they_are_not() {
+    let changes: [(&str, Setup, Change); 5] = [
         ("first checkpoint", Machine::new, take),
-        ("checkpoint", lived_in, take),
-        ("restore", lived_in, |manager, project| {
+        ("checkpoint", store_with_everything, take),
+        ("restore", store_with_everything, |manager, project| {
             let options = RestoreOptions { exact: true, force: false };
             let failed = manager.restore(project, b"2", options)?.failed;
-            assert!(failed.iter().all(|one| one.why.contains("no storage space")), "{failed:?}");
+            assert!(
+                failed.iter().all(|failed| failed.why.contains("no storage space")),
+                "{failed:?}"
+            );
             Ok(failed.is_empty())
         }),
-        ("prune", lived_in, |manager, _| {
+        ("prune", store_with_everything, |manager, _| {
             let options =
                 PruneOptions { max_total_bytes: 1, ..PruneOptions::from(manager.config()) };
             manager.prune(&options, &mut |_| {}).map(|pruned| pruned.errors == 0)
         }),
-        ("clear", lived_in, |manager, _| manager.clear().map(|_| true)),
+        ("clear", store_with_everything, |manager, _| manager.clear().map(|_| true)),
     ];
-    for (name, machine, change) in changes {
-        let whole = machine();
-        assert!(change(&whole.manager(), &whole.project()).unwrap(), "{name}");
-        let whole = state(&whole);
+    for (name, setup, change) in changes {
+        let machine = setup();
+        assert!(change(&machine.manager(), &machine.project()).unwrap(), "{name}");
+        let complete = state(&machine);
         let steps = at_each_call(|step| {
-            let machine = machine();
-            let (disk, step) = (step.failing(TROUBLE), step.number);
-            match change(&machine.on(disk), &machine.project()) {
-                Ok(true) => assert_eq!(state(&machine), whole, "{name}, step {step}"),
+            let machine = setup();
+            let disk = step.failing_disk(TROUBLE);
+            let step = step.number;
+            match change(&machine.manager_on(disk), &machine.project()) {
+                Ok(true) => assert_eq!(state(&machine), complete, "{name}, step {step}"),
                 Ok(false) => {}
                 Err(error) => {
                     let code = error.code();
@@ -157,7 +163,7 @@ fn what_is_changed_where_any_call_fails_is_done_as_a_whole_or_said_not_to_be() {
     }
 }
 
-/// What a person sees of the checkpoints and the files of a machine, and what is in its base.
+/// What a user sees of the checkpoints and files of a machine, and the names in its base.
 #[derive(Debug, PartialEq)]
 struct State {
     listed: Vec<Option<Stats>>,
@@ -174,7 +180,7 @@ fn state(machine: &Machine) -> State {
     });
     let base = fs::read_dir(machine.base()).into_iter().flatten();
     State {
-        listed: listed.into_iter().map(|one| one.stats).collect(),
+        listed: listed.into_iter().map(|entry| entry.stats).collect(),
         files,
         base: base.map(|entry| entry.unwrap().file_name()).collect(),
     }

@@ -1,6 +1,6 @@
-//! A machine for one test: a home, a base and one project, on a disk that may do something wrong.
+//! The fixture of the bad-input tests: a home, a base and one project, on a disk whose calls may fail.
 
-use crate::maintenance::world::{World, created, git};
+use crate::maintenance::world::{StoreFixture, git, take_checkpoint};
 use herma_core::disk::Disk;
 use herma_core::{Config, Error, Manager, RestoreOptions, Restored};
 use herma_harness::subject::HookedDisk;
@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A home, a base and one project, and managers over them.
 pub struct Machine {
-    world: World,
+    fixture: StoreFixture,
 }
 
 impl Machine {
     pub fn new() -> Self {
-        let machine = Machine { world: World::new() };
+        let machine = Machine { fixture: StoreFixture::new() };
         fs::create_dir_all(machine.project().join("src")).unwrap();
         machine.write("a.txt", "one\n");
         machine.write("src/b.txt", "two\n");
@@ -26,14 +26,14 @@ impl Machine {
     }
 
     pub fn root(&self) -> PathBuf {
-        self.world.root.clone()
+        self.fixture.root.clone()
     }
 
     pub fn project(&self) -> PathBuf {
-        self.world.project("project")
+        self.fixture.project("project")
     }
 
-    /// What the store calls its project, the only one.
+    /// The hash of the only project in the store.
     pub fn hash(&self) -> String {
         let refs: Vec<_> = fs::read_dir(self.base().join("store/refs/hermes")).unwrap().collect();
         assert_eq!(refs.len(), 1, "{refs:?}");
@@ -41,123 +41,123 @@ impl Machine {
     }
 
     pub fn base(&self) -> PathBuf {
-        self.world.base()
+        self.fixture.base()
     }
 
     pub fn write(&self, path: &str, content: &str) {
         fs::write(self.project().join(path), content).unwrap();
     }
 
-    pub fn on(&self, disk: impl Disk + 'static) -> Manager {
-        self.with(disk, Config::default())
+    pub fn manager_on(&self, disk: impl Disk + 'static) -> Manager {
+        self.manager_with(disk, Config::default())
     }
 
-    pub fn with(&self, disk: impl Disk + 'static, config: Config) -> Manager {
-        self.world.on(disk, config)
+    pub fn manager_with(&self, disk: impl Disk + 'static, config: Config) -> Manager {
+        self.fixture.manager_on(disk, config)
     }
 
     pub fn manager(&self) -> Manager {
-        self.on(HookedDisk::of_an_ordinary_user())
+        self.manager_on(HookedDisk::of_an_ordinary_user())
     }
 
     #[track_caller]
     pub fn take(&self) -> String {
-        created(&self.manager(), &self.project(), "taken")
+        take_checkpoint(&self.manager(), &self.project(), "taken")
     }
 
-    /// Brings the newest checkpoint back on that disk.
+    /// Restores the newest checkpoint on that disk.
     #[track_caller]
     pub fn restore_on(&self, disk: impl Disk + 'static) -> Restored {
-        self.on(disk).restore(&self.project(), b"1", RestoreOptions::default()).unwrap()
+        self.manager_on(disk).restore(&self.project(), b"1", RestoreOptions::default()).unwrap()
     }
 
     pub fn git_finds_nothing_broken(&self) -> bool {
         self.git().args(["fsck", "--full"]).output().unwrap().status.success()
     }
 
-    /// Git on the store, far from any settings of the machine.
+    /// Git on the store, isolated from the configuration of the machine.
     pub fn git(&self) -> Command {
-        git(&self.world.store())
+        git(&self.fixture.store())
     }
 }
 
-/// One call to the disk, before which something happens.
+/// One call to the disk, before which an action runs.
 pub struct Step {
-    /// How many calls come before it.
+    /// The number of earlier calls.
     pub number: usize,
     calls: Arc<AtomicUsize>,
 }
 
 impl Step {
-    /// A disk on which `happening` comes before that call, and fails it by failing.
-    pub fn disk(
-        &self,
-        happening: impl Fn() -> io::Result<()> + Send + Sync + 'static,
-    ) -> HookedDisk {
+    /// A disk on which `action` runs before that call; an error of the action fails the call.
+    pub fn disk(&self, action: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> HookedDisk {
         let number = self.number;
-        self.counting_disk(move |call| if call == number { happening() } else { Ok(()) })
+        self.counting_disk(move |call| if call == number { action() } else { Ok(()) })
     }
 
-    /// A disk that gives `happening` the number of each call before it, and fails it by failing.
+    /// A disk on which `action` runs before each call, with the number of the call; an error of the action fails
+    /// the call.
     pub fn counting_disk(
         &self,
-        happening: impl Fn(usize) -> io::Result<()> + Send + Sync + 'static,
+        action: impl Fn(usize) -> io::Result<()> + Send + Sync + 'static,
     ) -> HookedDisk {
         let calls = Arc::clone(&self.calls);
-        HookedDisk::new(move |_, _| happening(calls.fetch_add(1, Ordering::Relaxed)))
+        HookedDisk::new(move |_, _| action(calls.fetch_add(1, Ordering::Relaxed)))
     }
 
     /// Whether that call was made.
-    pub fn came(&self) -> bool {
+    pub fn was_made(&self) -> bool {
         self.calls.load(Ordering::Relaxed) > self.number
     }
 
-    /// A disk on which `happening` comes before that call among those at `places`, and fails it by failing.
+    /// A disk on which `action` runs before the call of that number among the calls whose path is counted; an
+    /// error of the action fails the call.
     pub fn disk_among(
         &self,
-        places: impl Fn(&Path) -> bool + Send + Sync + 'static,
-        happening: impl Fn() -> io::Result<()> + Send + Sync + 'static,
+        is_counted: impl Fn(&Path) -> bool + Send + Sync + 'static,
+        action: impl Fn() -> io::Result<()> + Send + Sync + 'static,
     ) -> HookedDisk {
-        let (calls, number) = (Arc::clone(&self.calls), self.number);
+        let calls = Arc::clone(&self.calls);
+        let number = self.number;
         HookedDisk::new(move |_, path| {
-            match places(path) && calls.fetch_add(1, Ordering::Relaxed) == number {
-                true => happening(),
+            match is_counted(path) && calls.fetch_add(1, Ordering::Relaxed) == number {
+                true => action(),
                 false => Ok(()),
             }
         })
     }
 
-    /// A disk that fails that call among those at `places`: of others there are more where a file is
-    /// so young that it is read again.
-    pub fn failing_among(
+    /// A disk that fails the call of that number among the calls whose path is counted. The number of other calls
+    /// varies, because very recent files are read again.
+    pub fn failing_disk_among(
         &self,
-        places: impl Fn(&Path) -> bool + Send + Sync + 'static,
+        is_counted: impl Fn(&Path) -> bool + Send + Sync + 'static,
         kind: io::ErrorKind,
     ) -> HookedDisk {
-        self.disk_among(places, move || Err(kind.into()))
+        self.disk_among(is_counted, move || Err(kind.into()))
     }
 
-    /// A disk on which that call fails so.
-    pub fn failing(&self, kind: io::ErrorKind) -> HookedDisk {
+    /// A disk on which that call fails with this error.
+    pub fn failing_disk(&self, kind: io::ErrorKind) -> HookedDisk {
         self.disk(move || Err(kind.into()))
     }
 }
 
-/// Goes through the calls to the disk, one round for each, until a round has no such call any more;
-/// answers how many there were.
+/// Runs one round for each call to the disk, until a round does not make its call; returns the number of
+/// calls.
 pub fn at_each_call(mut round: impl FnMut(&Step)) -> usize {
     let mut number = 0;
     loop {
         let step = Step { number, calls: Arc::default() };
         round(&step);
-        if !step.came() {
+        if !step.was_made() {
             return number;
         }
         number += 1;
     }
 }
 
-/// The code of what was refused.
-pub fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> &'static str {
+/// The error code of a refused request.
+pub fn error_code<T: std::fmt::Debug>(result: Result<T, Error>) -> &'static str {
     result.unwrap_err().code()
 }

@@ -1,5 +1,5 @@
-//! Who may read what a restore writes: nobody who could not before, also where that is not a matter of
-//! permission bits alone.
+//! Permissions of restored files: a restore gives no user access that the user did not have before, whether
+//! by permission bits, groups or access lists.
 
 use super::machine::Machine;
 use herma_core::RestoreOptions;
@@ -8,9 +8,9 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
-/// A group that is not that of this process.
+/// A group to which this process does not belong.
 const GROUP: u32 = 4242;
-/// An access list as Linux keeps it: its owner `rw`, user 1000 `r`, its group nothing, everybody nothing.
+/// An access list in the format of Linux: owner `rw`, user 1000 `r`, group nothing, others nothing.
 const LIST: &[(u16, u16, u32)] =
     &[(1, 6, u32::MAX), (2, 4, 1000), (4, 0, u32::MAX), (16, 4, u32::MAX), (32, 0, u32::MAX)];
 
@@ -22,24 +22,26 @@ fn bits(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o777
 }
 
-fn list() -> Vec<u8> {
-    let entry = |(tag, may, id): &(u16, u16, u32)| {
-        [&tag.to_le_bytes()[..], &may.to_le_bytes(), &id.to_le_bytes()].concat()
+fn access_list() -> Vec<u8> {
+    let entry = |(tag, access, id): &(u16, u16, u32)| {
+        [&tag.to_le_bytes()[..], &access.to_le_bytes(), &id.to_le_bytes()].concat()
     };
     [2_u32.to_le_bytes().to_vec()].into_iter().chain(LIST.iter().map(entry)).flatten().collect()
 }
 
 fn restore(machine: &Machine, id: &str) {
-    let (disk, project) = (machine.on(SystemDisk), machine.project());
-    let restored = disk.restore(&project, id.as_bytes(), RestoreOptions::default()).unwrap();
+    let manager = machine.manager_on(SystemDisk);
+    let project = machine.project();
+    let restored = manager.restore(&project, id.as_bytes(), RestoreOptions::default()).unwrap();
     assert!(restored.failed.is_empty(), "{restored:?}");
 }
 
 #[test]
-fn a_file_of_another_group_is_open_to_no_other_one() {
+fn restore_opens_a_file_of_another_group_to_no_other_group() {
     let machine = Machine::new();
-    let (replaced, back) = (machine.project().join("a.txt"), machine.project().join("src/b.txt"));
-    for path in [&replaced, &back] {
+    let replaced = machine.project().join("a.txt");
+    let recreated = machine.project().join("src/b.txt");
+    for path in [&replaced, &recreated] {
         if chown(path, None, Some(GROUP)).is_err() {
             println!("not run: this user may give no file to another group");
             return;
@@ -48,17 +50,18 @@ fn a_file_of_another_group_is_open_to_no_other_one() {
     }
     let id = machine.take();
     machine.write("a.txt", "two\n");
-    fs::remove_file(&back).unwrap();
+    fs::remove_file(&recreated).unwrap();
     restore(&machine, &id);
     assert_eq!((bits(&replaced), fs::metadata(&replaced).unwrap().gid()), (0o640, GROUP));
-    // The group of what is gone is not known any more.
-    assert_eq!(bits(&back), 0o600);
+    // The group of the removed file is no longer known.
+    assert_eq!(bits(&recreated), 0o600);
 }
 
 #[test]
-fn what_the_group_of_the_project_may_comes_back_in_that_group() {
+fn restore_keeps_the_group_access_of_files_in_a_project_of_that_group() {
     let machine = Machine::new();
-    let (file, folder) = (machine.project().join("src/b.txt"), machine.project().join("src"));
+    let file = machine.project().join("src/b.txt");
+    let folder = machine.project().join("src");
     for path in [&machine.project(), &folder, &file] {
         if chown(path, None, Some(GROUP)).is_err() {
             println!("not run: this user may give no file to another group");
@@ -76,12 +79,13 @@ fn what_the_group_of_the_project_may_comes_back_in_that_group() {
 }
 
 #[test]
-fn an_access_list_stays_and_what_had_one_comes_back_without_what_it_gave() {
+fn restore_keeps_an_access_list_or_withholds_the_access_that_it_granted() {
     let machine = Machine::new();
-    let (replaced, back) = (machine.project().join("a.txt"), machine.project().join("src/b.txt"));
-    for path in [&replaced, &back] {
+    let replaced = machine.project().join("a.txt");
+    let recreated = machine.project().join("src/b.txt");
+    for path in [&replaced, &recreated] {
         let group = Some(fs::metadata(path).unwrap().gid());
-        SystemDisk.permit(path, &Access { bits: 0o640, group, list: Some(list()) }).unwrap();
+        SystemDisk.permit(path, &Access { bits: 0o640, group, list: Some(access_list()) }).unwrap();
     }
     if SystemDisk.access_list(&replaced).unwrap().is_none() {
         println!("not run: this file system keeps no access lists");
@@ -89,16 +93,17 @@ fn an_access_list_stays_and_what_had_one_comes_back_without_what_it_gave() {
     }
     let id = machine.take();
     machine.write("a.txt", "two\n");
-    fs::remove_file(&back).unwrap();
+    fs::remove_file(&recreated).unwrap();
     restore(&machine, &id);
-    assert_eq!(SystemDisk.access_list(&replaced).unwrap(), Some(list()));
-    assert_eq!((bits(&back), SystemDisk.access_list(&back).unwrap()), (0o600, None));
+    assert_eq!(SystemDisk.access_list(&replaced).unwrap(), Some(access_list()));
+    assert_eq!((bits(&recreated), SystemDisk.access_list(&recreated).unwrap()), (0o600, None));
 }
 
 #[test]
-fn what_a_closed_folder_hid_does_not_come_back_open_in_an_open_one() {
+fn restore_keeps_a_file_of_a_closed_folder_closed_in_an_open_folder() {
     let machine = Machine::new();
-    let (folder, file) = (machine.project().join("src"), machine.project().join("src/b.txt"));
+    let folder = machine.project().join("src");
+    let file = machine.project().join("src/b.txt");
     permit(&file, 0o644);
     permit(&folder, 0o700);
     let id = machine.take();
@@ -112,12 +117,12 @@ fn what_a_closed_folder_hid_does_not_come_back_open_in_an_open_one() {
 }
 
 #[test]
-fn what_is_made_above_a_project_that_comes_back_is_for_its_owner() {
+fn restore_creates_the_parents_of_a_project_for_the_owner_only() {
     let machine = Machine::new();
     let inner = machine.project().join("private/inner");
     fs::create_dir_all(&inner).unwrap();
     fs::write(inner.join("a"), "one\n").unwrap();
-    let manager = machine.on(SystemDisk);
+    let manager = machine.manager_on(SystemDisk);
     manager.checkpoint(&inner, "taken").unwrap();
     fs::remove_dir_all(machine.project().join("private")).unwrap();
     manager.restore(&inner, b"1", RestoreOptions::default()).unwrap();

@@ -1,8 +1,7 @@
-//! What may be odd about a project: names and permissions, and whoever else works in it at the same
-//! moment.
+//! Unusual projects: names, permissions, and other processes that change files at the same time.
 
-use super::machine::{Machine, code};
-use crate::maintenance::world::{before, failing};
+use super::machine::{Machine, error_code};
+use crate::maintenance::world::{before_call, fail_calls};
 use herma_core::disk::SystemDisk;
 use herma_core::{Config, Outcome, ProjectState, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
@@ -14,7 +13,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
-fn an_unreadable_directory_is_left_out_and_named() {
+fn checkpoint_leaves_out_and_names_an_unreadable_directory() {
     let machine = Machine::new();
     fs::set_permissions(machine.project().join("src"), fs::Permissions::from_mode(0o000)).unwrap();
     let taken = machine.manager().checkpoint(&machine.project(), "r").unwrap();
@@ -24,8 +23,8 @@ fn an_unreadable_directory_is_left_out_and_named() {
 }
 
 #[test]
-fn a_file_that_is_replaced_keeps_its_permissions_and_gets_the_executable_bits() {
-    // What it was, whether it was one to execute when it was captured, and what it is to be.
+fn restore_keeps_the_permissions_of_a_replaced_file_and_sets_its_executable_bits() {
+    // The mode before the restore, whether the captured file was executable, and the expected mode.
     for (mode, was_executable, expected) in [
         (0o600, false, 0o600),
         (0o640, true, 0o750),
@@ -50,13 +49,13 @@ fn a_file_that_is_replaced_keeps_its_permissions_and_gets_the_executable_bits() 
 }
 
 #[test]
-fn files_and_folders_come_back_with_the_permissions_that_they_had() {
+fn restore_recreates_files_and_folders_with_their_permissions() {
     let machine = Machine::new();
     let project = machine.project();
     for folder in ["closed", "open"] {
         fs::create_dir(project.join(folder)).unwrap();
     }
-    let noted = [
+    let recorded = [
         ("a.txt", 0o644),
         ("key", 0o600),
         ("closed/run", 0o750),
@@ -64,7 +63,7 @@ fn files_and_folders_come_back_with_the_permissions_that_they_had() {
         ("open/b", 0o664),
     ];
     let bits = |path: &str| fs::metadata(project.join(path)).unwrap().permissions().mode() & 0o7777;
-    for (path, mode) in noted {
+    for (path, mode) in recorded {
         if !project.join(path).exists() {
             machine.write(path, "one\n");
         }
@@ -74,22 +73,22 @@ fn files_and_folders_come_back_with_the_permissions_that_they_had() {
     let open = bits("open");
     fs::remove_dir_all(&project).unwrap();
     machine.restore_on(SystemDisk);
-    assert_eq!(noted.map(|(path, _)| (path, bits(path))), noted);
+    assert_eq!(recorded.map(|(path, _)| (path, bits(path))), recorded);
     assert_eq!(bits("open"), open);
 }
 
 #[test]
-fn what_replaces_a_secret_is_never_open_to_others() {
+fn restore_never_opens_the_replacement_of_a_private_file_to_others() {
     let machine = Machine::new();
     machine.take();
     let path = machine.project().join("a.txt");
     machine.write("a.txt", "two\n");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     let project = machine.project();
-    let is_ours = move |path: &Path| path.starts_with(&project);
+    let is_in_project = move |path: &Path| path.starts_with(&project);
     let bits =
         |path: &Path| fs::metadata(path).map(|metadata| metadata.permissions().mode() & 0o777);
-    let disk = before(Call::Rename, is_ours, move |path| {
+    let disk = before_call(Call::Rename, is_in_project, move |path| {
         assert_eq!(bits(path)?, 0o600);
         Ok(())
     });
@@ -99,47 +98,50 @@ fn what_replaces_a_secret_is_never_open_to_others() {
 }
 
 #[test]
-fn what_may_not_be_looked_at_is_left_out_and_named() {
+fn checkpoint_leaves_out_and_names_a_file_that_cannot_be_inspected() {
     let machine = Machine::new();
-    let disk =
-        failing(Call::Stat, io::ErrorKind::PermissionDenied, move |path| path.ends_with("a.txt"));
-    let taken = machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
+    let disk = fail_calls(Call::Stat, io::ErrorKind::PermissionDenied, move |path| {
+        path.ends_with("a.txt")
+    });
+    let taken = machine.manager_on(disk).checkpoint(&machine.project(), "r").unwrap();
     assert!(matches!(taken.outcome, Outcome::Created { .. }));
-    let skipped: Vec<&[u8]> = taken.skipped.iter().map(|one| &one.path[..]).collect();
+    let skipped: Vec<&[u8]> = taken.skipped.iter().map(|skipped| &skipped.path[..]).collect();
     assert_eq!(skipped, [b"a.txt"]);
 }
 
 #[test]
-fn a_file_that_outgrows_the_cap_while_it_is_read_is_not_captured_in_part() {
+fn checkpoint_captures_no_part_of_a_file_that_outgrows_max_file_bytes_while_read() {
     let machine = Machine::new();
     let path = machine.project().join("a.txt");
-    let disk = before(Call::Read, move |read| read == path, |path| fs::write(path, "one\ntwo\n"));
+    let disk =
+        before_call(Call::Read, move |read| read == path, |path| fs::write(path, "one\ntwo\n"));
     let config = Config { max_file_bytes: 4, ..Config::default() };
-    let taken = machine.with(disk, config).checkpoint(&machine.project(), "r").unwrap();
-    let skipped: Vec<&[u8]> = taken.skipped.iter().map(|one| &one.path[..]).collect();
+    let taken = machine.manager_with(disk, config).checkpoint(&machine.project(), "r").unwrap();
+    let skipped: Vec<&[u8]> = taken.skipped.iter().map(|skipped| &skipped.path[..]).collect();
     assert_eq!(skipped, [b"a.txt"]);
 }
 
 #[test]
-fn what_did_not_change_is_not_read_again() {
+fn checkpoint_does_not_read_an_unchanged_file_again() {
     let machine = Machine::new();
-    // Only what is older than the index is trusted.
+    // Only files older than the index count as unchanged.
     std::thread::sleep(std::time::Duration::from_millis(30));
     machine.take();
     machine.write("a.txt", "two\n");
     let path = machine.project().join("src/b.txt");
-    let disk = before(Call::Read, move |read| read == path, |_| panic!("it was read"));
-    machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
+    let disk = before_call(Call::Read, move |read| read == path, |_| panic!("it was read"));
+    machine.manager_on(disk).checkpoint(&machine.project(), "r").unwrap();
 }
 
 #[test]
-fn what_may_not_be_read_any_more_is_kept() {
+fn restore_keeps_a_file_that_has_become_unreadable() {
     let machine = Machine::new();
     machine.take();
     machine.write("a.txt", "two\n");
-    let (path, reads) = (machine.project().join("a.txt"), AtomicUsize::new(0));
-    // It is read for the checkpoint before, and then no more.
-    let disk = failing(Call::Read, io::ErrorKind::PermissionDenied, move |read| {
+    let path = machine.project().join("a.txt");
+    let reads = AtomicUsize::new(0);
+    // The pre-restore checkpoint can read the file, later calls cannot.
+    let disk = fail_calls(Call::Read, io::ErrorKind::PermissionDenied, move |read| {
         read == path && reads.fetch_add(1, Ordering::Relaxed) > 0
     });
     let restored = machine.restore_on(disk);
@@ -149,25 +151,26 @@ fn what_may_not_be_read_any_more_is_kept() {
 }
 
 #[test]
-fn a_directory_that_may_not_be_looked_into_is_kept_where_a_file_was() {
+fn restore_keeps_an_unlistable_directory_in_place_of_a_file() {
     let machine = Machine::new();
     machine.take();
     let path = machine.project().join("a.txt");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    let disk = failing(Call::List, io::ErrorKind::PermissionDenied, move |listed| listed == path);
+    let disk =
+        fail_calls(Call::List, io::ErrorKind::PermissionDenied, move |listed| listed == path);
     let restored = machine.restore_on(disk);
     assert_eq!(restored.kept[0].path, b"a.txt");
     assert_eq!(restored.failed, []);
 }
 
 #[test]
-fn what_vanishes_before_it_is_looked_at_or_read_is_simply_not_there() {
+fn checkpoint_treats_a_file_that_vanishes_before_it_is_read_as_absent() {
     for (step, path) in [
         (Call::Stat, "a.txt"),
         (Call::Read, "a.txt"),
         (Call::List, "src"),
-        // Then it excludes nothing either.
+        // A vanished ignore file excludes nothing.
         (Call::Read, ".gitignore"),
     ] {
         let machine = Machine::new();
@@ -181,7 +184,7 @@ fn what_vanishes_before_it_is_looked_at_or_read_is_simply_not_there() {
             Call::List => fs::remove_dir_all(path),
             _ => fs::remove_file(path),
         });
-        let taken = machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
+        let taken = machine.manager_on(disk).checkpoint(&machine.project(), "r").unwrap();
         assert!(matches!(taken.outcome, Outcome::Created { .. }), "{path}: {taken:?}");
         assert_eq!(taken.skipped, [], "{path}");
         let diff = machine.manager().diff(&machine.project(), b"1").unwrap();
@@ -190,7 +193,7 @@ fn what_vanishes_before_it_is_looked_at_or_read_is_simply_not_there() {
 }
 
 #[test]
-fn a_project_whose_name_is_no_text_is_there() {
+fn status_finds_a_project_whose_name_is_not_utf_8() {
     use std::os::unix::ffi::OsStrExt;
     let machine = Machine::new();
     let project = machine.root().join(std::ffi::OsStr::from_bytes(b"p\xff\n\"x"));
@@ -202,24 +205,27 @@ fn a_project_whose_name_is_no_text_is_there() {
 }
 
 #[test]
-fn a_project_that_vanishes_while_it_is_captured_is_said_to_be_missing() {
+fn checkpoint_reports_a_project_that_vanishes_meanwhile_as_missing_directory() {
     let machine = Machine::new();
     let project = machine.project();
     let doomed = project.clone();
-    let is_there = move |path: &Path| path.starts_with(&project) && project.exists();
-    let disk = before(Call::Read, is_there, move |_| fs::remove_dir_all(&doomed));
-    assert_eq!(code(machine.on(disk).checkpoint(&machine.project(), "r")), "missing_directory");
+    let is_existing_project = move |path: &Path| path.starts_with(&project) && project.exists();
+    let disk = before_call(Call::Read, is_existing_project, move |_| fs::remove_dir_all(&doomed));
+    assert_eq!(
+        error_code(machine.manager_on(disk).checkpoint(&machine.project(), "r")),
+        "missing_directory"
+    );
 }
 
 #[test]
-fn what_somebody_changes_after_it_came_back_is_not_called_restored() {
+fn restore_does_not_report_a_file_that_was_changed_right_after_as_restored() {
     let machine = Machine::new();
     machine.take();
     machine.write("a.txt", "two\n");
     machine.write("src/b.txt", "three\n");
     let project = machine.project();
     let inside = project.join("src");
-    let disk = before(
+    let disk = before_call(
         Call::Rename,
         move |path| path.starts_with(&inside),
         move |_| fs::write(project.join("a.txt"), "theirs\n"),
@@ -231,7 +237,7 @@ fn what_somebody_changes_after_it_came_back_is_not_called_restored() {
 }
 
 #[test]
-fn a_file_that_became_a_link_is_one_gone_and_one_come_in_a_patch() {
+fn diff_shows_a_file_that_became_a_link_as_a_deletion_and_an_addition() {
     let machine = Machine::new();
     machine.take();
     let path = machine.project().join("a.txt");
@@ -239,32 +245,35 @@ fn a_file_that_became_a_link_is_one_gone_and_one_come_in_a_patch() {
     symlink("src/b.txt", &path).unwrap();
     let diff = machine.manager().diff(&machine.project(), b"1").unwrap();
     let patch = String::from_utf8(diff.patch).unwrap();
-    for line in ["deleted file mode 100644", "new file mode 120000", "-one", "+src/b.txt"] {
-        assert!(patch.lines().any(|one| one == line), "{line}: {patch}");
+    for expected in ["deleted file mode 100644", "new file mode 120000", "-one", "+src/b.txt"] {
+        assert!(patch.lines().any(|line| line == expected), "{expected}: {patch}");
     }
     assert!(!patch.contains("old mode"), "{patch}");
 }
 
 #[test]
-fn a_folder_that_another_process_makes_at_the_same_moment_is_as_good() {
+fn checkpoint_accepts_a_folder_that_another_process_creates_at_the_same_time() {
     let machine = Machine::new();
-    let disk = before(Call::MakeDirectory, |_| true, |path| fs::create_dir(path));
-    let taken = machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
+    let disk = before_call(Call::MakeDirectory, |_| true, |path| fs::create_dir(path));
+    let taken = machine.manager_on(disk).checkpoint(&machine.project(), "r").unwrap();
     assert!(matches!(taken.outcome, Outcome::Created { .. }), "{taken:?}");
     assert!(machine.git_finds_nothing_broken());
 }
 
 #[test]
-fn what_somebody_writes_while_a_restore_runs_is_kept() {
+fn restore_keeps_a_file_that_another_process_writes_meanwhile() {
     let machine = Machine::new();
     machine.take();
     machine.write("a.txt", "mine\n");
     machine.write("src/b.txt", "mine\n");
-    let (project, raced) = (machine.project(), machine.project().join("src/b.txt"));
-    let is_ours = move |path: &Path| path.starts_with(&project);
-    let disk = before(Call::WriteNew, is_ours, move |_| fs::write(&raced, "written just now\n"));
+    let project = machine.project();
+    let raced = machine.project().join("src/b.txt");
+    let is_in_project = move |path: &Path| path.starts_with(&project);
+    let disk = before_call(Call::WriteNew, is_in_project, move |_| {
+        fs::write(&raced, "written just now\n")
+    });
     let options = RestoreOptions { exact: true, force: false };
-    let restored = machine.on(disk).restore(&machine.project(), b"1", options).unwrap();
+    let restored = machine.manager_on(disk).restore(&machine.project(), b"1", options).unwrap();
     assert_eq!(restored.kept[0].path, b"src/b.txt");
     let text = fs::read_to_string(machine.project().join("src/b.txt")).unwrap();
     assert_eq!(text, "written just now\n");

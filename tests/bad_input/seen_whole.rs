@@ -1,7 +1,7 @@
-//! What was seen whole once is believed only of the file that it was seen in, as long as nothing
-//! touches that: what is damaged afterwards is stored again with the next checkpoint.
+//! Verified objects: an object counts as intact only in the file in which it was verified, and only while that
+//! file is untouched. An object that is damaged later is stored again by the next checkpoint.
 
-use crate::maintenance::world::{World, before, created, put};
+use crate::maintenance::world::{StoreFixture, before_call, replace_file, take_checkpoint};
 use herma_core::{Config, Outcome};
 use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
@@ -12,32 +12,35 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
-/// Longer than a tick of the file system's clock: what is in one tick is looked at again anyway.
+/// Longer than a tick of the file system's clock; changes within one tick are always checked again.
 const TICK: Duration = Duration::from_millis(30);
 
-fn cut(path: &Path) {
+fn truncate(path: &Path) {
     let bytes = fs::read(path).unwrap();
-    put(path, &bytes[..5]);
+    replace_file(path, &bytes[..5]);
 }
 
-/// Takes a checkpoint of the project, in which nothing changed.
+/// Takes a checkpoint of the unchanged project.
 #[track_caller]
-fn take_again(world: &World) {
-    let taken = world.manager().checkpoint(&world.project("project"), "again").unwrap();
+fn take_again(fixture: &StoreFixture) {
+    let taken = fixture.manager().checkpoint(&fixture.project("project"), "again").unwrap();
     assert_eq!(taken.outcome, Outcome::Unchanged);
 }
 
-/// A disk on which something happens once, before the first such write.
-fn once(is_one: fn(&str) -> bool, happening: impl Fn() + Send + Sync + 'static) -> HookedDisk {
-    let due = AtomicBool::new(true);
+/// A disk on which `action` runs once, before the first write of a file whose name matches.
+fn before_first_write(
+    matches: fn(&str) -> bool,
+    action: impl Fn() + Send + Sync + 'static,
+) -> HookedDisk {
+    let is_pending = AtomicBool::new(true);
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-    before(
+    before_call(
         Call::WriteNew,
-        move |path| is_one(&name(path)),
+        move |path| matches(&name(path)),
         move |_| {
-            if due.swap(false, Ordering::SeqCst) {
+            if is_pending.swap(false, Ordering::SeqCst) {
                 sleep(TICK);
-                happening();
+                action();
                 sleep(TICK);
             }
             Ok(())
@@ -46,93 +49,103 @@ fn once(is_one: fn(&str) -> bool, happening: impl Fn() + Send + Sync + 'static) 
 }
 
 #[test]
-fn a_pack_in_which_an_object_was_damaged_is_not_believed_where_its_other_copy_goes() {
-    let world = World::new();
-    (0..70).for_each(|number| world.write_file(&format!("{number}"), &format!("{number} text")));
-    let first = world.take("project", "one");
-    let (pack, id) = (world.packs().remove(0), world.blob(&first, "5"));
-    world.spoil(&pack, &id);
+fn a_checkpoint_does_not_trust_a_damaged_pack_after_the_intact_copy_is_removed() {
+    let fixture = StoreFixture::new();
+    (0..70).for_each(|number| fixture.write_file(&format!("{number}"), &format!("{number} text")));
+    let first = fixture.take("project", "one");
+    let pack = fixture.packs().remove(0);
+    let id = fixture.blob_id(&first, "5");
+    fixture.corrupt_packed_object(&pack, &id);
     sleep(TICK);
-    world.take("project", "two");
-    assert!(world.loose(&id).exists(), "it was stored again");
+    fixture.take("project", "two");
+    assert!(fixture.loose_object(&id).exists(), "it was stored again");
     sleep(TICK);
-    world.take("project", "three");
-    // As `git gc` does, since a pack names it.
-    world.git(&["prune-packed"]);
-    assert!(!world.loose(&id).exists());
-    take_again(&world);
-    world.nothing_is_lost();
+    fixture.take("project", "three");
+    // As `git gc` does, since a pack lists the object.
+    fixture.git(&["prune-packed"]);
+    assert!(!fixture.loose_object(&id).exists());
+    take_again(&fixture);
+    fixture.assert_nothing_is_lost();
 }
 
 #[test]
-fn an_index_of_a_time_that_is_still_to_come_hides_no_damage() {
-    let world = World::new();
-    let first = world.take("project", "one");
+fn an_index_with_a_future_time_hides_no_damage() {
+    let fixture = StoreFixture::new();
+    let first = fixture.take("project", "one");
     sleep(TICK);
-    take_again(&world);
-    let index = world.store().join("indexes").join(world.hash("project"));
+    take_again(&fixture);
+    let index = fixture.store().join("indexes").join(fixture.hash("project"));
     let later = SystemTime::now() + Duration::from_secs(3600);
     fs::File::options().write(true).open(index).unwrap().set_modified(later).unwrap();
     sleep(TICK);
-    cut(&world.loose(&world.blob(&first, "a.txt")));
-    take_again(&world);
-    world.nothing_is_lost();
+    truncate(&fixture.loose_object(&fixture.blob_id(&first, "a.txt")));
+    take_again(&fixture);
+    fixture.assert_nothing_is_lost();
 }
 
 #[test]
-fn what_is_damaged_after_it_was_looked_at_is_stored_again_with_the_next_checkpoint() {
-    let world = World::new();
-    world.write_file("kept", "kept");
-    let first = world.take("project", "one");
+fn the_next_checkpoint_stores_an_object_again_that_was_damaged_after_its_check() {
+    let fixture = StoreFixture::new();
+    fixture.write_file("kept", "kept");
+    let first = fixture.take("project", "one");
     sleep(TICK);
-    let kept = world.loose(&world.blob(&first, "kept"));
+    let kept = fixture.loose_object(&fixture.blob_id(&first, "kept"));
     let is_object: fn(&str) -> bool = |name| name.starts_with("tmp_obj_");
-    let disk = once(is_object, move || cut(&kept));
-    world.write("project", "two");
-    created(&world.on(disk, Config::default()), &world.project("project"), "two");
+    let disk = before_first_write(is_object, move || truncate(&kept));
+    fixture.write("project", "two");
+    take_checkpoint(
+        &fixture.manager_on(disk, Config::default()),
+        &fixture.project("project"),
+        "two",
+    );
     sleep(TICK);
-    take_again(&world);
-    world.nothing_is_lost();
+    take_again(&fixture);
+    fixture.assert_nothing_is_lost();
 }
 
 #[test]
-fn what_is_damaged_after_it_was_stored_is_stored_again_with_the_next_checkpoint() {
-    let world = World::new();
-    world.take("project", "one");
+fn the_next_checkpoint_stores_an_object_again_that_was_damaged_after_its_write() {
+    let fixture = StoreFixture::new();
+    fixture.take("project", "one");
     sleep(TICK);
-    world.write("project", "two");
-    let file = world.project("project").join("a.txt");
-    let new = world.loose(&world.git(&["hash-object", file.to_str().unwrap()]));
+    fixture.write("project", "two");
+    let file = fixture.project("project").join("a.txt");
+    let new = fixture.loose_object(&fixture.git(&["hash-object", file.to_str().unwrap()]));
     let is_index: fn(&str) -> bool = |name| name.starts_with("index-");
-    let disk = once(is_index, move || cut(&new));
-    created(&world.on(disk, Config::default()), &world.project("project"), "two");
+    let disk = before_first_write(is_index, move || truncate(&new));
+    take_checkpoint(
+        &fixture.manager_on(disk, Config::default()),
+        &fixture.project("project"),
+        "two",
+    );
     sleep(TICK);
-    take_again(&world);
-    world.nothing_is_lost();
+    take_again(&fixture);
+    fixture.assert_nothing_is_lost();
 }
 
 #[test]
-fn no_object_of_a_file_is_read_again_where_nothing_changed() {
+fn an_unchanged_checkpoint_reads_no_object_of_a_file_again() {
     for files in [30, 300] {
-        let world = World::new();
+        let fixture = StoreFixture::new();
         for number in 0..files {
-            world.write_file(&format!("{number}"), &format!("{number} text"));
+            fixture.write_file(&format!("{number}"), &format!("{number} text"));
         }
-        world.take("project", "one");
+        fixture.take("project", "one");
         sleep(TICK);
-        // What was stored in the tick in which the index was written is looked at once more.
-        take_again(&world);
-        let read = Arc::new(AtomicUsize::new(0));
-        let (seen, objects) = (Arc::clone(&read), world.store().join("objects"));
+        // Objects stored in the same tick as the index are checked once more.
+        take_again(&fixture);
+        let reads = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&reads);
+        let objects = fixture.store().join("objects");
         let is_object = move |path: &Path| path.starts_with(&objects);
-        let disk = before(Call::Read, is_object, move |_| {
-            seen.fetch_add(1, Ordering::Relaxed);
+        let disk = before_call(Call::Read, is_object, move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
             Ok(())
         });
-        let manager = world.on(disk, Config::default());
-        let taken = manager.checkpoint(&world.project("project"), "again").unwrap();
+        let manager = fixture.manager_on(disk, Config::default());
+        let taken = manager.checkpoint(&fixture.project("project"), "again").unwrap();
         assert_eq!(taken.outcome, Outcome::Unchanged);
-        let read = read.load(Ordering::Relaxed);
-        assert!(read < 10, "{files} files, {read} times something was read");
+        let reads = reads.load(Ordering::Relaxed);
+        assert!(reads < 10, "{files} files, {reads} times something was read");
     }
 }

@@ -1,6 +1,5 @@
-//! A directory becomes a link to somewhere outside while a take or a restore runs: at each of their
-//! calls to the disk, for one call, and for good. Nothing outside is captured, changed or
-//! removed.
+//! A directory becomes a link to the outside while a checkpoint or a restore runs: at each of its calls to the
+//! disk, for one call or permanently. Nothing outside is captured, changed or removed.
 
 use super::machine::{Machine, at_each_call};
 use herma_core::RestoreOptions;
@@ -12,13 +11,14 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// For how many calls the link stands there.
+/// For how many calls the link exists.
 const CALLS: &[usize] = &[1, usize::MAX];
 const SECRET: &str = "not of the project\n";
-/// As `git hash-object` names it.
+/// The id of the secret, as printed by `git hash-object`.
 const SECRET_BLOB: &str = "ffd39ce4394fc579fe16a07194bd7c5bb10639c4";
 
-/// What is outside has the names of what is inside, or it would not be found.
+/// Creates a folder outside the project. Its files have the names of files in the project, or they would not be
+/// found through the link.
 fn outside(machine: &Machine) -> PathBuf {
     let outside = machine.root().join("outside");
     fs::create_dir_all(outside.join("src/deep")).unwrap();
@@ -32,7 +32,7 @@ fn outside(machine: &Machine) -> PathBuf {
     outside
 }
 
-/// All that is below a folder: its permissions, and what files hold.
+/// Everything below a folder, with permissions and file contents.
 fn all_below(folder: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -49,29 +49,29 @@ fn all_below(folder: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     found
 }
 
-/// Where a directory of the project is while a link stands in its place.
-fn swap(place: &Path, outside: &Path) -> io::Result<()> {
-    fs::rename(place, place.with_extension("away"))?;
-    symlink(outside, place)
+/// Moves a directory of the project away and puts a link in its place.
+fn swap(directory: &Path, outside: &Path) -> io::Result<()> {
+    fs::rename(directory, directory.with_extension("away"))?;
+    symlink(outside, directory)
 }
 
-fn swap_back(place: &Path) -> io::Result<()> {
-    fs::remove_file(place)?;
-    fs::rename(place.with_extension("away"), place)
+fn swap_back(directory: &Path) -> io::Result<()> {
+    fs::remove_file(directory)?;
+    fs::rename(directory.with_extension("away"), directory)
 }
 
 impl Machine {
-    /// Whether a checkpoint of the project holds the bytes that stand outside: where the project
-    /// itself is a link when it is looked for, what is outside is a project of its own.
-    fn has_secret(&self, name: &str) -> bool {
-        let objects = self.git().args(["rev-list", "--objects", name]).output().unwrap();
+    /// Whether a checkpoint behind the ref of the project holds the outside content. If the project itself is a
+    /// link when it is resolved, the outside folder is a project of its own.
+    fn has_secret(&self, reference: &str) -> bool {
+        let objects = self.git().args(["rev-list", "--objects", reference]).output().unwrap();
         assert!(objects.status.success(), "{objects:?}");
         String::from_utf8(objects.stdout).unwrap().contains(SECRET_BLOB)
     }
 }
 
-/// Swaps the directory `name` of the project, itself for the empty name, at each call of `work`;
-/// answers how often.
+/// Swaps the directory `name` of the project (the project itself for an empty name) at each call of `work`;
+/// returns the number of rounds.
 fn swapped_at_each_call(name: &str, change: fn(&Machine), work: fn(&Machine, HookedDisk)) -> usize {
     let mut rounds = 0;
     for length in CALLS {
@@ -80,21 +80,23 @@ fn swapped_at_each_call(name: &str, change: fn(&Machine), work: fn(&Machine, Hoo
             fs::create_dir_all(machine.project().join("src/deep")).unwrap();
             machine.write("src/deep/c.txt", "three\n");
             machine.take();
-            let of_project = format!("refs/hermes/{}", machine.hash());
+            let reference = format!("refs/hermes/{}", machine.hash());
             change(&machine);
             let outside = outside(&machine);
-            let place = match name {
+            let directory = match name {
                 "" => machine.project(),
                 name => machine.project().join(name),
             };
             let before = all_below(&outside);
-            let (number, end) = (step.number, step.number.saturating_add(*length));
-            let (at, to) = (place.clone(), outside.clone());
+            let number = step.number;
+            let end = step.number.saturating_add(*length);
+            let swapped = directory.clone();
+            let target = outside.clone();
             let disk = step.counting_disk(move |call| {
-                // What is not there at that moment cannot become a link.
+                // A directory that does not exist at that moment cannot be swapped.
                 match call {
-                    call if call == number => drop(swap(&at, &to)),
-                    call if call == end => drop(swap_back(&at)),
+                    call if call == number => drop(swap(&swapped, &target)),
+                    call if call == end => drop(swap_back(&swapped)),
                     _ => {}
                 }
                 Ok(())
@@ -103,7 +105,7 @@ fn swapped_at_each_call(name: &str, change: fn(&Machine), work: fn(&Machine, Hoo
             let number = step.number;
             assert_eq!(all_below(&outside), before, "swapped at call {number} for {length}");
             assert!(
-                !machine.has_secret(&of_project),
+                !machine.has_secret(&reference),
                 "captured: swapped at call {number} for {length}"
             );
         });
@@ -111,51 +113,51 @@ fn swapped_at_each_call(name: &str, change: fn(&Machine), work: fn(&Machine, Hoo
     rounds
 }
 
-fn nothing(_: &Machine) {}
+fn no_change(_: &Machine) {}
 
-/// Something to bring back, something to replace and something to remove, in each directory.
-fn changed(machine: &Machine) {
+/// Changes, adds and removes files, so that a restore has something to do in each directory.
+fn change(machine: &Machine) {
     machine.write("a.txt", "changed\n");
     machine.write("src/b.txt", "changed\n");
     machine.write("src/new.txt", "new\n");
     fs::remove_file(machine.project().join("src/deep/c.txt")).unwrap();
 }
 
-fn taken(machine: &Machine, disk: HookedDisk) {
+fn take(machine: &Machine, disk: HookedDisk) {
     machine.write("src/deep/d.txt", "four\n");
-    let _ = machine.on(disk).checkpoint(&machine.project(), "again");
+    let _ = machine.manager_on(disk).checkpoint(&machine.project(), "again");
 }
 
-fn restored(machine: &Machine, disk: HookedDisk) {
+fn restore(machine: &Machine, disk: HookedDisk) {
     let options = RestoreOptions { exact: true, force: false };
-    let _ = machine.on(disk).restore(&machine.project(), b"1", options);
+    let _ = machine.manager_on(disk).restore(&machine.project(), b"1", options);
 }
 
-fn restored_one(machine: &Machine, disk: HookedDisk) {
-    let _ = machine.on(disk).restore_file(&machine.project(), b"1", b"src/deep/c.txt");
-}
-
-#[test]
-fn a_directory_of_a_project_that_is_taken() {
-    assert!(swapped_at_each_call("src", nothing, taken) > 200);
+fn restore_file(machine: &Machine, disk: HookedDisk) {
+    let _ = machine.manager_on(disk).restore_file(&machine.project(), b"1", b"src/deep/c.txt");
 }
 
 #[test]
-fn a_project_that_is_taken() {
-    swapped_at_each_call("", nothing, taken);
+fn checkpoint_with_a_swapped_directory_captures_nothing_outside() {
+    assert!(swapped_at_each_call("src", no_change, take) > 200);
 }
 
 #[test]
-fn a_directory_of_a_project_that_is_restored() {
-    assert!(swapped_at_each_call("src", changed, restored) > 300);
+fn checkpoint_with_a_swapped_project_captures_nothing_outside() {
+    swapped_at_each_call("", no_change, take);
 }
 
 #[test]
-fn a_project_that_is_restored() {
-    swapped_at_each_call("", changed, restored);
+fn restore_with_a_swapped_directory_changes_nothing_outside() {
+    assert!(swapped_at_each_call("src", change, restore) > 300);
 }
 
 #[test]
-fn a_directory_above_a_file_that_is_restored() {
-    swapped_at_each_call("src/deep", changed, restored_one);
+fn restore_with_a_swapped_project_changes_nothing_outside() {
+    swapped_at_each_call("", change, restore);
+}
+
+#[test]
+fn restore_file_with_a_swapped_parent_changes_nothing_outside() {
+    swapped_at_each_call("src/deep", change, restore_file);
 }

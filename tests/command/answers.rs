@@ -1,4 +1,4 @@
-//! What the command answers when it does what it is asked.
+//! The answers of commands that succeed.
 
 use crate::command::world::{Said, World, agreed};
 use pretty_assertions::assert_eq;
@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Stdio;
 
-/// The name of a file that is no UTF-8.
+/// The name of a file, which is not UTF-8.
 fn not_utf8() -> &'static OsStr {
     OsStr::from_bytes(b"caf\xe9")
 }
@@ -30,7 +30,7 @@ fn a_checkpoint_says_what_was_taken_and_what_was_left_out() {
 #[test]
 fn a_list_shows_number_id_time_reason_and_what_changed() {
     let world = World::new();
-    let none = world.herma(&["rollback"]).done();
+    let empty = world.herma(&["rollback"]).done();
     world.write("config.py", "a = 'old'\n");
     world.checkpoint("before write_file");
     world.write("config.py", "a = 'new'\n");
@@ -38,12 +38,12 @@ fn a_list_shows_number_id_time_reason_and_what_changed() {
     world.write("config.py", "a = 'new'\nb = 1\n");
     world.write("more.py", "c = 2\n");
     world.checkpoint("");
-    let some = world.herma(&["rollback"]).done();
-    agreed("list", &world.transcript(&[none, some]));
+    let list = world.herma(&["rollback"]).done();
+    agreed("list", &world.transcript(&[empty, list]));
 }
 
 #[test]
-fn the_numbers_of_a_long_list_stand_below_each_other_and_end_at_twenty() {
+fn rollback_lists_at_most_twenty_checkpoints_and_aligns_their_numbers() {
     let world = World::new();
     for number in 0..22 {
         world.write("a.txt", format!("{number}\n"));
@@ -57,7 +57,7 @@ fn the_numbers_of_a_long_list_stand_below_each_other_and_end_at_twenty() {
 }
 
 #[test]
-fn times_are_those_of_the_clock_on_the_wall() {
+fn rollback_lists_times_in_the_local_time_zone() {
     let world = World::new();
     world.write("a.txt", "one\n");
     world.checkpoint("now");
@@ -84,7 +84,7 @@ fn a_restore_says_what_it_did_and_the_undo_it_names_undoes_it() {
     world.remove("deleted.txt");
     world.write("created.txt", "mine\n");
     world.write("big", vec![b'x'; 10 * 1024 * 1024 + 1]);
-    // The large file, which no checkpoint can hold, stays as it is.
+    // The large file, which no checkpoint can hold, is not restored.
     let first = world.herma(&["rollback", "1"]);
     assert_eq!(first.exit, Some(2), "{}", first.complaint);
     assert!(
@@ -113,7 +113,7 @@ fn an_exact_restore_also_removes_what_was_created_since() {
     world.write("a.txt", "new\n");
     world.write("sub/created.txt", "new\n");
     world.checkpoint("after");
-    // By the first digits of its id, and with nothing left to save beforehand.
+    // The target is the start of an id, and the newest checkpoint already holds the present state.
     let said = world.herma(&["rollback", &id[..7], "--exact"]).done();
     assert_eq!(world.read("a.txt"), "old\n");
     assert!(!world.has("sub"));
@@ -136,12 +136,12 @@ fn one_file_comes_back_and_no_other_changes_whatever_it_is_called() {
     for (index, name) in names.iter().enumerate() {
         let words = [OsStr::new("rollback"), OsStr::new(&id[..7]), OsStr::new("--"), name];
         said.push(world.herma(&words).done());
-        for (other, name) in names.iter().enumerate() {
-            assert_eq!(world.read(name), if other <= index { "old\n" } else { "new\n" });
+        for (position, name) in names.iter().enumerate() {
+            assert_eq!(world.read(name), if position <= index { "old\n" } else { "new\n" });
         }
     }
     agreed("restore-file", &world.transcript(&said[..1]));
-    // In the second place a keyword may be a slip, and what it says can be said otherwise.
+    // A keyword as the second word may be a slip, so it is refused; another spelling of the file works.
     world.write("diff", "newer\n");
     let refused = world.herma(&["rollback", &id, "diff"]);
     assert!(refused.exit == Some(2) && refused.complaint.contains("two things"));
@@ -180,8 +180,8 @@ fn a_diff_shows_a_summary_and_then_a_patch_that_git_applies() {
     assert!(world.has("deleted.txt"));
     world.git_applies(&patch);
     let without_times = |everything: std::collections::BTreeMap<_, String>| {
-        let in_project = |(path, said): (std::path::PathBuf, String)| {
-            let (mode, rest) = said.split_once(' ').unwrap();
+        let in_project = |(path, description): (std::path::PathBuf, String)| {
+            let (mode, rest) = description.split_once(' ').unwrap();
             let content = rest.rsplit_once(" }").unwrap().1.to_owned();
             path.starts_with(world.project()).then(|| (path, mode.to_owned(), content))
         };
@@ -191,9 +191,9 @@ fn a_diff_shows_a_summary_and_then_a_patch_that_git_applies() {
 }
 
 #[test]
-fn a_diff_of_very_many_lines_replaces_what_differs_and_git_applies_it() {
+fn rollback_diff_of_very_many_lines_replaces_the_differing_part_and_git_applies_it() {
     let world = World::new();
-    // A line diff of that takes a minute, since every line is in both files thousands of times.
+    // A line diff of these files takes a minute, since each line occurs in both thousands of times.
     let fill = |start: usize, end: &str| {
         let middle = (0..400_000).map(|line| format!("{}\n", (line * 7919 + start) % 89));
         let text = format!("one\ntwo\nthree\nfour\n{}same\n{end}", middle.collect::<String>());
@@ -212,7 +212,7 @@ fn a_diff_of_very_many_lines_replaces_what_differs_and_git_applies_it() {
     world.herma(&["rollback", "1"]).done();
     world.git_applies(&patch);
     assert!(fs::read(world.path("a.txt")).unwrap() == after);
-    // What is not long between its common ends gets a line diff.
+    // Where the part between the common ends is short, a line diff is made.
     world.write("a.txt", [&after[..], b"\nnew"].concat());
     let few = world.herma(&["rollback", "diff", "1"]).done();
     assert!(few.text().contains("+new") && few.text().len() < 1_000, "{:.2000}", few.text());
@@ -231,14 +231,14 @@ fn the_store_is_shown_in_the_layout_of_the_documents() {
     fs::write(gone.join("b.txt"), "three\n").unwrap();
     world.herma(&["checkpoint", "~/old-prototype"]).done();
     fs::remove_dir_all(&gone).unwrap();
-    // Nobody worked in it for nine days and some hours.
+    // The project was last used more than nine days ago.
     for metadata in fs::read_dir(world.base().join("store/projects")).unwrap() {
         let metadata = metadata.unwrap().path();
-        let mut known: serde_json::Value =
+        let mut project: serde_json::Value =
             serde_json::from_slice(&fs::read(&metadata).unwrap()).unwrap();
-        if known["workdir"] == gone.to_str().unwrap() {
-            known["last_touch"] = (known["last_touch"].as_f64().unwrap() - 800_000.0).into();
-            fs::write(&metadata, known.to_string()).unwrap();
+        if project["workdir"] == gone.to_str().unwrap() {
+            project["last_touch"] = (project["last_touch"].as_f64().unwrap() - 800_000.0).into();
+            fs::write(&metadata, project.to_string()).unwrap();
         }
     }
     world.archive("legacy-20260506-050616", 4_301_000);
@@ -253,7 +253,7 @@ fn the_store_is_shown_in_the_layout_of_the_documents() {
     }
     let mut shown = String::new();
     for line in world.transcript(&[empty, said]).lines() {
-        // How wide the table is depends on where it is, and how many bytes there are on git.
+        // The width of the table depends on the folder, and the number of bytes on git.
         let is_row = line.contains("WORKDIR") || line.starts_with("  [folder]");
         let is_size = line.starts_with("Total size:") || line.starts_with("  store/");
         shown += &match line.rsplit_once("  ") {
@@ -267,7 +267,7 @@ fn the_store_is_shown_in_the_layout_of_the_documents() {
 }
 
 #[test]
-fn every_answer_is_also_given_to_programs() {
+fn the_json_option_gives_every_answer_as_json() {
     let world = World::new();
     let project = world.project().to_str().unwrap().to_owned();
     world.write("a.txt", "old\n");
@@ -299,7 +299,7 @@ fn every_answer_is_also_given_to_programs() {
 }
 
 #[test]
-fn the_project_is_the_nearest_marked_directory_unless_one_is_named() {
+fn checkpoint_takes_the_nearest_marked_directory_unless_a_directory_is_given() {
     let world = World::new();
     world.write("Makefile", "all:\n");
     world.write("src/deep/a.txt", "old\n");
@@ -318,7 +318,7 @@ fn the_project_is_the_nearest_marked_directory_unless_one_is_named() {
 }
 
 #[test]
-fn an_undo_is_named_as_a_shell_takes_it() {
+fn rollback_quotes_the_directory_in_its_undo_command_for_a_shell() {
     let world = World::new();
     let shell = [("plain-1.0", "plain-1.0"), ("with space", "'with space'")];
     let odd = [("it's\n", "$'it\\'s\\x0a'"), ("caf\u{e9}$x", "'caf\u{e9}$x'")];
@@ -354,11 +354,11 @@ fn a_project_that_was_deleted_as_a_whole_comes_back() {
 }
 
 #[test]
-fn a_reader_that_stops_early_is_no_failure() {
+fn rollback_diff_succeeds_if_its_reader_stops_early() {
     let world = World::new();
     world.write("a.txt", "old\n");
     world.checkpoint("before");
-    // More than any pipe holds.
+    // More bytes than any pipe buffers.
     world.write("a.txt", "new\n".repeat(1_000_000));
     let mut command = world.command();
     command.args(["rollback", "diff", "1"]).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -370,7 +370,7 @@ fn a_reader_that_stops_early_is_no_failure() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_answer_that_cannot_be_written_is_no_success() {
+fn rollback_fails_if_its_answer_cannot_be_written() {
     let world = World::new();
     let mut command = world.command();
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
@@ -382,7 +382,7 @@ fn an_answer_that_cannot_be_written_is_no_success() {
 #[test]
 fn help_tells_the_commands_and_shows_examples() {
     let world = World::new();
-    let asked: [&[&str]; 7] = [
+    let command_lines: [&[&str]; 7] = [
         &["--help"],
         &["checkpoint", "--help"],
         &["rollback", "--help"],
@@ -391,7 +391,7 @@ fn help_tells_the_commands_and_shows_examples() {
         &["checkpoints", "clear", "--help"],
         &["checkpoints", "clear-legacy", "--help"],
     ];
-    let said: Vec<_> = asked.iter().map(|words| world.herma(words).done()).collect();
+    let said: Vec<_> = command_lines.iter().map(|words| world.herma(words).done()).collect();
     for help in &said {
         assert!(help.text().lines().all(|line| line.chars().count() <= 100));
     }

@@ -1,9 +1,9 @@
-//! What the configuration file changes for the command, and how it says what is wrong with it.
+//! How the configuration file affects the command, and how the command reports errors in the file.
 
 use crate::command::world::{World, agreed};
 
 #[test]
-fn the_file_limits_how_many_checkpoints_are_listed() {
+fn max_snapshots_limits_how_many_checkpoints_rollback_lists() {
     let world = World::new();
     world.configure("checkpoints:\n  max_snapshots: 2\n");
     for number in 0..3 {
@@ -15,7 +15,7 @@ fn the_file_limits_how_many_checkpoints_are_listed() {
 }
 
 #[test]
-fn the_file_is_below_the_home_where_no_other_place_is_named() {
+fn the_configuration_file_is_below_home_if_hermes_home_is_not_set() {
     let world = World::new();
     world.write("../.hermes/config.yaml", "checkpoints: nonsense\n");
     let mut command = world.command();
@@ -50,7 +50,7 @@ fn a_file_that_cannot_be_meant_refuses_everything_and_changes_nothing() {
         said.push(world.herma(&["rollback"]));
     }
     agreed("refused-configuration", &world.transcript(&said));
-    // Whoever asks for help may need it to mend the file.
+    // Users may need the help to fix the file.
     world.herma(&["--help"]).done();
 }
 

@@ -1,4 +1,4 @@
-//! Whether checkpoints can work here: everything that can be in the way is really put there.
+//! `herma doctor`: each obstacle to checkpoints that it can report is really created.
 
 use crate::command::world::{Said, World, agreed, binary};
 use pretty_assertions::assert_eq;
@@ -8,52 +8,53 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-/// Whoever owns no file, so that root can find out what is forbidden to others.
+/// A user who owns no file, so that root can test what is forbidden to other users.
 const NOBODY: u32 = 65_534;
 
-/// Asks, expects that nothing changed anywhere and that a person and a program are told the same.
+/// Runs `doctor`, expects that nothing changed and that the text and the JSON report the same.
 #[track_caller]
-fn examined(world: &World, prepared: impl Fn() -> Command) -> (Said, serde_json::Value) {
+fn examine(world: &World, command: impl Fn() -> Command) -> (Said, serde_json::Value) {
     let before = world.everything();
-    let said = world.run(prepared(), &["doctor"]);
-    let json = world.run(prepared(), &["doctor", "--json"]);
+    let said = world.run(command(), &["doctor"]);
+    let json = world.run(command(), &["doctor", "--json"]);
     assert_eq!(world.everything(), before);
     assert_eq!((json.exit, json.complaint.as_str()), (said.exit, ""));
     let data = json.json();
-    let (verdict, exit) = (&data["verdict"], said.exit);
+    let verdict = &data["verdict"];
+    let exit = said.exit;
     assert_eq!(exit, Some(if verdict == "trouble" { 2 } else { 0 }), "{data}");
     assert_eq!(said.complaint.ends_with("[trouble]\n"), verdict == "trouble", "{}", said.complaint);
     for finding in data["findings"].as_array().unwrap() {
-        let told = finding["verdict"].as_str().unwrap();
+        let shown = finding["verdict"].as_str().unwrap();
         let found = finding["found"].as_str().unwrap();
-        // These go on from one run to the next.
-        let moves = ["space", "clock"].iter().any(|one| finding["check"] == *one);
-        let line = |line: &&str| line.starts_with(told) && (moves || line.ends_with(found));
-        assert!(said.text().lines().any(|one| line(&one)), "{finding}: {}", said.text());
+        // The findings of these checks change from one run to the next.
+        let varies = ["space", "clock"].iter().any(|check| finding["check"] == *check);
+        let matches = |line: &&str| line.starts_with(shown) && (varies || line.ends_with(found));
+        assert!(said.text().lines().any(|line| matches(&line)), "{finding}: {}", said.text());
     }
     (said, data)
 }
 
-/// Expects one verdict of one check, whatever the others say.
+/// Expects a verdict of a check, whatever the other checks report.
 #[track_caller]
-fn shows(world: &World, check: &str, verdict: &str, part: &str) -> Said {
-    let (said, data) = examined(world, || world.command());
-    holds(&data, check, verdict, part);
+fn expect_finding(world: &World, check: &str, verdict: &str, part: &str) -> Said {
+    let (said, data) = examine(world, || world.command());
+    assert_finding(&data, check, verdict, part);
     said
 }
 
 #[track_caller]
-fn holds(data: &serde_json::Value, check: &str, verdict: &str, part: &str) {
+fn assert_finding(data: &serde_json::Value, check: &str, verdict: &str, part: &str) {
     let findings = data["findings"].as_array().unwrap();
-    let finding = findings.iter().find(|one| one["check"] == check).unwrap();
+    let finding = findings.iter().find(|finding| finding["check"] == check).unwrap();
     assert_eq!(finding["verdict"], verdict, "{finding}");
     assert!(finding["found"].as_str().unwrap().contains(part), "{part}: {finding}");
     assert_eq!(finding["advice"].is_string(), verdict != "ok", "{finding}");
 }
 
-/// Without the numbers that this machine has.
-fn steady(world: &World, all: &[Said]) -> String {
-    let text = world.transcript(all);
+/// The transcript without numbers that differ from machine to machine.
+fn steady(world: &World, outputs: &[Said]) -> String {
+    let text = world.transcript(outputs);
     let lines = text.lines().map(|line| match line.split_once(" MB are free") {
         Some((start, rest)) => {
             let start = start.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -68,10 +69,10 @@ fn steady(world: &World, all: &[Said]) -> String {
 fn where_nothing_is_in_the_way_it_says_so_and_makes_nothing() {
     let world = World::new();
     world.write("a.txt", "one\n");
-    let fresh = shows(&world, "base", "ok", "the first checkpoint makes it");
+    let fresh = expect_finding(&world, "base", "ok", "the first checkpoint makes it");
     world.checkpoint("first");
     world.configure("checkpoints:\n  enabled: true\n");
-    let used = shows(&world, "base", "ok", "holds a store");
+    let used = expect_finding(&world, "base", "ok", "holds a store");
     world.herma(&["doctor"]).done();
     agreed("doctor", &steady(&world, &[fresh, used]));
 }
@@ -83,37 +84,37 @@ fn a_store_that_is_in_trouble() {
     world.configure("checkpoints:\n  enabled: yes\n");
     fs::write(world.base(), "").unwrap();
     fs::write(world.path("large"), vec![0; 10 * 1024 * 1024 + 1]).unwrap();
-    let said = shows(&world, "base", "trouble", "is no directory");
-    shows(&world, "configuration", "trouble", "enabled is");
+    let said = expect_finding(&world, "base", "trouble", "is no directory");
+    expect_finding(&world, "configuration", "trouble", "enabled is");
     assert_eq!(world.herma(&["checkpoint"]).exit, Some(2), "what it says is true");
     agreed("doctor-trouble", &steady(&world, &[said]));
     fs::remove_file(world.base()).unwrap();
     world.configure("");
     fs::create_dir(world.base()).unwrap();
     fs::write(world.base().join("store"), "").unwrap();
-    shows(&world, "base", "trouble", "is no directory");
+    expect_finding(&world, "base", "trouble", "is no directory");
     assert_eq!(world.herma(&["checkpoint"]).refusal(), "store_unusable");
 }
 
 #[test]
-fn a_base_behind_a_link() {
+fn doctor_follows_a_link_to_the_checkpoint_base() {
     let world = World::new();
     symlink("volume", world.root.join("hermes")).unwrap();
-    let said = shows(&world, "base", "notice", "which is not there");
+    let said = expect_finding(&world, "base", "notice", "which is not there");
     assert_eq!(said.exit, Some(0));
     fs::create_dir(world.root.join("volume")).unwrap();
-    shows(&world, "base", "ok", "volume/checkpoints");
+    expect_finding(&world, "base", "ok", "volume/checkpoints");
 }
 
 #[test]
-fn a_directory_in_which_one_may_not_write() {
+fn doctor_reports_a_base_that_cannot_be_created_for_lack_of_permission() {
     let world = World::new();
     world.write("a.txt", "one\n");
     let parent = world.root.join("hermes");
     fs::create_dir(&parent).unwrap();
     fs::set_permissions(&world.root, Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(&parent, Permissions::from_mode(0o555)).unwrap();
-    // Nobody could go to where the command was built.
+    // The user `NOBODY` may not have access to the folder in which the command was built.
     let copy = world.root.join("herma");
     fs::copy(binary(), &copy).unwrap();
     let ordinary = || {
@@ -126,72 +127,74 @@ fn a_directory_in_which_one_may_not_write() {
         }
         command
     };
-    let (_, data) = examined(&world, ordinary);
-    holds(&data, "base", "trouble", "cannot be made in");
+    let (_, data) = examine(&world, ordinary);
+    assert_finding(&data, "base", "trouble", "cannot be made in");
     assert_eq!(world.run(ordinary(), &["checkpoint"]).refusal(), "permission");
     fs::set_permissions(&parent, Permissions::from_mode(0o755)).unwrap();
 }
 
 #[test]
-fn permissions_that_are_too_wide() {
+fn doctor_reports_permissions_of_the_base_that_are_too_wide() {
     let world = World::new();
     world.write("a.txt", "one\n");
     world.checkpoint("first");
     fs::set_permissions(world.root.join("hermes"), Permissions::from_mode(0o755)).unwrap();
     for (mode, verdict, exit) in [(0o700, "ok", 0), (0o755, "notice", 0), (0o777, "trouble", 2)] {
         fs::set_permissions(world.base(), Permissions::from_mode(mode)).unwrap();
-        let said = shows(&world, "privacy", verdict, "");
+        let said = expect_finding(&world, "privacy", verdict, "");
         assert_eq!(said.exit, Some(exit));
     }
 }
 
 #[test]
-fn a_store_from_the_future() {
+fn doctor_notices_a_store_that_was_used_in_the_future() {
     let world = World::new();
     world.write("a.txt", "one\n");
     world.checkpoint("first");
     let projects = fs::read_dir(world.base().join("store/projects")).unwrap();
-    let file = projects.map(|one| one.unwrap().path()).next().unwrap();
+    let file = projects.map(|entry| entry.unwrap().path()).next().unwrap();
     let mut metadata: serde_json::Value =
         serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     metadata["last_touch"] = (metadata["last_touch"].as_f64().unwrap() + 86_400.0).into();
     fs::write(&file, metadata.to_string()).unwrap();
-    let said = shows(&world, "clock", "notice", "the store was used at");
+    let said = expect_finding(&world, "clock", "notice", "the store was used at");
     assert_eq!(said.exit, Some(0));
 }
 
 #[test]
-fn locks_that_are_held_or_left_behind() {
+fn doctor_notices_locks_that_are_held_or_left_behind() {
     let world = World::new();
     world.write("a.txt", "one\n");
     world.checkpoint("first");
     let lock = File::open(world.base().join("store/locks/store")).unwrap();
     lock.lock().unwrap();
-    assert_eq!(shows(&world, "locks", "notice", "another process holds").exit, Some(0));
+    assert_eq!(expect_finding(&world, "locks", "notice", "another process holds").exit, Some(0));
     drop(lock);
     let left = world.base().join("store/packed-refs.lock");
     fs::write(&left, "").unwrap();
-    shows(&world, "locks", "ok", "nobody holds");
+    expect_finding(&world, "locks", "ok", "nobody holds");
     let long_ago = SystemTime::now() - Duration::from_secs(3_600);
     File::open(&left).unwrap().set_modified(long_ago).unwrap();
-    shows(&world, "locks", "notice", "packed-refs.lock");
+    expect_finding(&world, "locks", "notice", "packed-refs.lock");
     fs::remove_file(&left).unwrap();
     fs::create_dir(&left).unwrap();
     File::open(&left).unwrap().set_modified(long_ago).unwrap();
-    assert_eq!(shows(&world, "locks", "trouble", "is a directory").exit, Some(2));
+    assert_eq!(expect_finding(&world, "locks", "trouble", "is a directory").exit, Some(2));
 }
 
 #[test]
-fn a_place_of_which_no_checkpoint_is_taken() {
+fn doctor_reports_a_current_directory_of_which_no_checkpoint_can_be_taken() {
     let world = World::new();
-    for (place, part) in [("/".into(), "root is never"), (world.home(), "is the home directory")] {
-        let there = || {
+    for (directory, part) in
+        [("/".into(), "root is never"), (world.home(), "is the home directory")]
+    {
+        let in_directory = || {
             let mut command = world.command();
-            command.current_dir(&place);
+            command.current_dir(&directory);
             command
         };
-        let (_, data) = examined(&world, there);
-        holds(&data, "project", "trouble", part);
+        let (_, data) = examine(&world, in_directory);
+        assert_finding(&data, "project", "trouble", part);
     }
     let gone = world.root.join("gone");
     fs::create_dir(&gone).unwrap();
@@ -201,18 +204,18 @@ fn a_place_of_which_no_checkpoint_is_taken() {
     shell.current_dir(&gone);
     let said = world.run(shell, &["doctor", "--json"]);
     assert_eq!(said.exit, Some(2));
-    holds(&said.json(), "project", "trouble", "the current directory is gone");
+    assert_finding(&said.json(), "project", "trouble", "the current directory is gone");
 }
 
 #[test]
-fn a_machine_without_a_home() {
+fn doctor_reports_that_home_is_not_set() {
     let world = World::new();
     let homeless = || {
         let mut command = world.command();
         command.env_remove("HOME");
         command
     };
-    let (_, data) = examined(&world, homeless);
-    holds(&data, "home", "trouble", "HOME is not set");
-    holds(&data, "clock", "ok", "");
+    let (_, data) = examine(&world, homeless);
+    assert_finding(&data, "home", "trouble", "HOME is not set");
+    assert_finding(&data, "clock", "ok", "");
 }

@@ -1,4 +1,4 @@
-//! What a checkpoint left out is not absent: a restore keeps and names it.
+//! Files that a checkpoint left out are not missing from it: a restore keeps and names them.
 
 use crate::command::world::{Said, World};
 use pretty_assertions::assert_eq;
@@ -26,8 +26,8 @@ fn changed_since() -> World {
 fn names_both(said: &Said, existing: &str) {
     let text = said.text();
     let line = |word: &str, path: &str| {
-        let is_it = |line: &&str| line.trim_start().starts_with(word) && line.contains(path);
-        text.lines().find(is_it).is_some_and(|line| line.contains("larger than 1048576 bytes"))
+        let matches = |line: &&str| line.trim_start().starts_with(word) && line.contains(path);
+        text.lines().find(matches).is_some_and(|line| line.contains("larger than 1048576 bytes"))
     };
     assert!(line(existing, "big.dat") && line("missing", "sub/b2"), "{text}");
 }
@@ -38,7 +38,7 @@ fn rollback_show_and_its_preview_name_what_the_checkpoint_left_out() {
     let shown = world.herma(&["rollback", "show", "1", "--json"]).done();
     let left_out = shown.json()["left_out"].clone();
     let paths: Vec<_> =
-        left_out.as_array().unwrap().iter().map(|one| one["path"].clone()).collect();
+        left_out.as_array().unwrap().iter().map(|remark| remark["path"].clone()).collect();
     assert_eq!(paths, ["big.dat", "sub/b2"]);
     names_both(&world.herma(&["rollback", "1", "--dry-run"]).done(), "keep");
     let difference = world.herma(&["rollback", "diff", "1"]).done().text();
@@ -47,9 +47,9 @@ fn rollback_show_and_its_preview_name_what_the_checkpoint_left_out() {
 
 #[test]
 fn rollback_keeps_what_the_checkpoint_left_out_also_where_it_is_exact() {
-    for exact in [&["rollback", "1"][..], &["rollback", "1", "--exact"]] {
+    for words in [&["rollback", "1"][..], &["rollback", "1", "--exact"]] {
         let world = changed_since();
-        let said = world.herma(exact);
+        let said = world.herma(words);
         assert_eq!(said.exit, Some(2), "{}", said.complaint);
         names_both(&said, "kept");
         assert!(!said.text().contains("removed") && !said.text().contains("created since"));

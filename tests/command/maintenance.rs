@@ -1,4 +1,4 @@
-//! Making the store smaller by hand, and the sweep that follows a checkpoint.
+//! Making the store smaller manually, and the automatic prune after a checkpoint.
 
 use crate::command::world::{Said, World, agreed};
 use crate::maintenance::world::forget_checkpoints;
@@ -11,12 +11,12 @@ fn reply(world: &World, words: &[&str], reply: &str) -> Said {
     let mut command = world.command();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.args(words).spawn().unwrap();
-    // It may not ask at all.
+    // The command may end without reading the reply.
     let _ = child.stdin.take().unwrap().write_all(reply.as_bytes());
     Said::new(format!("herma {}", words.join(" ")), child.wait_with_output().unwrap())
 }
 
-/// A world with two projects, one of which is gone, and two archives. Nothing is swept.
+/// A world with two projects, one of which is gone, and two archives. Nothing is pruned yet.
 fn used() -> World {
     let world = World::new();
     world.write("a.txt", "one\n");
@@ -33,8 +33,8 @@ fn used() -> World {
 }
 
 /// The transcript without sizes that differ from machine to machine.
-fn without_sizes(world: &World, all: &[Said]) -> String {
-    let transcript = world.transcript(all);
+fn without_sizes(world: &World, outputs: &[Said]) -> String {
+    let transcript = world.transcript(outputs);
     let words = transcript.split(' ').collect::<Vec<_>>();
     let mut text = String::new();
     for (index, word) in words.iter().enumerate() {
@@ -68,7 +68,7 @@ fn a_prune_says_what_it_removed() {
 }
 
 #[test]
-fn a_prune_takes_its_own_bounds_however_large() {
+fn prune_takes_its_limits_from_options_however_large() {
     let world = used();
     let most = u64::MAX.to_string();
     let words = ["checkpoints", "prune", "--json", "--max-size-mb", &most, "--retention-days"];
@@ -86,8 +86,9 @@ fn a_prune_takes_its_own_bounds_however_large() {
 fn what_a_prune_cannot_do_is_said_and_the_rest_is_done() {
     let world = used();
     let status = world.herma(&["checkpoints", "--json"]).done().json();
-    let all = status["projects"].as_array().unwrap();
-    let live = all.iter().find(|one| one["state"] == "live").unwrap()["hash"].as_str().unwrap();
+    let projects = status["projects"].as_array().unwrap();
+    let live = projects.iter().find(|project| project["state"] == "live").unwrap();
+    let live = live["hash"].as_str().unwrap();
     let store = world.base().join("store");
     fs::write(store.join("refs/hermes").join(live), "no id").unwrap();
     forget_checkpoints(&store.join(format!("projects/{live}.json")));
@@ -108,9 +109,9 @@ fn a_look_at_everything_says_what_is_damaged_and_what_that_costs() {
         world.checkpoint("r");
     });
     let verify = ["checkpoints", "verify"];
-    let whole = world.herma(&verify).done();
+    let intact = world.herma(&verify).done();
     let object = |id: &str| world.base().join("store/objects").join(&id[..2]).join(&id[2..]);
-    // The blob that holds "one" and a line's end, and the commit of the newest.
+    // The blob that holds "one\n", and the commit of the newest checkpoint.
     fs::remove_file(object("5626abf0f72e58d7a153368ba57db4c673c0e171")).unwrap();
     let file = world.herma(&verify);
     let newest = world.herma(&["rollback", "--json"]).done().json();
@@ -127,8 +128,8 @@ fn a_look_at_everything_says_what_is_damaged_and_what_that_costs() {
     let hash = hash.file_name().into_string().unwrap();
     forget_checkpoints(&world.base().join(format!("store/projects/{hash}.json")));
     let lost = world.herma(&verify);
-    let all: Vec<Said> = [whole, file].into_iter().chain(commit).chain([lost]).collect();
-    let text = world.transcript(&all).replace(&hash, "[hash]");
+    let outputs: Vec<Said> = [intact, file].into_iter().chain(commit).chain([lost]).collect();
+    let text = world.transcript(&outputs).replace(&hash, "[hash]");
     agreed("verify", &text);
 }
 
@@ -139,9 +140,9 @@ fn clearing_asks_first_and_only_yes_is_yes() {
     let mut said = Vec::new();
     for no in ["n\n", "", "\n", "yess\n", "ye\n", "\u{1b}y\n", "no\nyes\n"] {
         let words = ["checkpoints", "clear"];
-        let one = reply(&world, &words, no);
-        assert_eq!(one.exit, Some(1), "{no:?}");
-        said.push(one);
+        let declined = reply(&world, &words, no);
+        assert_eq!(declined.exit, Some(1), "{no:?}");
+        said.push(declined);
         let legacy = reply(&world, &["checkpoints", "clear-legacy", "--json"], no);
         assert_eq!(legacy.exit, Some(1), "{no:?}");
         let json = legacy.json();
@@ -155,18 +156,18 @@ fn clearing_asks_first_and_only_yes_is_yes() {
     said.push(reply(&world, &["checkpoints", "clear"], " y"));
     said.push(reply(&world, &["checkpoints", "clear"], ""));
     assert!(!world.base().exists());
-    assert_eq!(said.iter().filter(|one| one.exit == Some(0)).count(), 4);
+    assert_eq!(said.iter().filter(|output| output.exit == Some(0)).count(), 4);
     agreed("clear", &without_sizes(&world, &said));
 }
 
 #[test]
-fn clearing_by_force_does_not_ask() {
+fn clear_and_clear_legacy_do_not_ask_with_force() {
     for force in ["-f", "--force"] {
         let world = used();
         let legacy = world.herma(&["checkpoints", "clear-legacy", force, "--json"]).done().json();
         assert_eq!((&legacy["archives"], &legacy["bytes_freed"]), (&2.into(), &4096.into()));
-        let all = world.herma(&["checkpoints", "clear", force, "--json"]).done().json();
-        assert_eq!(all["declined"], false);
+        let cleared = world.herma(&["checkpoints", "clear", force, "--json"]).done().json();
+        assert_eq!(cleared["declined"], false);
         assert!(!world.base().exists());
         let nothing = world.herma(&["checkpoints", "clear", "--json"]).done().json();
         assert_eq!(nothing, serde_json::json!({"declined": false, "bytes_freed": 0}));
@@ -174,7 +175,7 @@ fn clearing_by_force_does_not_ask() {
 }
 
 #[test]
-fn a_checkpoint_sweeps_when_that_is_due_and_says_nothing_of_it() {
+fn checkpoint_prunes_silently_when_the_interval_has_passed() {
     let world = used();
     let marker = world.base().join(".last_prune");
     assert!(marker.is_file());

@@ -1,4 +1,4 @@
-//! What the command tells a shell and a manual of itself.
+//! Shell completions and man pages.
 
 use crate::command::world::{World, agreed, binary};
 use std::process::Command;
@@ -23,7 +23,7 @@ fn every_shell_gets_completions_that_know_the_subcommands() {
 }
 
 #[test]
-fn bash_completes_with_what_is_printed() {
+fn bash_completes_with_the_output_of_completions() {
     let world = World::new();
     let typed = r#"
         eval "$("$0" completions bash)"
@@ -41,10 +41,13 @@ fn bash_completes_with_what_is_printed() {
 #[test]
 fn there_is_a_page_of_the_command_and_of_each_subcommand() {
     let world = World::new();
-    let whole = world.herma(&["man"]).done().text();
-    assert!(whole.contains(".TH HERMA 1") && whole.contains(".SH \"EXIT STATUS\""), "{whole}");
-    // Every page that it names is there.
-    let named: Vec<_> = whole.lines().filter_map(|line| line.strip_suffix("(1)")).collect();
+    let main_page = world.herma(&["man"]).done().text();
+    assert!(
+        main_page.contains(".TH HERMA 1") && main_page.contains(".SH \"EXIT STATUS\""),
+        "{main_page}"
+    );
+    // Every page that this page names exists.
+    let named: Vec<_> = main_page.lines().filter_map(|line| line.strip_suffix("(1)")).collect();
     assert!(named.len() > 4, "{named:?}");
     for page in named {
         let page = page.strip_prefix("herma\\-").unwrap().replace("\\-", "-");
@@ -75,7 +78,7 @@ fn help_says_what_is_printed_and_what_is_looked_at() {
 }
 
 #[test]
-fn neither_needs_a_home_or_a_configuration() {
+fn completions_and_man_need_neither_a_home_nor_a_configuration() {
     let world = World::new();
     world.configure("checkpoints: nonsense\n");
     let before = world.everything();

@@ -1,10 +1,10 @@
-//! What a rollback would do, before it does it, and what can be typed.
+//! Previews of rollbacks, and errors in the arguments of `herma rollback`.
 
 use crate::command::world::{World, agreed};
 use pretty_assertions::assert_eq;
 use std::fs;
 
-/// A project whose newest checkpoint differs from it in every way.
+/// A project that differs from its newest checkpoint in every way.
 fn changed() -> World {
     let world = World::new();
     world.write("edited.txt", "old\n");
@@ -37,7 +37,7 @@ fn a_preview_says_exactly_what_a_restore_then_does_and_changes_nothing() {
 }
 
 #[test]
-fn what_changed_since_the_preview_is_not_overwritten() {
+fn as_previewed_refuses_a_restore_after_a_change_of_the_files_concerned() {
     let world = changed();
     let json = world.herma(&["rollback", "1", "--dry-run", "--json"]).done().json();
     let token = json["token"].as_str().unwrap();
@@ -55,7 +55,7 @@ fn what_changed_since_the_preview_is_not_overwritten() {
 }
 
 #[test]
-fn a_preview_is_refused_where_the_restore_would_be() {
+fn dry_run_refuses_what_the_restore_would_refuse() {
     let world = changed();
     for (words, code) in [
         (&["rollback", "7", "--dry-run"][..], "unknown_checkpoint"),
@@ -83,8 +83,8 @@ fn a_caret_points_at_the_word_that_cannot_be_read() {
         &["rollback", "1", "--as-previewed", "12"],
     ]
     .map(|words| world.herma(words));
-    for one in &said {
-        assert_eq!((one.exit, one.text().as_str()), (Some(2), ""));
+    for refusal in &said {
+        assert_eq!((refusal.exit, refusal.text().as_str()), (Some(2), ""));
     }
     agreed("caret", &world.transcript(&said));
     let json = world.herma(&["rollback", "1", "diff", "--json"]);
@@ -96,13 +96,13 @@ fn a_directory_without_checkpoints_is_told_where_there_are_some() {
     let world = World::new();
     world.write("a.txt", "one\n");
     world.checkpoint("first");
-    let other = world.home().join("an other");
-    fs::create_dir(&other).unwrap();
+    let empty = world.home().join("an other");
+    fs::create_dir(&empty).unwrap();
     let mut command = world.command();
-    command.current_dir(&other);
+    command.current_dir(&empty);
     let said = world.run(command, &["rollback"]).done();
     let mut command = world.command();
-    command.current_dir(&other);
+    command.current_dir(&empty);
     let json = world.run(command, &["rollback", "--json"]).done().json();
     agreed("elsewhere", &world.transcript(&[said]));
     assert_eq!(json["elsewhere"][0], world.project().to_str().unwrap());

@@ -1,4 +1,4 @@
-//! What the command refuses: that it says so, with the code of the refusal, and changes nothing.
+//! What the command refuses: it reports the code of the refusal, and changes nothing.
 
 use crate::command::world::{Said, World, agreed, binary};
 use crate::maintenance::world::noise;
@@ -7,12 +7,12 @@ use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-/// Runs each of `asked`, expects its code, and that nothing changed anywhere.
+/// Runs each command line, expects its code, and that nothing changed anywhere.
 #[track_caller]
-fn refused(world: &World, asked: &[(&[&str], &str)]) -> Vec<Said> {
+fn refused(world: &World, expected: &[(&[&str], &str)]) -> Vec<Said> {
     let before = world.everything();
     let mut said = Vec::new();
-    for (words, code) in asked {
+    for (words, code) in expected {
         let refusal = world.herma(words);
         assert_eq!(refusal.refusal(), *code, "{words:?}");
         assert_eq!(world.everything(), before, "{words:?}");
@@ -35,11 +35,11 @@ fn a_target_that_names_no_checkpoint_of_the_project() {
     let world = World::new();
     world.write("a.txt", "one\n");
     world.checkpoint("first");
-    let other = world.home().join("other");
-    fs::create_dir(&other).unwrap();
-    fs::write(other.join("a.txt"), "one\n").unwrap();
-    let foreign = world.herma(&["checkpoint", "--json", "~/other"]).done().json();
-    let foreign = foreign["id"].as_str().unwrap();
+    let other_project = world.home().join("other");
+    fs::create_dir(&other_project).unwrap();
+    fs::write(other_project.join("a.txt"), "one\n").unwrap();
+    let other_id = world.herma(&["checkpoint", "--json", "~/other"]).done().json();
+    let other_id = other_id["id"].as_str().unwrap();
     let said = refused(
         &world,
         &[
@@ -47,7 +47,7 @@ fn a_target_that_names_no_checkpoint_of_the_project() {
             (&["rollback", "2"], "unknown_checkpoint"),
             (&["rollback", "18446744073709551617"], "unknown_checkpoint"),
             (&["rollback", "deadbeef"], "unknown_checkpoint"),
-            (&["rollback", foreign], "unknown_checkpoint"),
+            (&["rollback", other_id], "unknown_checkpoint"),
             (&["rollback", ""], "bad_target"),
             (&["rollback", "abc"], "bad_target"),
             (&["rollback", "1\n"], "bad_target"),
@@ -64,14 +64,15 @@ fn a_target_that_names_no_checkpoint_of_the_project() {
 }
 
 #[test]
-fn a_short_id_that_stands_for_two_checkpoints() {
+fn rollback_refuses_a_short_id_of_two_checkpoints() {
     let world = World::new();
     world.write("a.txt", "one\n");
     let id = world.checkpoint("first");
-    // Another git tool adds a second one, which happens to begin like the first.
+    // Another git tool adds a second checkpoint, whose id happens to begin like the first.
     let store = Repository::open_bare(world.base().join("store")).unwrap();
     let first = store.find_commit(Oid::from_str(&id).unwrap()).unwrap();
-    let (author, tree) = (Signature::now("a", "a").unwrap(), first.tree().unwrap());
+    let author = Signature::now("a", "a").unwrap();
+    let tree = first.tree().unwrap();
     let second = (0..)
         .find_map(|number| {
             let text = format!("attempt {number}");
@@ -82,8 +83,8 @@ fn a_short_id_that_stands_for_two_checkpoints() {
         })
         .unwrap();
     let second = store.odb().unwrap().write(ObjectType::Commit, &second).unwrap();
-    let name = store.references().unwrap().find_map(|one| {
-        let name = one.unwrap().name().unwrap().to_owned();
+    let name = store.references().unwrap().find_map(|reference| {
+        let name = reference.unwrap().name().unwrap().to_owned();
         name.starts_with("refs/hermes/").then_some(name)
     });
     store.reference(&name.unwrap(), second, true, "").unwrap();
@@ -153,10 +154,10 @@ fn a_directory_that_is_never_checkpointed() {
 }
 
 #[test]
-fn a_directory_with_more_files_than_the_limit() {
+fn checkpoint_refuses_a_directory_with_more_files_than_the_limit() {
     let world = World::new();
     world.write("more", "one too many\n");
-    // Many names of few files are made fast, and are all the same to whoever counts them.
+    // Hard links are created fast, and count like other files.
     for folder in 0..50 {
         let first = format!("folder-{folder}/0");
         world.write(&first, "the same\n");
@@ -179,7 +180,7 @@ fn a_restore_that_nothing_could_undo_unless_it_is_forced() {
     world.checkpoint("before");
     world.write("a.txt", "new\n");
     world.write("created.txt", "new\n");
-    // No file so large can be stored, nor be made smaller.
+    // A file that cannot be compressed below the size that can be stored.
     world.write("noise", noise(1, 100_000));
     let before = world.everything();
     let refused = world.run(world.confined_command(), &["rollback", "1"]);
@@ -224,7 +225,7 @@ fn a_restore_that_could_not_bring_all_paths_back_fails_and_names_them() {
 }
 
 #[test]
-fn a_checkpoint_that_is_damaged() {
+fn rollback_refuses_a_corrupt_checkpoint() {
     let world = World::new();
     world.write("sub/a.txt", "old\n");
     world.checkpoint("whole");
@@ -232,7 +233,7 @@ fn a_checkpoint_that_is_damaged() {
     let hash = fs::read_dir(store.join("refs/hermes")).unwrap().next().unwrap().unwrap().path();
     let repository = Repository::open_bare(&store).unwrap();
     let author = Signature::now("a", "a").unwrap();
-    // A tree with a name that would lead out of the project.
+    // A tree with an entry whose path leads out of the project.
     let blob = repository.blob(b"x").unwrap();
     let entry = [b"100644 ..\0", blob.as_bytes()].concat();
     let tree = repository.odb().unwrap().write(ObjectType::Tree, &entry).unwrap();
@@ -250,7 +251,7 @@ fn a_checkpoint_that_is_damaged() {
 }
 
 #[test]
-fn a_store_that_another_process_holds() {
+fn checkpoint_is_refused_while_another_process_holds_the_store() {
     let world = World::new();
     world.write("a.txt", "old\n");
     world.checkpoint("before");
@@ -289,7 +290,7 @@ fn a_machine_without_a_home_or_a_current_directory() {
     for words in [&["rollback"][..], &["checkpoint", "project"], &["rollback", "--dir", "."]] {
         assert_eq!(from_nowhere(words).refusal(), "no_current_directory");
     }
-    // What does not depend on it is done.
+    // Commands that do not depend on the current directory succeed.
     from_nowhere(&["checkpoints"]).done();
     from_nowhere(&["rollback", "--dir", world.project().to_str().unwrap()]).done();
     agreed("refused-surroundings", &world.transcript(&[unset, nowhere]));
@@ -301,7 +302,7 @@ fn words_that_make_no_sense_together() {
     world.write("a.txt", "one\n");
     world.checkpoint("first");
     let before = world.everything();
-    let asked: [&[&str]; 12] = [
+    let command_lines: [&[&str]; 12] = [
         &[],
         &["frobnicate"],
         &["checkpoint", "a", "b"],
@@ -316,13 +317,13 @@ fn words_that_make_no_sense_together() {
         &["checkpoints", "frobnicate"],
     ];
     let mut said = Vec::new();
-    for words in asked {
+    for words in command_lines {
         let usage = world.herma(words);
         assert_eq!((usage.exit, usage.text().as_str()), (Some(2), ""), "{words:?}");
         refused_in_json(&world.run(world.command(), &[&["--json"], words].concat()), "usage");
         said.push(usage);
     }
     assert_eq!(world.everything(), before);
-    // All but the first, which is the whole help.
+    // Without the first output, which is the complete help.
     agreed("refused-words", &world.transcript(&said[1..]));
 }

@@ -1,5 +1,5 @@
-//! Nothing harmful gets through the command: neither from a name or a reason to the terminal, nor
-//! from the user's git into the store, nor the other way round.
+//! Nothing harmful passes through the command: neither from a name or a reason to the terminal, nor from
+//! the user's git to the store, nor from the store to the user's git.
 
 use crate::command::world::{Said, World, agreed};
 use herma_harness::sandbox::hostility;
@@ -8,11 +8,11 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
-/// Clears the screen, rings, turns the direction, starts another line, and more of that kind.
+/// Clears the screen, rings the bell, reverses the text direction, starts another line, and the like.
 const HARMFUL: &str = "a\x1b[2Jb\x07c\u{202e}d\ne\u{9b}31mf\rg\u{2066}h\x7fi\u{2028}j";
 
 #[test]
-fn no_name_and_no_reason_gets_an_escape_sequence_out() {
+fn no_command_prints_escape_sequences_of_a_name_or_a_reason() {
     let world = World::new();
     let name = OsStr::from_bytes(b"x\x1b]0;title\x07\n\xe2\x80\xae\xff\xc2\x9b");
     world.write(name, "old\n");
@@ -24,7 +24,7 @@ fn no_name_and_no_reason_gets_an_escape_sequence_out() {
     fs::write(directory.join("a.txt"), "one\n").unwrap();
     let word = OsStr::new;
     let dir = directory.as_os_str();
-    let mut all: Vec<Vec<&OsStr>> = vec![
+    let mut command_lines: Vec<Vec<&OsStr>> = vec![
         vec![word("checkpoint"), word("--reason"), word(HARMFUL)],
         vec![word("checkpoint"), dir, word("--reason"), word(HARMFUL)],
         vec![word("rollback")],
@@ -37,33 +37,33 @@ fn no_name_and_no_reason_gets_an_escape_sequence_out() {
         vec![word("rollback"), word("--dir"), dir, word("1"), word("--"), word(HARMFUL)],
     ];
     let option = format!("--{HARMFUL}");
-    all.push(vec![word("rollback"), word(&option)]);
+    command_lines.push(vec![word("rollback"), word(&option)]);
     let json: Vec<Vec<&OsStr>> =
-        all.iter().map(|words| [&[word("--json")], &words[..]].concat()).collect();
-    for words in all.iter().chain(&json) {
-        harmless(&world.herma(words));
+        command_lines.iter().map(|words| [&[word("--json")], &words[..]].concat()).collect();
+    for words in command_lines.iter().chain(&json) {
+        assert_harmless(&world.herma(words));
     }
     world.write(name, "new\n");
     world.write([name, OsStr::new("new")].join(OsStr::new("")), "new\n");
     for words in [&["rollback", "diff", "1"][..], &["rollback", "1"], &["rollback", "2", "--exact"]]
     {
-        harmless(&world.herma(words).done());
-        harmless(&world.herma(&[words, &["--json"]].concat()).done());
+        assert_harmless(&world.herma(words).done());
+        assert_harmless(&world.herma(&[words, &["--json"]].concat()).done());
     }
-    harmless(&world.herma(&[word("rollback"), word("1"), name]).done());
+    assert_harmless(&world.herma(&[word("rollback"), word("1"), name]).done());
     fs::write(directory.join("a.txt"), "two\n").unwrap();
-    harmless(&world.herma(&[word("rollback"), word("--dir"), dir, word("1")]).done());
+    assert_harmless(&world.herma(&[word("rollback"), word("--dir"), dir, word("1")]).done());
 }
 
-/// Nothing but characters that stay in their place.
+/// Expects no characters that control the terminal or the direction of the text.
 #[track_caller]
-fn harmless(said: &Said) {
+fn assert_harmless(said: &Said) {
     let text = String::from_utf8(said.output.clone()).unwrap() + &said.complaint;
-    let harmful = |c: &char| {
+    let is_harmful = |c: &char| {
         (c.is_control() && *c != '\n')
             || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    assert_eq!(text.chars().find(harmful), None, "{text:?}");
+    assert_eq!(text.chars().find(is_harmful), None, "{text:?}");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_reason_is_shown_on_one_line_and_kept_whole() {
     agreed("reason", &world.transcript(&[list]));
 }
 
-/// The command with an environment that leads git astray.
+/// The command with an environment that misleads git.
 fn misled(world: &World) -> Command {
     let decoy = world.root.join("decoy");
     let config = world.home().join(".gitconfig");
@@ -108,19 +108,20 @@ fn misled(world: &World) -> Command {
 }
 
 #[test]
-fn the_users_git_neither_reaches_the_store_nor_is_reached() {
+fn checkpoint_and_rollback_neither_use_nor_change_the_git_of_the_user() {
     let world = World::new();
     let traps = world.root.join("traps");
     hostility::plant(&world.home(), &traps).unwrap();
     git2::Repository::init_bare(world.root.join("decoy")).unwrap();
-    // The name is one that the user's git ignores.
+    // The user's git ignores files of this name.
     world.write("lib.rs", "one\r\n$Id$\n");
     git2::Repository::init(world.project()).unwrap().blob(b"theirs").unwrap();
     let outside_the_store = || {
-        let mut all = world.everything();
-        // The folder itself changes when the store is made in it.
-        all.retain(|path, _| !path.starts_with(world.root.join("hermes")) && *path != world.root);
-        all
+        let mut entries = world.everything();
+        // The modification time of the root folder changes when the store is created in it.
+        entries
+            .retain(|path, _| !path.starts_with(world.root.join("hermes")) && *path != world.root);
+        entries
     };
     let before = outside_the_store();
     let run = |words: &[&str]| world.run(misled(&world), words).done().json();

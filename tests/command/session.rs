@@ -1,5 +1,5 @@
-//! A session that is played from a file or typed: tools that write, checkpoints before them, and
-//! rolling back with the conversation.
+//! Sessions from a file or typed: tools that write, checkpoints before them, and rollbacks together with
+//! the conversation.
 
 use crate::command::world::{Said, World, agreed};
 use pretty_assertions::assert_eq;
@@ -8,8 +8,8 @@ use std::io::Write;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Plays these lines from a file.
-fn played(world: &World, lines: &str) -> Said {
+/// Runs a session with these lines from a file.
+fn run_session(world: &World, lines: &str) -> Said {
     let script = world.root.join("script");
     fs::write(&script, lines).unwrap();
     world.herma(&["session".as_ref(), "--script".as_ref(), script.as_os_str()])
@@ -56,18 +56,18 @@ never reached
 #[test]
 fn a_session_takes_checkpoints_before_its_tools_and_rolls_back_with_the_conversation() {
     let world = enabled();
-    let said = played(&world, WORK);
+    let said = run_session(&world, WORK);
     assert_eq!(said.exit, Some(2), "two lines could not be done");
     agreed("session", &world.transcript(&[said]));
     assert!(!world.has("README.orig") && world.has("main.py"));
 }
 
 #[test]
-fn a_file_comes_back_from_before_the_turn_and_the_turn_stays() {
+fn rollback_of_a_single_file_in_a_session_keeps_the_turn() {
     let world = enabled();
     let lines = "say one\nwrite_file a.txt one\nsay two\nwrite_file a.txt two\nwrite_file b.txt two\n\
         /rollback 1 a.txt\nlog\n/rollback 1 --exact\nlog\n";
-    let said = played(&world, lines).done();
+    let said = run_session(&world, lines).done();
     let text = said.text();
     let logs: Vec<&str> = text.split("> log\n").collect();
     assert!(logs[1].contains("2. two"), "a single file undoes no turn: {text}");
@@ -76,31 +76,32 @@ fn a_file_comes_back_from_before_the_turn_and_the_turn_stays() {
 }
 
 #[test]
-fn switched_off_a_session_works_and_makes_no_store() {
+fn a_session_without_enabled_checkpoints_works_and_creates_no_store() {
     let world = World::new();
     let said =
-        played(&world, "say one\nwrite_file a.txt one\nterminal rm a.txt\n/rollback\n").done();
+        run_session(&world, "say one\nwrite_file a.txt one\nterminal rm a.txt\n/rollback\n").done();
     assert!(said.text().starts_with("notice: no checkpoints are taken"), "{}", said.text());
     assert!(said.text().contains("No checkpoints for"), "{}", said.text());
     assert!(!world.base().exists() && !world.has("a.txt"));
 }
 
 #[test]
-fn without_a_usable_store_a_session_goes_on_and_says_so_once() {
+fn a_session_without_a_usable_store_goes_on_and_reports_that_once() {
     let world = enabled();
     fs::write(world.base(), "a file in the place of the store\n").unwrap();
     let said =
-        played(&world, "say one\nwrite_file a.txt one\nsay two\nwrite_file a.txt two\n").done();
+        run_session(&world, "say one\nwrite_file a.txt one\nsay two\nwrite_file a.txt two\n")
+            .done();
     assert_eq!(said.text().matches("notice:").count(), 1, "{}", said.text());
     assert_eq!(world.read("a.txt"), "two\n");
     world.configure("checkpoints:\n  enabled: perhaps\n");
-    let said = played(&world, "say one\nwrite_file a.txt three\n/rollback 1\n");
+    let said = run_session(&world, "say one\nwrite_file a.txt three\n/rollback 1\n");
     assert!(said.text().contains("notice:") && said.text().contains("perhaps"), "{}", said.text());
     assert_eq!((world.read("a.txt").as_str(), said.exit), ("three\n", Some(2)));
 }
 
 #[test]
-fn a_command_that_takes_too_long_is_stopped_with_what_it_started() {
+fn time_limit_stops_a_terminal_command_with_the_processes_that_it_started() {
     let world = enabled();
     let started = Instant::now();
     let script = world.root.join("script");
@@ -123,7 +124,7 @@ fn a_command_that_takes_too_long_is_stopped_with_what_it_started() {
 }
 
 #[test]
-fn lines_can_be_typed_and_nothing_harmful_comes_back() {
+fn a_session_reads_typed_lines_and_prints_no_escape_sequences() {
     let world = enabled();
     let mut command = world.command();
     command.args(["session"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -136,12 +137,12 @@ fn lines_can_be_typed_and_nothing_harmful_comes_back() {
 }
 
 #[test]
-fn a_patch_that_does_not_fit_changes_nothing() {
+fn patch_changes_nothing_if_a_hunk_does_not_fit() {
     let world = enabled();
     world.write("a.txt", "one\n");
     let lines = "say go\npatch <<END\n--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+x\n\
         --- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-two\n+three\nEND\n";
-    let said = played(&world, lines);
+    let said = run_session(&world, lines);
     assert!(
         said.text().contains("failed: the patch was not applied: it does not fit a.txt"),
         "{}",
@@ -151,7 +152,7 @@ fn a_patch_that_does_not_fit_changes_nothing() {
 }
 
 #[test]
-fn what_a_tool_cannot_do_is_said_and_the_rest_goes_on() {
+fn a_session_reports_failed_tools_and_goes_on() {
     let world = enabled();
     world.write("a.txt", "one\n");
     world.write("gone.txt", "gone\n");
@@ -161,7 +162,7 @@ fn what_a_tool_cannot_do_is_said_and_the_rest_goes_on() {
         patch <<END\n*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n@@\n-one\n+two\n\
         *** Delete File: gone.txt\n*** End Patch\nEND\n\
         terminal kill -9 $$\nhelp\n/rollback --help\n/rollback 9\nlog\n";
-    let said = played(&world, lines);
+    let said = run_session(&world, lines);
     let text = said.text();
     for part in [
         "failed: a.txt/below was not written",
@@ -182,7 +183,7 @@ fn what_a_tool_cannot_do_is_said_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_session_that_cannot_begin_says_why() {
+fn session_refuses_a_missing_directory_an_unreadable_script_and_json() {
     let world = enabled();
     let nowhere = ["session", "--dir", "not there"];
     assert_eq!(world.herma(&nowhere).refusal(), "not_a_directory");
@@ -199,7 +200,7 @@ fn what_somebody_else_wrote_is_told_from_the_work_of_the_agent() {
     world.write("shared.txt", "one\n");
     world.write("agent.txt", "one\n");
     let lines = "say go\nwrite_file agent.txt two\nterminal printf 'two\\n' > by-command.txt\n/rollback 1 --dry-run\n";
-    let said = played(&world, lines).done();
+    let said = run_session(&world, lines).done();
     assert!(!said.text().contains("another hand"), "{}", said.text());
     world.write("shared.txt", "by a person\n");
     let preview = world.herma(&["rollback", "1", "--dry-run"]).done();

@@ -1,7 +1,7 @@
-//! Several sessions at the same time whose agents share one state: every line that was done stays done,
-//! rollbacks restore the state of one checkpoint and mix it with no other, and no session waits for ever.
+//! Concurrent sessions whose agents share a state: no executed line is lost, a rollback restores the state
+//! of a single checkpoint without mixing in others, and no session waits forever.
 //!
-//! `HERMA_SESSION_ROUNDS` says how many rounds each is tried.
+//! `HERMA_SESSION_ROUNDS` is the number of rounds of each test.
 
 use crate::command::world::{Said, World};
 use pretty_assertions::assert_eq;
@@ -30,10 +30,10 @@ fn part(world: &World, name: &str) -> Value {
 }
 
 fn ids(list: &Value) -> Vec<String> {
-    list.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect()
+    list.as_array().unwrap().iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A session of a project that plays these lines.
+/// The command that runs a session with these lines in a project.
 fn session(world: &World, project: &str, lines: &str) -> Command {
     let directory = world.home().join(project);
     fs::create_dir_all(&directory).unwrap();
@@ -45,8 +45,8 @@ fn session(world: &World, project: &str, lines: &str) -> Command {
     command
 }
 
-/// What sessions say that begin at the same time.
-fn together(sessions: Vec<Command>) -> Vec<Said> {
+/// Runs sessions at the same time, and returns their output.
+fn run_concurrently(sessions: Vec<Command>) -> Vec<Said> {
     let begun = sessions.into_iter().map(|mut session| {
         session.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     });
@@ -66,23 +66,24 @@ fn a_rollback_of_several_projects_at_once_restores_the_state_of_one_checkpoint()
         world.configure("checkpoints:\n  enabled: true\n");
         for label in LABELS {
             let set = format!("goal {label}\ncard card doing {label}\nremember {label}\n");
-            together(vec![session(&world, "p1", &set)]).remove(0).done();
+            run_concurrently(vec![session(&world, "p1", &set)]).remove(0).done();
             for project in ["p1", "p2", "p3"] {
                 let lines = format!("write_file a.txt {label}\n/checkpoint {label}\n");
-                together(vec![session(&world, project, &lines)]).remove(0).done();
+                run_concurrently(vec![session(&world, project, &lines)]).remove(0).done();
             }
         }
         let set = "goal now\ncard card done now\nremember now\n";
-        together(vec![session(&world, "p1", set)]).remove(0).done();
-        let of = |(project, label)| session(&world, project, &format!("/rollback {label}\n"));
-        let said = together(["p1", "p2", "p3"].into_iter().zip(LABELS).map(of).collect());
+        run_concurrently(vec![session(&world, "p1", set)]).remove(0).done();
+        let rollback = |(project, label)| session(&world, project, &format!("/rollback {label}\n"));
+        let said =
+            run_concurrently(["p1", "p2", "p3"].into_iter().zip(LABELS).map(rollback).collect());
         let refused = said.iter().filter(|said| said.exit != Some(0));
         wrong.extend(refused.map(|said| format!("{round}: {}", said.text())));
         let title = part(&world, "kanban")["cards"][0]["title"].clone();
         let goal = part(&world, "goal")["active"].clone();
         let memory = part(&world, "memory")["entries"].as_array().unwrap().last().unwrap().clone();
         let found = [&title, &goal, &memory["text"]];
-        if !LABELS.iter().any(|label| found.iter().all(|one| *one == label)) {
+        if !LABELS.iter().any(|label| found.iter().all(|value| *value == label)) {
             wrong.push(format!("{round}: mixed: {found:?}"));
         }
         for (project, label) in ["p1", "p2", "p3"].into_iter().zip(LABELS) {
@@ -105,20 +106,20 @@ fn a_card_line_of_several_sessions_at_once_loses_no_card_and_remember_gives_no_i
             let line = |card| format!("card c{name}-{card} todo x\nremember m{name}-{card}\n");
             (0..15).map(line).collect::<String>()
         };
-        let of = |name| session(&world, &format!("p{name}"), &lines(name));
-        let said = together((0..4).map(of).collect());
+        let command = |name| session(&world, &format!("p{name}"), &lines(name));
+        let said = run_concurrently((0..4).map(command).collect());
         let refused = said.iter().filter(|said| said.exit != Some(0));
         wrong.extend(refused.map(|said| format!("{round}: {}", said.text())));
         for (part, list) in [(part(&world, "kanban"), "cards"), (part(&world, "memory"), "entries")]
         {
-            let all = ids(&part[list]);
-            let distinct: BTreeSet<&String> = all.iter().collect();
-            if (all.len(), distinct.len()) != (60, 60) {
-                wrong.push(format!("{round}: {} {list}, {} ids", all.len(), distinct.len()));
+            let ids = ids(&part[list]);
+            let distinct: BTreeSet<&String> = ids.iter().collect();
+            if (ids.len(), distinct.len()) != (60, 60) {
+                wrong.push(format!("{round}: {} {list}, {} ids", ids.len(), distinct.len()));
             }
         }
         let left: Vec<_> = fs::read_dir(agent_folder(&world)).unwrap().collect();
-        let left = left.into_iter().map(|one| one.unwrap().file_name().into_string().unwrap());
+        let left = left.into_iter().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let left: Vec<String> = left.filter(|name| name.starts_with('.')).collect();
         assert_eq!(left, Vec::<String>::new());
     }
@@ -131,13 +132,13 @@ fn a_card_line_is_refused_where_a_fifo_or_socket_is_in_the_place_of_kanban_json(
     for kind in ["fifo", "socket"] {
         let world = World::new();
         fs::create_dir_all(agent_folder(&world)).unwrap();
-        let place = agent_folder(&world).join("kanban.json");
+        let path = agent_folder(&world).join("kanban.json");
         let _listener = match kind {
             "fifo" => {
-                assert!(Command::new("mkfifo").arg(&place).status().unwrap().success());
+                assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
                 None
             }
-            _ => Some(std::os::unix::net::UnixListener::bind(&place).unwrap()),
+            _ => Some(std::os::unix::net::UnixListener::bind(&path).unwrap()),
         };
         let mut session = session(&world, "p1", "card c1 todo x\ngoal Ship it\n");
         let mut session = session.stdout(Stdio::piped()).spawn().unwrap();

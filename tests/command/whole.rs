@@ -1,5 +1,5 @@
-//! An agent with state beside its files, in a session and on the command line: the example of the
-//! document, compensations, and what is wrong with any of it.
+//! An agent with state in addition to its files, in a session and on the command line: the example of the
+//! document, compensations, and unusable or damaged state.
 
 use crate::command::world::{Said, World, agreed};
 use pretty_assertions::assert_eq;
@@ -12,13 +12,13 @@ fn enabled() -> World {
     world
 }
 
-fn played(world: &World, lines: &str) -> Said {
+fn run_session(world: &World, lines: &str) -> Said {
     let script = world.root.join("script");
     fs::write(&script, lines).unwrap();
     world.herma(&["session".as_ref(), "--script".as_ref(), script.as_os_str()])
 }
 
-/// The text without what a process gives its turns as a name, and the time of an envelope.
+/// The text without the ids of turns, which differ between processes, and the time of an envelope.
 fn without_turns(text: &str) -> String {
     let line = |line: &str| match line.trim_start().split_once(": ") {
         Some((name @ ("turn" | "taken_at"), _)) => format!("  {name}: [{name}]"),
@@ -35,7 +35,7 @@ fn without_turns(text: &str) -> String {
 fn the_example_of_the_document_is_played_as_it_stands_in_docs() {
     let world = enabled();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/whole-agent.session");
-    let said = played(&world, &fs::read_to_string(script).unwrap()).done();
+    let said = run_session(&world, &fs::read_to_string(script).unwrap()).done();
     agreed("whole-agent", &without_turns(&world.transcript(&[said])));
     assert_eq!(world.read("src/auth.py"), "provider = \"legacy\"\n");
     assert_eq!(world.read("outside.log"), "closed pull request 1234\n");
@@ -51,17 +51,17 @@ const OPENED: &str = "say open it\nwrite_file a.txt one\n/checkpoint base\n\
 
 // rule: agent/compensation
 #[test]
-fn a_compensation_that_is_killed_half_way_is_not_run_again_unasked() {
+fn compensate_runs_an_interrupted_compensation_again_only_with_again() {
     let world = enabled();
     let kills = "register pr echo $HERMA_ID >> ran.log; kill -9 $PPID\n";
-    let killed = played(&world, &format!("{kills}{OPENED}/rollback-actions\n"));
+    let killed = run_session(&world, &format!("{kills}{OPENED}/rollback-actions\n"));
     assert_eq!(killed.exit, None, "it was killed");
     assert_eq!(world.read("ran.log"), "2\n");
-    // It is known what the first is; the second never began.
+    // The first compensation is recorded as interrupted; the second never began.
     let listed = world.herma(&["actions"]).done().text();
     assert!(listed.contains("pr #2 (its compensation was interrupted"), "{listed}");
-    let place = format!(" in {})", world.project().display());
-    assert_eq!(listed.matches(&place).count(), 2, "{listed}");
+    let project = format!(" in {})", world.project().display());
+    assert_eq!(listed.matches(&project).count(), 2, "{listed}");
     fs::write(
         world.root.join("hermes/agent/compensations.json"),
         "{\"pr\": \"echo $HERMA_ID >> ran.log\"}",
@@ -76,10 +76,11 @@ fn a_compensation_that_is_killed_half_way_is_not_run_again_unasked() {
 
 // rule: agent/compensation
 #[test]
-fn a_compensation_that_fails_is_said_to_and_stays_as_it_is_until_somebody_decides() {
+fn compensate_reports_a_failed_compensation_which_stays_failed_until_again_or_accept() {
     let world = enabled();
     let fails = "register pr echo the service is down >&2; exit 3\n";
-    let said = played(&world, &format!("{fails}{OPENED}/rollback-actions\n/rollback-actions\n"));
+    let said =
+        run_session(&world, &format!("{fails}{OPENED}/rollback-actions\n/rollback-actions\n"));
     assert_eq!(said.exit, Some(2));
     let text = said.text();
     assert!(text.contains("the service is down") && text.contains("--again"), "{text}");
@@ -95,7 +96,7 @@ fn a_compensation_that_fails_is_said_to_and_stays_as_it_is_until_somebody_decide
 
 // rule: agent/pinned
 #[test]
-fn a_label_is_given_pinned_and_unpinned_on_the_command_line() {
+fn checkpoint_with_a_label_is_pinned_until_unpin() {
     let world = World::new();
     world.configure("checkpoints:\n  max_snapshots: 1\n");
     world.write("a.txt", "one\n");
@@ -122,13 +123,13 @@ fn a_label_is_given_pinned_and_unpinned_on_the_command_line() {
 }
 
 #[test]
-fn what_is_wrong_with_an_agents_state_is_said_and_files_come_back_as_ever() {
+fn rollback_restores_files_and_reports_what_is_wrong_with_the_state_of_the_agent() {
     let world = enabled();
     let none = world.herma(&["actions"]);
     assert_eq!((none.exit, none.refusal()), (Some(2), "no_agent"));
     let lines = "progress 2\nback\n/checkpoint 12\n/unpin nothing\ncompact\nslow 31 true\n\
         hand_off sub\nback\nexplain rm a\nprogress 0.5\ngoal g\nremember m\nlog\n/rollback-actions\n";
-    let said = played(&world, lines);
+    let said = run_session(&world, lines);
     let text = said.text();
     for expected in [
         "2 is no number from 0 to 1",
@@ -160,7 +161,7 @@ fn what_is_wrong_with_an_agents_state_is_said_and_files_come_back_as_ever() {
 }
 
 #[test]
-fn what_a_session_cannot_use_of_an_agent_is_said_where_it_is_needed() {
+fn a_session_reports_unusable_files_of_the_agent_where_it_needs_them() {
     let world = enabled();
     let agent = world.root.join("hermes/agent");
     fs::create_dir_all(&agent).unwrap();
@@ -169,7 +170,7 @@ fn what_a_session_cannot_use_of_an_agent_is_said_where_it_is_needed() {
     }
     let lines = "goal g\nregister pr true\noutside pr 1\nactions\n/checkpoint base\n\
         progress 0.6\nslow 31 true\ncard c doing Write\ncard c done\n";
-    let said = played(&world, lines);
+    let said = run_session(&world, lines);
     assert_eq!(said.exit, Some(2));
     for expected in [
         "compensations.json\" cannot be read",
@@ -179,10 +180,10 @@ fn what_a_session_cannot_use_of_an_agent_is_said_where_it_is_needed() {
     ] {
         assert!(said.text().contains(expected), "{expected}: {}", said.text());
     }
-    // Where nothing can be stored, the agent still has its goal, and says what it cannot do.
+    // Where nothing can be stored, the agent still has its goal, and the session reports what it cannot do.
     world.configure("checkpoints:\n  enabled: yes\n");
     let more = "outside pr 1\nexplain rm a\nactions\n/pin base\nremember m\nslow 31 true\n";
-    let said = played(&world, &format!("{lines}{more}"));
+    let said = run_session(&world, &format!("{lines}{more}"));
     assert_eq!(said.exit, Some(2));
     assert!(said.text().contains("the goal is: g"), "{}", said.text());
     let refused = said.text().matches("failed: \"").count();
@@ -191,11 +192,11 @@ fn what_a_session_cannot_use_of_an_agent_is_said_where_it_is_needed() {
 }
 
 #[test]
-fn what_is_damaged_of_an_agent_and_what_pins_take_too_much_is_shown() {
+fn verify_reports_a_damaged_envelope_and_prune_reports_pins_over_the_size_limit() {
     let world = enabled();
     world.write("a.txt", "one\n");
     let said =
-        played(&world, "goal g\n/checkpoint base\nactions\naudit\n/accept-external\n").done();
+        run_session(&world, "goal g\n/checkpoint base\nactions\naudit\n/accept-external\n").done();
     for nothing in ["Nothing was done outside", "Nothing was decided", "nothing to decide about"] {
         assert!(said.text().contains(nothing), "{nothing}: {}", said.text());
     }
@@ -207,7 +208,7 @@ fn what_is_damaged_of_an_agent_and_what_pins_take_too_much_is_shown() {
     let verified = world.herma(&["checkpoints", "verify"]);
     assert_eq!(verified.exit, Some(2));
     assert!(verified.text().contains("no file is lost by it"), "{}", verified.text());
-    // What no compression makes small.
+    // Bytes that cannot be compressed.
     let mut state = 1u64;
     let mut byte = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -224,7 +225,7 @@ fn what_is_damaged_of_an_agent_and_what_pins_take_too_much_is_shown() {
 // rule: agent/external-listed
 // rule: agent/compensation
 #[test]
-fn an_agent_that_works_in_the_folder_of_its_own_state_forgets_nothing_that_it_did_outside() {
+fn rollback_in_the_folder_of_the_agents_own_state_keeps_the_log_of_external_actions() {
     let world = enabled();
     let home = world.root.join("hermes");
     let play = |lines: &str| {
@@ -260,18 +261,18 @@ fn an_agent_that_works_in_the_folder_of_its_own_state_forgets_nothing_that_it_di
 
 // rule: agent/all-or-none
 #[test]
-fn the_state_of_an_agent_whose_folder_was_removed_comes_back_with_the_files() {
+fn rollback_restores_files_and_state_after_the_folder_of_the_agent_was_removed() {
     let world = enabled();
-    played(&world, "say x\ngoal G\nwrite_file a 1\n/checkpoint one\nwrite_file a 2\n").done();
+    run_session(&world, "say x\ngoal G\nwrite_file a 1\n/checkpoint one\nwrite_file a 2\n").done();
     let agent = world.root.join("hermes/agent");
     let goal = fs::read(agent.join("goal.json")).unwrap();
     let remove = || fs::remove_dir_all(&agent).unwrap();
     remove();
     let would = world.herma(&["rollback", "one", "--dry-run"]).done().text();
     assert!(would.contains("goal state"), "{would}");
-    let other = ["rollback", "one", "--as-previewed", "0000000000000000"];
-    assert_eq!(world.herma(&other).refusal(), "changed_since_preview");
-    // One file is no whole agent.
+    let with_other_token = ["rollback", "one", "--as-previewed", "0000000000000000"];
+    assert_eq!(world.herma(&with_other_token).refusal(), "changed_since_preview");
+    // Restoring a single file does not restore the state of the agent.
     world.herma(&["rollback", "one", "a"]).done();
     assert!(!agent.exists());
     world.write("a", "2\n");
@@ -279,6 +280,6 @@ fn the_state_of_an_agent_whose_folder_was_removed_comes_back_with_the_files() {
     assert!(done.contains("Restored goal state"), "{done}");
     assert_eq!((world.read("a"), fs::read(agent.join("goal.json")).unwrap()), ("1\n".into(), goal));
     remove();
-    let said = played(&world, "say y\n/rollback one\nprogress 0.5\n").done().text();
+    let said = run_session(&world, "say y\n/rollback one\nprogress 0.5\n").done().text();
     assert!(said.contains("Restored goal state") && said.contains("G: 50 of 100"), "{said}");
 }

@@ -1,8 +1,8 @@
-//! A home directory, a project and a store of their own for one test, and the built command to
-//! run in them as a person would.
+//! A home directory, a project and a store of their own for each test, and the built command to run in
+//! them.
 //!
-//! What differs from run to run is replaced before a text is compared: ids by their order of
-//! appearance, times, sizes and the folder everything is in. It ends at the text.
+//! Parts of a text that differ between runs are replaced before the text is compared: ids by their order
+//! of appearance, times, and the folder that contains everything. Tests replace sizes themselves.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,29 +16,29 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
-/// The command.
+/// The path of the built command.
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| herma_tests::built_binary("herma"))
 }
 
-/// What the command said.
+/// The output of a command.
 pub struct Said {
-    /// What it was asked.
-    asked: String,
+    /// The command line.
+    command_line: String,
     /// Standard output.
     pub output: Vec<u8>,
     /// Standard error.
     pub complaint: String,
-    /// How it ended.
+    /// The exit code, unless a signal ended the command.
     pub exit: Option<i32>,
 }
 
 impl Said {
-    /// What `asked` led to.
-    pub fn new(asked: String, ended: Output) -> Said {
+    /// The output of a process that ended.
+    pub fn new(command_line: String, ended: Output) -> Said {
         let complaint = String::from_utf8_lossy(&ended.stderr).into_owned();
-        Said { asked, output: ended.stdout, complaint, exit: ended.status.code() }
+        Said { command_line, output: ended.stdout, complaint, exit: ended.status.code() }
     }
 
     /// The answer as text.
@@ -51,17 +51,18 @@ impl Said {
         serde_json::from_slice(&self.output).unwrap()
     }
 
-    /// The same, if it was done without complaint.
+    /// The same; panics unless the command succeeded and wrote nothing to standard error.
     #[track_caller]
     pub fn done(self) -> Said {
-        assert_eq!((self.exit, self.complaint.as_str()), (Some(0), ""), "{}", self.asked);
+        assert_eq!((self.exit, self.complaint.as_str()), (Some(0), ""), "{}", self.command_line);
         self
     }
 
-    /// The code in brackets at the end of the complaint, if nothing else was said and it failed.
+    /// The code in brackets at the end of the complaint; panics unless the command failed and answered
+    /// nothing.
     #[track_caller]
     pub fn refusal(&self) -> &str {
-        assert_eq!((self.exit, self.text().as_str()), (Some(2), ""), "{}", self.asked);
+        assert_eq!((self.exit, self.text().as_str()), (Some(2), ""), "{}", self.command_line);
         let (_, code) = self.complaint.trim_end().rsplit_once('[').expect(&self.complaint);
         code.strip_suffix(']').expect(&self.complaint)
     }
@@ -70,7 +71,7 @@ impl Said {
 /// The files of one test.
 pub struct World {
     _folder: TempDir,
-    /// The canonical path of the folder that all of it is in.
+    /// The canonical path of the folder that contains everything.
     pub root: PathBuf,
     ids: RefCell<Vec<String>>,
 }
@@ -106,7 +107,7 @@ impl World {
         assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
     }
 
-    /// A v1 archive with the least that is a repository of v1 in it, of so many bytes.
+    /// A v1 archive of `bytes` bytes that contains a minimal v1 repository.
     pub fn archive(&self, name: &str, bytes: usize) {
         let repository = self.base().join(name).join("0123456789abcdef");
         fs::create_dir_all(repository.join("objects")).unwrap();
@@ -114,7 +115,7 @@ impl World {
         fs::write(repository.join("HERMES_WORKDIR"), "").unwrap();
     }
 
-    /// The path of a file of the project, whatever bytes it is named by.
+    /// The path of a file of the project, whose name may be any bytes.
     pub fn path(&self, name: impl AsRef<OsStr>) -> PathBuf {
         self.project().join(name.as_ref())
     }
@@ -137,32 +138,32 @@ impl World {
         fs::remove_file(self.path(name)).unwrap();
     }
 
-    /// Makes this the configuration file.
+    /// Writes the configuration file.
     pub fn configure(&self, content: &str) {
         let file = self.base().with_file_name("config.yaml");
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, content).unwrap();
     }
 
-    /// The command, about to run in the project with nothing of the surrounding environment.
+    /// The command, prepared to run in the project without the surrounding environment.
     pub fn command(&self) -> Command {
         let mut command = Command::new(binary());
-        self.prepared(&mut command);
+        self.prepare(&mut command);
         command
     }
 
-    /// The command behind a shell that lets no file grow beyond some 30 kilobytes.
+    /// The command in a shell that limits the size of files to about 30 kilobytes.
     pub fn confined_command(&self) -> Command {
         let mut command = Command::new("/bin/sh");
-        self.prepared(&mut command);
-        // What a build for coverage notes at its end would be too large as well.
+        self.prepare(&mut command);
+        // The profile that a coverage build writes at its end would be too large, too.
         command.envs(herma_tests::coverage().map(|(name, _)| (name, "/dev/null")));
         command.args(["-c", "trap '' XFSZ; ulimit -f 60; exec \"$0\" \"$@\""]).arg(binary());
         command
     }
 
-    /// Gives a command nothing of the surrounding environment, in the project.
-    pub fn prepared(&self, command: &mut Command) {
+    /// Prepares a command to run in the project without the surrounding environment.
+    pub fn prepare(&self, command: &mut Command) {
         command
             .env_clear()
             .envs(herma_tests::coverage())
@@ -194,11 +195,11 @@ impl World {
             }
             _ => format!("\"{}\"", word.as_ref().as_bytes().escape_ascii()),
         });
-        let asked = std::iter::once("herma".to_owned()).chain(shown).collect::<Vec<_>>().join(" ");
-        Said::new(asked, ended)
+        let words = std::iter::once("herma".to_owned()).chain(shown).collect::<Vec<_>>();
+        Said::new(words.join(" "), ended)
     }
 
-    /// A checkpoint of the project that must be taken, and its full id.
+    /// Takes a checkpoint of the project, which must have changed, and returns its full id.
     pub fn checkpoint(&self, reason: &str) -> String {
         let said = self.herma(&["checkpoint", "--reason", reason, "--json"]).done();
         said.json()["id"].as_str().expect("nothing changed since the last checkpoint").to_owned()
@@ -209,11 +210,11 @@ impl World {
         self.herma(&["rollback", "--json"]).done().json()["checkpoints"].as_array().unwrap().len()
     }
 
-    /// What was asked and said, as it looks on a terminal, without what differs between runs.
-    pub fn transcript(&self, all: &[Said]) -> String {
+    /// The commands and their output as on a terminal, without the parts that differ between runs.
+    pub fn transcript(&self, outputs: &[Said]) -> String {
         let mut text = String::new();
-        for Said { asked, output, complaint, exit } in all {
-            text += &format!("$ {asked}\n{}", String::from_utf8_lossy(output));
+        for Said { command_line, output, complaint, exit } in outputs {
+            text += &format!("$ {command_line}\n{}", String::from_utf8_lossy(output));
             text += complaint;
             if *exit != Some(0) {
                 text += &format!("[exit {}]\n", exit.unwrap_or(-1));
@@ -223,7 +224,7 @@ impl World {
         self.redacted(&text)
     }
 
-    /// The text without what differs between runs.
+    /// The text without the parts that differ between runs.
     pub fn redacted(&self, text: &str) -> String {
         let text = text.replace(self.root.to_str().unwrap(), "[folder]");
         let lines = text.lines().map(|line| {
@@ -244,7 +245,7 @@ impl World {
             let bytes = word.as_bytes();
             let is_id = matches!(word.len(), 7 | 40) && bytes.iter().all(u8::is_ascii_hexdigit);
             redacted += &if is_id {
-                self.number_of(word)
+                self.placeholder(word)
             } else {
                 match word.replace(|c: char| c.is_ascii_digit(), "0").as_str() {
                     "0000-00-00" => "YYYY-MM-DD".to_owned(),
@@ -257,18 +258,18 @@ impl World {
         redacted
     }
 
-    /// A name for an id as wide as a short one, the same for the same id.
-    fn number_of(&self, id: &str) -> String {
+    /// A placeholder for an id, as wide as a short id, and the same for the same id.
+    fn placeholder(&self, id: &str) -> String {
         let mut ids = self.ids.borrow_mut();
         let short = &id[..7];
-        let known = ids.iter().position(|known| known == short).unwrap_or_else(|| {
+        let index = ids.iter().position(|known_id| known_id == short).unwrap_or_else(|| {
             ids.push(short.to_owned());
             ids.len() - 1
         });
-        format!("id-{:04}", known + 1)
+        format!("id-{:04}", index + 1)
     }
 
-    /// Everything in the folder: names, permissions, content, and when it changed.
+    /// Everything in the folder: names, permissions, modification times and content.
     pub fn everything(&self) -> BTreeMap<PathBuf, String> {
         let mut found = BTreeMap::new();
         let mut pending = vec![self.root.clone()];
@@ -284,14 +285,15 @@ impl World {
             } else {
                 "special".into()
             };
-            let (mode, time) = (metadata.permissions().mode(), metadata.modified().unwrap());
+            let mode = metadata.permissions().mode();
+            let time = metadata.modified().unwrap();
             found.insert(path, format!("{mode:o} {time:?} {content:?}"));
         }
         found
     }
 }
 
-/// Compares a text that a person reads with the one that was agreed on.
+/// Compares a text with its snapshot.
 #[track_caller]
 pub fn agreed(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();

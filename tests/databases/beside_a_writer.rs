@@ -1,7 +1,7 @@
-//! Rollbacks beside a process that writes a database all the time: no row is lost that a checkpoint
-//! does not hold, and every database that anybody opens is sound.
+//! Restores while another process continuously writes a database: no row is lost that is not in a checkpoint,
+//! and every database passes its integrity check.
 //!
-//! A few rounds by default; with more of them the figures are printed.
+//! Runs a few rounds by default; with more rounds it prints figures.
 
 use super::world::{Databases, Rows, has_sqlite, level_db, paths};
 use serde_json::Value;
@@ -11,16 +11,16 @@ use std::time::Duration;
 const HUNDRED: &str = "HERMA_DATABASE_ROUNDS=100 cargo test -p herma-tests --test workspace \
                        beside_a_writer -- --nocapture";
 
-/// How many rounds of each kind.
+/// The number of rounds for each kind of database.
 fn rounds() -> u64 {
-    let named = std::env::var("HERMA_DATABASE_ROUNDS").ok();
-    named.and_then(|text| text.parse().ok()).unwrap_or_else(|| {
+    let configured = std::env::var("HERMA_DATABASE_ROUNDS").ok();
+    configured.and_then(|text| text.parse().ok()).unwrap_or_else(|| {
         println!("2 rounds of each kind; for 100: {HUNDRED}");
         2
     })
 }
 
-/// What became of the database in so many rollbacks.
+/// The outcomes of the restores, and the row counts of each round.
 #[derive(Debug, Default)]
 struct Figures {
     restored: u64,
@@ -33,90 +33,91 @@ struct Figures {
 
 impl Figures {
     fn count(&mut self, answer: &Value) {
-        let why = answer["kept"].to_string();
+        let reasons = answer["kept"].to_string();
         let count = match () {
             () if is_restored(answer) => &mut self.restored,
-            () if why.contains("another process is using") => &mut self.in_use,
-            () if why.contains("changed while the restore ran") => &mut self.changed,
-            () if why != "[]" => &mut self.left_out,
+            () if reasons.contains("another process is using") => &mut self.in_use,
+            () if reasons.contains("changed while the restore ran") => &mut self.changed,
+            () if reasons != "[]" => &mut self.left_out,
             () => &mut self.same,
         };
         *count += 1;
     }
 }
 
-/// Whether the database was restored: LevelDB's LOG is no part of it, and comes back or stays by itself.
+/// Whether the database was restored. LevelDB's file LOG is not part of the database and is restored or kept
+/// independently.
 fn is_restored(answer: &Value) -> bool {
     let is_part = |path: &String| !path.contains("/LOG");
-    let any = |list| paths(answer, list).iter().any(is_part);
-    (any("restored") || any("removed")) && !any("kept")
+    let has_part = |list| paths(answer, list).iter().any(is_part);
+    (has_part("restored") || has_part("removed")) && !has_part("kept")
 }
 
-/// One kind of database, and how the project treats it.
+/// A kind of database, and the configuration of the project.
 struct Kind {
     kind: &'static str,
     path: &'static str,
     mode: &'static str,
     configuration: &'static str,
     ignores: &'static str,
-    /// So many bytes in each row that is there from the beginning.
+    /// Bytes in each initial row.
     size: u64,
 }
 
-fn counted(all: &mut Databases, kind: &Kind) -> Rows {
-    if kind.kind == "level" { all.keys(kind.path) } else { all.rows(kind.path) }
+fn count_rows(databases: &mut Databases, kind: &Kind) -> Rows {
+    if kind.kind == "level" { databases.keys(kind.path) } else { databases.rows(kind.path) }
 }
 
-/// Rolls back beside a writer so often, and checks what is there each time.
-fn roll_back(kind: &Kind) {
+/// Restores while a writer runs, for the given number of rounds, and checks the rows each time.
+fn restore_beside_writer(kind: &Kind) {
     const ROWS: u64 = 200;
     let mut figures = Figures::default();
-    let mut all = Databases::new(kind.configuration);
-    all.world.write(".gitignore", kind.ignores);
+    let mut databases = Databases::new(kind.configuration);
+    databases.world.write(".gitignore", kind.ignores);
     match kind.kind {
         "level" => {
-            all.does("level", kind.path);
-            all.put(kind.path, 0, ROWS, kind.size);
+            databases.run("level", kind.path);
+            databases.put(kind.path, 0, ROWS, kind.size);
         }
         _ => {
-            all.open(kind.path, kind.mode);
-            all.insert(kind.path, ROWS, kind.size);
+            databases.open(kind.path, kind.mode);
+            databases.insert(kind.path, ROWS, kind.size);
         }
     }
-    all.does("close", kind.path);
-    let taken = all.world.herma(&["checkpoint", "--json"]).json();
+    databases.run("close", kind.path);
+    let taken = databases.world.herma(&["checkpoint", "--json"]).json();
     let id = taken["id"].as_str().unwrap().to_owned();
-    let is_held = paths(&taken, "skipped").is_empty();
+    let is_complete = paths(&taken, "skipped").is_empty();
     for round in 0..rounds() {
-        let writer = all.writer(kind.kind, kind.path, kind.mode);
+        let writer = databases.writer(kind.kind, kind.path, kind.mode);
         sleep(Duration::from_millis(round * 7 % 50));
-        // What is committed by now.
+        // Counts the rows committed so far.
         writer.stop();
-        let before = counted(&mut all, kind);
+        let before = count_rows(&mut databases, kind);
         writer.go_on();
-        let (answer, _) = all.rollback(&[&id]);
+        let (answer, _) = databases.rollback(&[&id]);
         drop(writer);
         figures.count(&answer);
-        let after = counted(&mut all, kind);
-        let is_back = is_restored(&answer);
-        let said = format!("{} {}: {before:?} {after:?} {answer}", kind.kind, kind.mode);
-        assert_eq!((&before.integrity[..], &after.integrity[..]), ("ok", "ok"), "{said}");
-        assert!(after.rows >= if is_back { Some(ROWS) } else { before.rows }, "{said}");
+        let after = count_rows(&mut databases, kind);
+        let is_done = is_restored(&answer);
+        let context = format!("{} {}: {before:?} {after:?} {answer}", kind.kind, kind.mode);
+        assert_eq!((&before.integrity[..], &after.integrity[..]), ("ok", "ok"), "{context}");
+        assert!(after.rows >= if is_done { Some(ROWS) } else { before.rows }, "{context}");
         let mut undone = after.clone();
-        if let Some(safety) = answer["safety"].as_str().filter(|_| is_back) {
-            let (answer, exit) = all.rollback(&[safety, "--exact"]);
-            undone = counted(&mut all, kind);
-            assert_eq!((exit, &undone.integrity[..]), (Some(0), "ok"), "{said} {answer}");
-            assert!(undone.rows >= before.rows, "{said} {undone:?}");
+        if let Some(pre_restore_id) = answer["safety"].as_str().filter(|_| is_done) {
+            let (answer, exit) = databases.rollback(&[pre_restore_id, "--exact"]);
+            undone = count_rows(&mut databases, kind);
+            assert_eq!((exit, &undone.integrity[..]), (Some(0), "ok"), "{context} {answer}");
+            assert!(undone.rows >= before.rows, "{context} {undone:?}");
         }
-        // Nobody uses it now.
-        let (answer, exit) = all.rollback(&[&id, "--exact"]);
-        let end = counted(&mut all, kind);
-        assert_eq!(&end.integrity, "ok", "{said} {answer}");
-        if is_held && exit == Some(0) {
-            assert_eq!(end.rows, Some(ROWS), "{said} {answer}");
+        // No process uses the database now.
+        let (answer, exit) = databases.rollback(&[&id, "--exact"]);
+        let end = count_rows(&mut databases, kind);
+        assert_eq!(&end.integrity, "ok", "{context} {answer}");
+        if is_complete && exit == Some(0) {
+            assert_eq!(end.rows, Some(ROWS), "{context} {answer}");
         } else {
-            assert!(end.rows >= undone.rows, "{said} {answer}");
+            assert!(end.rows >= undone.rows, "{context} {answer}");
         }
         figures.rows.push([before.rows, after.rows, undone.rows, end.rows]);
     }
@@ -134,45 +135,48 @@ fn roll_back(kind: &Kind) {
 const USUAL: &str = "checkpoints: { max_snapshots: 500 }\n";
 const SMALL: &str = "checkpoints: { max_snapshots: 500, max_file_size_mb: 1 }\n";
 
-fn roll_back_sqlite(mode: &'static str) {
+fn restore_sqlite_beside_writer(mode: &'static str) {
     if !has_sqlite() {
         return;
     }
     for (configuration, ignores, size) in
         [(USUAL, "", 20), (USUAL, "*-wal\n*-journal\n", 20), (SMALL, "", 10_000)]
     {
-        let (kind, path) = ("sqlite", "app.db");
-        roll_back(&Kind { kind, path, mode, configuration, ignores, size });
+        let kind = "sqlite";
+        let path = "app.db";
+        restore_beside_writer(&Kind { kind, path, mode, configuration, ignores, size });
     }
 }
 
 #[test]
-fn rollbacks_beside_a_writer_of_sqlite_with_a_journal_that_is_deleted_lose_no_row() {
-    roll_back_sqlite("delete");
+fn rollback_during_sqlite_writes_in_journal_mode_delete_loses_no_row() {
+    restore_sqlite_beside_writer("delete");
 }
 
 #[test]
-fn rollbacks_beside_a_writer_of_sqlite_with_a_journal_that_is_truncated_lose_no_row() {
-    roll_back_sqlite("truncate");
+fn rollback_during_sqlite_writes_in_journal_mode_truncate_loses_no_row() {
+    restore_sqlite_beside_writer("truncate");
 }
 
 #[test]
-fn rollbacks_beside_a_writer_of_sqlite_with_a_journal_that_persists_lose_no_row() {
-    roll_back_sqlite("persist");
+fn rollback_during_sqlite_writes_in_journal_mode_persist_loses_no_row() {
+    restore_sqlite_beside_writer("persist");
 }
 
 #[test]
-fn rollbacks_beside_a_writer_of_sqlite_with_a_wal_lose_no_row() {
-    roll_back_sqlite("wal");
+fn rollback_during_sqlite_writes_in_journal_mode_wal_loses_no_row() {
+    restore_sqlite_beside_writer("wal");
 }
 
 #[test]
-fn rollbacks_beside_a_writer_of_level_db_lose_no_key() {
+fn rollback_during_level_db_writes_loses_no_key() {
     let Some(_) = level_db() else { return };
     for (configuration, ignores, size) in
         [(USUAL, "", 20), (USUAL, "*.log\n", 20), (SMALL, "", 10_000)]
     {
-        let (kind, path, mode) = ("level", "db", "");
-        roll_back(&Kind { kind, path, mode, configuration, ignores, size });
+        let kind = "level";
+        let path = "db";
+        let mode = "";
+        restore_beside_writer(&Kind { kind, path, mode, configuration, ignores, size });
     }
 }

@@ -1,7 +1,7 @@
-//! Restores of a database that die, fail or are disturbed at any step: whoever opens it opens the files
-//! of one moment, or nothing.
+//! Restores of a database that are killed, fail or meet a concurrent write at any call: whoever opens the
+//! database sees files from a single moment, or no database.
 
-use crate::maintenance::world::World;
+use crate::maintenance::world::StoreFixture;
 use herma_core::{Config, RestoreOptions, Restored};
 use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
@@ -16,20 +16,21 @@ type Files = BTreeMap<String, String>;
 
 const MAIN: &str = "SQLite format 3\0";
 
-fn files(all: &[(&str, String)]) -> Files {
-    all.iter().map(|(name, text)| ((*name).to_owned(), text.clone())).collect()
+fn files(entries: &[(&str, String)]) -> Files {
+    entries.iter().map(|(name, text)| ((*name).to_owned(), text.clone())).collect()
 }
 
-/// The database at the checkpoint, and now.
-fn then() -> Files {
+/// The files of the database at the checkpoint.
+fn at_checkpoint() -> Files {
     files(&[("app.db", format!("{MAIN}then")), ("app.db-wal", "wal of then".into())])
 }
 
-fn now() -> Files {
+/// The files of the database before the restore.
+fn before_restore() -> Files {
     files(&[("app.db", format!("{MAIN}now")), ("app.db-journal", "journal of now".into())])
 }
 
-/// The files of the project; a folder counts as nothing.
+/// The files of the project, without folders.
 fn read(dir: &Path) -> Files {
     let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap());
     let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
@@ -44,8 +45,8 @@ fn write(dir: &Path, files: &Files) {
     files.iter().for_each(|(name, text)| fs::write(dir.join(name), text).unwrap());
 }
 
-/// What somebody who opens the database reads; none where nobody can open it.
-fn opened(dir: &Path) -> Option<Files> {
+/// The files that a process reads when it opens the database; `None` if it cannot be opened.
+fn database_files(dir: &Path) -> Option<Files> {
     let mut files = read(dir);
     files.retain(|name, _| {
         name.starts_with("app.db") && !name.ends_with("-shm") && !name.contains("herma")
@@ -53,24 +54,25 @@ fn opened(dir: &Path) -> Option<Files> {
     files.contains_key("app.db").then_some(files)
 }
 
-/// A project in which the database is as it is now, and the id of the checkpoint.
-fn ready() -> (World, String) {
-    let world = World::new();
-    let dir = world.project("project");
+/// A project with a checkpoint and a changed database, and the id of the checkpoint.
+fn changed_database() -> (StoreFixture, String) {
+    let fixture = StoreFixture::new();
+    let dir = fixture.project("project");
     fs::create_dir_all(&dir).unwrap();
-    write(&dir, &then());
-    world.manager().checkpoint(&dir, "then").unwrap();
-    let id = world.manager().list(&dir).unwrap()[0].id.clone();
-    write(&dir, &now());
+    write(&dir, &at_checkpoint());
+    fixture.manager().checkpoint(&dir, "then").unwrap();
+    let id = fixture.manager().list(&dir).unwrap()[0].id.clone();
+    write(&dir, &before_restore());
     fs::write(dir.join("app.db-shm"), "shared").unwrap();
-    (world, id)
+    (fixture, id)
 }
 
-/// Restores on a disk of which that hook decides, with the number of each call; and how many there were.
-fn restores(
-    world: &World,
+/// Restores on a disk whose calls fail where the hook, given the number of the call, returns false. Returns the
+/// answer and the number of calls.
+fn restore_on(
+    fixture: &StoreFixture,
     id: &str,
-    exchanges: bool,
+    can_exchange: bool,
     hook: impl Fn(usize) -> bool + Send + Sync + 'static,
 ) -> (Option<Restored>, usize) {
     let calls = Arc::new(AtomicUsize::new(0));
@@ -79,17 +81,17 @@ fn restores(
         true => Ok(()),
         false => Err(ErrorKind::Other.into()),
     });
-    let disk = if exchanges { disk } else { disk.without_exchange() };
-    let manager = world.on(disk, Config::default());
+    let disk = if can_exchange { disk } else { disk.without_exchange() };
+    let manager = fixture.manager_on(disk, Config::default());
     let options = RestoreOptions::default();
-    let restored = manager.restore(&world.project("project"), id.as_bytes(), options).ok();
+    let restored = manager.restore(&fixture.project("project"), id.as_bytes(), options).ok();
     (restored, calls.load(Ordering::SeqCst))
 }
 
-/// Git's locks would be taken over after a while, which no test has.
-fn without_locks(world: &World) {
+/// Removes git's lock files, which the core would take over only after a delay that is too long for a test.
+fn remove_git_locks(fixture: &StoreFixture) {
     for folder in ["", "refs/hermes"] {
-        let entries = fs::read_dir(world.store().join(folder)).into_iter().flatten();
+        let entries = fs::read_dir(fixture.store().join(folder)).into_iter().flatten();
         let locks = entries.map(|entry| entry.unwrap().path());
         for lock in locks.filter(|path| path.extension().is_some_and(|end| end == "lock")) {
             fs::remove_file(lock).unwrap();
@@ -98,31 +100,31 @@ fn without_locks(world: &World) {
 }
 
 #[test]
-fn a_restore_of_a_database_that_dies_at_any_call_leaves_no_mix_and_is_completed_by_the_next() {
+fn a_database_restore_killed_at_any_call_leaves_no_mix_and_the_next_completes_it() {
     let mut without_anchor = 0;
     for step in 0.. {
-        let (world, id) = ready();
-        let dir = world.project("project");
-        let (_, calls) = restores(&world, &id, true, move |call| call < step);
-        without_locks(&world);
-        let found = opened(&dir);
+        let (fixture, id) = changed_database();
+        let dir = fixture.project("project");
+        let (_, calls) = restore_on(&fixture, &id, true, move |call| call < step);
+        remove_git_locks(&fixture);
+        let found = database_files(&dir);
         assert!(
-            found.is_none() || found == Some(then()) || found == Some(now()),
+            found.is_none() || found == Some(at_checkpoint()) || found == Some(before_restore()),
             "{step} {found:?}"
         );
         without_anchor += usize::from(found.is_none());
-        let again =
-            world.manager().restore(&dir, id.as_bytes(), RestoreOptions::default()).unwrap();
-        assert!(again.failed.is_empty() && again.kept.is_empty(), "{step} {again:?}");
-        assert_eq!(read(&dir), then(), "{step}");
-        // The first pre-restore checkpoint holds what was there.
-        let listed = world.manager().list(&dir).unwrap();
-        let first = listed.iter().rev().find(|one| one.reason.starts_with("before"));
+        let completed =
+            fixture.manager().restore(&dir, id.as_bytes(), RestoreOptions::default()).unwrap();
+        assert!(completed.failed.is_empty() && completed.kept.is_empty(), "{step} {completed:?}");
+        assert_eq!(read(&dir), at_checkpoint(), "{step}");
+        // The first pre-restore checkpoint holds the files before the restore.
+        let listed = fixture.manager().list(&dir).unwrap();
+        let first = listed.iter().rev().find(|entry| entry.reason.starts_with("before"));
         let options = RestoreOptions { exact: true, force: false };
         let id = first.unwrap().id.clone();
-        let undone = world.manager().restore(&dir, id.as_bytes(), options).unwrap();
+        let undone = fixture.manager().restore(&dir, id.as_bytes(), options).unwrap();
         assert!(undone.failed.is_empty() && undone.kept.is_empty(), "{step} {undone:?}");
-        assert_eq!(read(&dir), now(), "{step}");
+        assert_eq!(read(&dir), before_restore(), "{step}");
         if calls <= step {
             assert!(without_anchor > 5, "{without_anchor} of {step}");
             break;
@@ -131,22 +133,28 @@ fn a_restore_of_a_database_that_dies_at_any_call_leaves_no_mix_and_is_completed_
 }
 
 #[test]
-fn a_restore_of_a_database_of_which_any_call_fails_is_done_or_taken_back() {
-    for exchanges in [true, false] {
+fn a_database_restore_with_any_failing_call_is_done_or_undone() {
+    for can_exchange in [true, false] {
         for step in 0.. {
-            let (world, id) = ready();
-            let dir = world.project("project");
-            let (answer, calls) = restores(&world, &id, exchanges, move |call| call != step);
-            without_locks(&world);
-            let found = opened(&dir);
-            let is_then = found == Some(then());
-            assert!(is_then || found == Some(now()), "{exchanges} {step} {found:?} {answer:?}");
+            let (fixture, id) = changed_database();
+            let dir = fixture.project("project");
+            let (answer, calls) = restore_on(&fixture, &id, can_exchange, move |call| call != step);
+            remove_git_locks(&fixture);
+            let found = database_files(&dir);
+            let is_restored = found == Some(at_checkpoint());
+            assert!(
+                is_restored || found == Some(before_restore()),
+                "{can_exchange} {step} {found:?} {answer:?}"
+            );
             if let Some(answer) = &answer {
-                let said = answer.restored.contains(&b"app.db".to_vec());
-                assert!(said == is_then || !answer.failed.is_empty(), "{step} {answer:?}");
+                let reports_restored = answer.restored.contains(&b"app.db".to_vec());
+                assert!(
+                    reports_restored == is_restored || !answer.failed.is_empty(),
+                    "{step} {answer:?}"
+                );
             }
             if calls <= step {
-                assert!(is_then, "{answer:?}");
+                assert!(is_restored, "{answer:?}");
                 break;
             }
         }
@@ -154,27 +162,28 @@ fn a_restore_of_a_database_of_which_any_call_fails_is_done_or_taken_back() {
 }
 
 #[test]
-fn a_commit_while_a_database_is_restored_keeps_all_of_it() {
-    let (world, id) = ready();
-    let dir = world.project("project");
-    let (journal, is_done) = (dir.join("app.db-journal"), AtomicBool::new(false));
+fn a_commit_during_a_restore_keeps_all_files_of_the_database() {
+    let (fixture, id) = changed_database();
+    let dir = fixture.project("project");
+    let journal = dir.join("app.db-journal");
+    let is_done = AtomicBool::new(false);
     let disk = HookedDisk::new(move |call, path| {
-        // The first file of the project that moves.
+        // The first rename of a file of the project.
         let is_first = call == Call::Rename && path.to_string_lossy().contains("herma-restore");
         if is_first && !is_done.swap(true, Ordering::SeqCst) {
             fs::write(&journal, "another journal").unwrap();
         }
         Ok(())
     });
-    let manager = world.on(disk, Config::default());
+    let manager = fixture.manager_on(disk, Config::default());
     let answer = manager.restore(&dir, id.as_bytes(), RestoreOptions::default()).unwrap();
     assert!(answer.restored.is_empty() && answer.removed.is_empty(), "{answer:?}");
-    let why = "part of the database app.db, which changed while the restore ran";
+    let reason = "part of the database app.db, which changed while the restore ran";
     assert!(
-        answer.kept.iter().all(|kept| kept.why == why) && !answer.kept.is_empty(),
+        answer.kept.iter().all(|kept| kept.why == reason) && !answer.kept.is_empty(),
         "{answer:?}"
     );
-    let mut now = now();
-    now.insert("app.db-journal".into(), "another journal".into());
-    assert_eq!(opened(&dir), Some(now));
+    let mut expected = before_restore();
+    expected.insert("app.db-journal".into(), "another journal".into());
+    assert_eq!(database_files(&dir), Some(expected));
 }

@@ -1,4 +1,4 @@
-//! A project with real databases in it, used by a process of python3.
+//! The fixture of the database tests: a project with real databases, used by a process of python3.
 
 use crate::command::world::{Said, World};
 use herma_tests::cache;
@@ -12,13 +12,14 @@ use std::sync::OnceLock;
 
 const PACKAGE: &str = "plyvel-ci==1.5.1";
 
-/// Says past the capture of the test runner that a test is not run, since a passing test is not shown.
-fn not_run(why: &str) {
+/// Reports that a test is not run, bypassing the capture of the test runner, which does not show the output of
+/// passing tests.
+fn not_run(reason: &str) {
     let mut stderr = std::io::stderr().lock();
-    writeln!(stderr, "not run: {why}").unwrap();
+    writeln!(stderr, "not run: {reason}").unwrap();
 }
 
-/// Whether python3 with its module sqlite3 is there; otherwise this is said.
+/// Whether python3 with its module sqlite3 is available; prints a notice if not.
 pub fn has_sqlite() -> bool {
     static HAS: OnceLock<bool> = OnceLock::new();
     *HAS.get_or_init(|| {
@@ -31,15 +32,15 @@ pub fn has_sqlite() -> bool {
     })
 }
 
-/// The folder with the package for LevelDB, installed where no run before has; none where that cannot be
-/// done here, which is said.
+/// The folder with the package for LevelDB, installed unless an earlier run has; prints a notice and returns
+/// `None` if it cannot be installed.
 pub fn level_db() -> Option<&'static Path> {
     static INSTALLED: OnceLock<Option<PathBuf>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| {
         let folder = cache().join(PACKAGE.replace("==", "@"));
         if !folder.is_dir() {
             fs::create_dir_all(cache()).unwrap();
-            let part = tempfile::tempdir_in(cache()).unwrap();
+            let staged = tempfile::tempdir_in(cache()).unwrap();
             let mut pip = Command::new("python3");
             pip.args([
                 "-m",
@@ -51,13 +52,13 @@ pub fn level_db() -> Option<&'static Path> {
                 "--no-input",
             ]);
             pip.args(["--only-binary=:all:", "--no-cache-dir", "--disable-pip-version-check"]);
-            pip.arg("--target").arg(part.path()).arg(PACKAGE).stdin(Stdio::null());
+            pip.arg("--target").arg(staged.path()).arg(PACKAGE).stdin(Stdio::null());
             if !pip.output().is_ok_and(|output| output.status.success()) {
                 return None;
             }
-            // Another run may have been faster.
-            if fs::rename(part.path(), &folder).is_ok() {
-                let _ = part.keep();
+            // A concurrent run may have installed it first.
+            if fs::rename(staged.path(), &folder).is_ok() {
+                let _ = staged.keep();
             }
         }
         let mut python = Command::new("python3");
@@ -83,17 +84,17 @@ struct User {
     answers: BufReader<ChildStdout>,
 }
 
-/// A row count, and what a check of the database says.
+/// A row count, and the result of an integrity check of the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows {
-    /// None where they cannot be read.
+    /// `None` if the rows cannot be read.
     pub rows: Option<u64>,
-    /// `ok` where nothing is wrong.
+    /// `ok` if nothing is wrong.
     pub integrity: String,
 }
 
 impl Rows {
-    /// So many of them, and nothing wrong.
+    /// That many rows, and nothing wrong.
     pub fn ok(rows: u64) -> Self {
         Rows { rows: Some(rows), integrity: "ok".into() }
     }
@@ -118,9 +119,9 @@ impl Databases {
         Databases { world, user: None }
     }
 
-    /// Asks the process that uses the databases, which begins with the first request.
+    /// Sends a request to the process that uses the databases; the first request starts the process.
     #[track_caller]
-    pub fn asks(&mut self, request: Value) -> Value {
+    pub fn request(&mut self, request: Value) -> Value {
         let world = &self.world;
         let user = self.user.get_or_insert_with(|| {
             let mut process = python(world).spawn().unwrap();
@@ -139,19 +140,19 @@ impl Databases {
     /// Opens a database of SQLite in that journal mode and leaves it open.
     #[track_caller]
     pub fn open(&mut self, path: &str, mode: &str) {
-        self.asks(json!({"do": "open", "path": path, "mode": mode}));
+        self.request(json!({"do": "open", "path": path, "mode": mode}));
     }
 
-    /// Commits so many rows of so many bytes.
+    /// Commits that many rows of `size` bytes.
     #[track_caller]
     pub fn insert(&mut self, path: &str, rows: u64, size: u64) {
-        self.asks(json!({"do": "insert", "path": path, "rows": rows, "size": size}));
+        self.request(json!({"do": "insert", "path": path, "rows": rows, "size": size}));
     }
 
-    /// Does something that takes only a path.
+    /// Runs an action of `databases.py` that takes only a path.
     #[track_caller]
-    pub fn does(&mut self, what: &str, path: &str) {
-        self.asks(json!({"do": what, "path": path}));
+    pub fn run(&mut self, action: &str, path: &str) {
+        self.request(json!({"do": action, "path": path}));
     }
 
     /// Puts keys from `first` on into an open LevelDB.
@@ -159,54 +160,54 @@ impl Databases {
     pub fn put(&mut self, path: &str, first: u64, rows: u64, size: u64) {
         let request =
             json!({"do": "put", "path": path, "first": first, "rows": rows, "size": size});
-        self.asks(request);
+        self.request(request);
     }
 
-    /// Kills the process that uses the databases, so that nothing is tidied.
+    /// Kills the process that uses the databases, so that it cleans nothing up.
     pub fn kill(&mut self) {
         let mut user = self.user.take().unwrap();
         user.process.kill().unwrap();
         user.process.wait().unwrap();
     }
 
-    /// Whoever opens a copy of the database with all its files sees this, so that looking changes nothing.
+    /// The rows in a copy of the database with all its files, so that counting changes nothing.
     pub fn rows(&mut self, path: &str) -> Rows {
-        self.counted("rows", path)
+        self.count("rows", path)
     }
 
-    /// The same of a LevelDB.
+    /// The keys in a copy of a LevelDB.
     pub fn keys(&mut self, path: &str) -> Rows {
-        self.counted("keys", path)
+        self.count("keys", path)
     }
 
-    fn counted(&mut self, what: &str, path: &str) -> Rows {
+    fn count(&mut self, action: &str, path: &str) -> Rows {
         let folder = tempfile::tempdir_in(self.world.home()).unwrap();
-        let whole = self.world.path(path);
-        let (from, copy) = match whole.is_dir() {
-            true => (whole, folder.path().join("copy")),
-            false => (whole.parent().unwrap().to_owned(), folder.path().join("copy")),
+        let database = self.world.path(path);
+        let (from, copy) = match database.is_dir() {
+            true => (database, folder.path().join("copy")),
+            false => (database.parent().unwrap().to_owned(), folder.path().join("copy")),
         };
         fs::create_dir(&copy).unwrap();
         for entry in fs::read_dir(from).unwrap() {
             let entry = entry.unwrap();
-            // What one process alone can use the other does not need.
-            let is_own = entry.file_name().to_string_lossy().ends_with("-shm");
-            if entry.file_type().unwrap().is_file() && !is_own {
+            // A shared memory file is only valid for running processes; a copy does not need it.
+            let is_shared_memory = entry.file_name().to_string_lossy().ends_with("-shm");
+            if entry.file_type().unwrap().is_file() && !is_shared_memory {
                 fs::copy(entry.path(), copy.join(entry.file_name())).unwrap();
             }
         }
-        let path = match what {
+        let path = match action {
             "keys" => copy,
             _ => copy.join(Path::new(path).file_name().unwrap()),
         };
-        let answer = self.asks(json!({"do": what, "path": path}));
+        let answer = self.request(json!({"do": action, "path": path}));
         Rows {
             rows: answer["rows"].as_u64(),
             integrity: answer["integrity"].as_str().unwrap().to_owned(),
         }
     }
 
-    /// Writes rows without end, until it is dropped; some are written by now.
+    /// Starts a process that writes rows until the `Writer` is dropped; returns after its first writes.
     pub fn writer(&self, kind: &str, path: &str, mode: &str) -> Writer {
         let mut process = python(&self.world).args([kind, path, mode]).spawn().unwrap();
         let mut answer = String::new();
@@ -215,7 +216,7 @@ impl Databases {
         Writer(process)
     }
 
-    /// Restores a checkpoint and returns the answer.
+    /// Runs `herma rollback` with these words, and returns its JSON answer and exit code.
     #[track_caller]
     pub fn rollback(&self, words: &[&str]) -> (Value, Option<i32>) {
         let words: Vec<OsString> =
@@ -225,13 +226,13 @@ impl Databases {
         (answer.unwrap_or_else(|_| panic!("{complaint}")), exit)
     }
 
-    /// The files in the folder of that name whose names begin with its stem, sorted.
+    /// The sorted names of the files in the folder of `path` that begin with the name of `path`.
     pub fn files(&self, path: &str) -> Vec<String> {
         let path = self.world.path(path);
-        let stem = path.file_name().unwrap().to_str().unwrap();
+        let prefix = path.file_name().unwrap().to_str().unwrap();
         let entries = fs::read_dir(path.parent().unwrap()).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.filter(|name| name.starts_with(stem)).collect();
+        let mut names: Vec<String> = names.filter(|name| name.starts_with(prefix)).collect();
         names.sort_unstable();
         names
     }
@@ -245,11 +246,11 @@ impl Drop for Databases {
     }
 }
 
-/// A process that writes without end.
+/// A process that writes continuously.
 pub struct Writer(Child);
 
 impl Writer {
-    /// Stops it wherever it is, until it is to go on.
+    /// Stops the process at an arbitrary point, until [`Writer::go_on`].
     pub fn stop(&self) {
         self.signal("-STOP");
     }
@@ -271,15 +272,15 @@ impl Drop for Writer {
     }
 }
 
-/// The paths of a list of an answer: plain, or of remarks.
+/// The paths in a list of an answer, whose entries are paths or remarks with a path.
 pub fn paths(answer: &Value, list: &str) -> Vec<String> {
-    let all = answer[list].as_array().unwrap().iter();
-    let path = |one: &Value| one.get("path").unwrap_or(one).as_str().unwrap().to_owned();
-    all.map(path).collect()
+    let entries = answer[list].as_array().unwrap().iter();
+    let path = |entry: &Value| entry.get("path").unwrap_or(entry).as_str().unwrap().to_owned();
+    entries.map(path).collect()
 }
 
-/// The reasons of a list of an answer.
+/// The reasons in a list of an answer.
 pub fn reasons(answer: &Value, list: &str) -> Vec<String> {
-    let all = answer[list].as_array().unwrap().iter();
-    all.map(|one| one["why"].as_str().unwrap().to_owned()).collect()
+    let entries = answer[list].as_array().unwrap().iter();
+    entries.map(|entry| entry["why"].as_str().unwrap().to_owned()).collect()
 }

@@ -1,4 +1,4 @@
-//! hermes-agent as a process of its own: installed if it must be, and driven by `hermes.py`.
+//! hermes-agent as a separate process, installed if necessary and driven by `hermes.py`.
 
 use super::Checkpoint;
 use herma_harness::bundled;
@@ -15,7 +15,7 @@ const PACKAGE: &str = "hermes-agent@0.19.0";
 /// The interpreter and the folder of the installed package.
 type Installed = (OsString, OsString);
 
-/// Installs the package where no run before has; none where that cannot be done here.
+/// Installs the package unless an earlier run has; `None` if it cannot be installed.
 fn installed() -> Option<&'static Installed> {
     static INSTALLED: OnceLock<Option<Installed>> = OnceLock::new();
     INSTALLED.get_or_init(install).as_ref()
@@ -32,7 +32,7 @@ fn install() -> Option<Installed> {
     Some((adapter.remove(0), adapter.pop().unwrap()))
 }
 
-/// A running hermes-agent whose home is that of a test.
+/// A running hermes-agent in the home of a test.
 pub struct Hermes {
     process: Child,
     requests: ChildStdin,
@@ -40,10 +40,10 @@ pub struct Hermes {
 }
 
 impl Hermes {
-    /// Starts it with these homes; none where the package cannot be installed, which is said.
+    /// Starts hermes-agent with these homes; prints a notice and returns `None` if it cannot be installed.
     pub fn start(home: &Path, hermes_home: &Path) -> Option<Self> {
         let Some((interpreter, packages)) = installed() else {
-            // Past the capture of the test runner, since a passing test is not shown otherwise.
+            // Bypasses the capture of the test runner, which does not show the output of passing tests.
             let mut stderr = std::io::stderr().lock();
             writeln!(
                 stderr,
@@ -64,11 +64,11 @@ impl Hermes {
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("LC_ALL", "C.UTF-8")
-            // Whether git could make up an identity depends on the machine, so it must not.
+            // Whether git can guess an identity depends on the machine, so guessing is disabled.
             .env("GIT_CONFIG_COUNT", "1")
             .env("GIT_CONFIG_KEY_0", "user.useConfigOnly")
             .env("GIT_CONFIG_VALUE_0", "true")
-            // Its commits carry a zone, which must not move the time.
+            // Its commits carry a time zone, which must not shift the time.
             .env("TZ", "IST-5:30")
             .current_dir(home)
             .stdin(Stdio::piped())
@@ -87,21 +87,21 @@ impl Hermes {
         serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{request}: {answer}: {error}"))
     }
 
-    /// Takes a checkpoint in a turn of its own.
-    pub fn take(&mut self, most: usize, dir: &Path, reason: &str) {
-        let answer = self.call(&json!(["take", most, dir, reason]));
+    /// Takes a checkpoint in its own turn.
+    pub fn take(&mut self, max_snapshots: usize, dir: &Path, reason: &str) {
+        let answer = self.call(&json!(["take", max_snapshots, dir, reason]));
         assert_eq!(answer, json!(true), "hermes-agent took no checkpoint ({reason})");
     }
 
     /// Its list, newest first.
-    pub fn list(&mut self, most: usize, dir: &Path) -> Vec<Checkpoint> {
-        let answer = self.call(&json!(["list", most, dir]));
-        let read = |one: &Value| {
-            let text = |name: &str| one[name].as_str().unwrap().to_owned();
-            assert!(text("id").starts_with(&text("short")), "{one}");
+    pub fn list(&mut self, max_snapshots: usize, dir: &Path) -> Vec<Checkpoint> {
+        let answer = self.call(&json!(["list", max_snapshots, dir]));
+        let read = |entry: &Value| {
+            let text = |name: &str| entry[name].as_str().unwrap().to_owned();
+            assert!(text("id").starts_with(&text("short")), "{entry}");
             Checkpoint {
                 id: text("id"),
-                time: one["time"].as_i64().unwrap(),
+                time: entry["time"].as_i64().unwrap(),
                 reason: text("reason"),
             }
         };
@@ -109,19 +109,19 @@ impl Hermes {
     }
 
     /// What changed since a checkpoint, as a patch.
-    pub fn diff(&mut self, most: usize, dir: &Path, id: &str) -> String {
-        let answer = self.call(&json!(["diff", most, dir, id]));
+    pub fn diff(&mut self, max_snapshots: usize, dir: &Path, id: &str) -> String {
+        let answer = self.call(&json!(["diff", max_snapshots, dir, id]));
         assert_eq!(answer["success"], true, "{answer}");
         answer["diff"].as_str().unwrap().to_owned()
     }
 
-    /// Brings a checkpoint back.
-    pub fn restore(&mut self, most: usize, dir: &Path, id: &str) {
-        let answer = self.call(&json!(["restore", most, dir, id]));
+    /// Restores a checkpoint.
+    pub fn restore(&mut self, max_snapshots: usize, dir: &Path, id: &str) {
+        let answer = self.call(&json!(["restore", max_snapshots, dir, id]));
         assert_eq!(answer["success"], true, "{answer}");
     }
 
-    /// Its maintenance, which removes projects that are gone and collects garbage.
+    /// Runs its maintenance, which removes orphaned projects and collects garbage.
     pub fn prune(&mut self) -> Value {
         self.call(&json!(["prune"]))
     }
@@ -129,7 +129,7 @@ impl Hermes {
 
 impl Drop for Hermes {
     fn drop(&mut self) {
-        // It may have ended by itself, which the failing test says already.
+        // The process may have ended already, which the failing test reports.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

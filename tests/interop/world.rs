@@ -1,4 +1,5 @@
-//! The project, its states and the store that the core and hermes-agent share.
+//! The fixture of the interoperability tests: projects, their states, and a store that the core and
+//! hermes-agent share.
 
 use super::Checkpoint;
 use super::hermes::Hermes;
@@ -30,97 +31,101 @@ pub fn files_at(step: u8) -> Files {
     ])
 }
 
-/// A home, a store below it, and both who use it.
-pub struct World {
-    world: maintenance::World,
-    /// The other one.
+/// A home, a store below it, and both tools that use it.
+pub struct InteropFixture {
+    fixture: maintenance::StoreFixture,
+    /// The running hermes-agent.
     pub hermes: Hermes,
 }
 
-impl World {
-    /// An empty one; none where hermes-agent cannot be had.
+impl InteropFixture {
+    /// A fixture with an empty store; `None` if hermes-agent cannot be installed.
     pub fn new() -> Option<Self> {
-        let world = maintenance::World::new();
-        // The other one has no clock of its own.
-        world.set_clock(SystemClock.seconds());
-        let home = world.root.join("home");
+        let fixture = maintenance::StoreFixture::new();
+        // hermes-agent always uses the system clock.
+        fixture.set_clock(SystemClock.seconds());
+        let home = fixture.root.join("home");
         let hermes = Hermes::start(&home, &home.join(".hermes"))?;
-        Some(World { world, hermes })
+        Some(InteropFixture { fixture, hermes })
     }
 
-    /// The directory of a project, made if it must be.
+    /// The directory of a project, created if necessary.
     pub fn project(&self, name: &str) -> PathBuf {
-        let project = self.world.project(name);
+        let project = self.fixture.project(name);
         fs::create_dir_all(&project).unwrap();
         project
     }
 
     /// The git repository of all checkpoints.
     pub fn store(&self) -> PathBuf {
-        self.world.store()
+        self.fixture.store()
     }
 
-    /// The core with a limit.
-    pub fn core(&self, most: usize) -> Manager {
-        let config = Config { enabled: true, max_snapshots: most, ..Config::default() };
-        self.world.on(SystemDisk, config)
+    /// The core with a limit on the checkpoints of a project.
+    pub fn core(&self, max_snapshots: usize) -> Manager {
+        let config = Config { enabled: true, max_snapshots, ..Config::default() };
+        self.fixture.manager_on(SystemDisk, config)
     }
 
-    /// Takes a checkpoint with the core, in a turn of its own.
-    pub fn core_takes(&self, dir: &Path, reason: &str) {
+    /// Takes a checkpoint with the core, in its own turn.
+    pub fn take_with_core(&self, dir: &Path, reason: &str) {
         let taken = self.core(MANY).ensure_checkpoint(dir, reason).unwrap();
         assert!(matches!(taken.outcome, Outcome::Created { .. }), "{taken:?}");
         assert!(taken.skipped.is_empty(), "{taken:?}");
     }
 
-    /// The list, which is one and the same for both, newest first.
-    pub fn list(&mut self, most: usize, dir: &Path) -> Vec<Checkpoint> {
-        let read =
-            |one: herma_core::Listed| Checkpoint { id: one.id, time: one.time, reason: one.reason };
-        let by_core: Vec<_> = self.core(most).list(dir).unwrap().into_iter().map(read).collect();
-        // hermes-agent shows the subject of a commit message, the first paragraph on one line.
-        let folded = |one: &Checkpoint| {
-            let subject = one.reason.split("\n\n").next().unwrap();
-            Checkpoint { reason: subject.replace('\n', " "), ..one.clone() }
+    /// The list, newest first; asserts that both tools return the same.
+    pub fn list(&mut self, max_snapshots: usize, dir: &Path) -> Vec<Checkpoint> {
+        let read = |listed: herma_core::Listed| Checkpoint {
+            id: listed.id,
+            time: listed.time,
+            reason: listed.reason,
         };
-        let folded: Vec<_> = by_core.iter().map(folded).collect();
-        assert_eq!(self.hermes.list(most, dir), folded);
+        let by_core: Vec<_> =
+            self.core(max_snapshots).list(dir).unwrap().into_iter().map(read).collect();
+        // hermes-agent shows the subject of a commit message, the first paragraph on one line.
+        let with_subject = |checkpoint: &Checkpoint| {
+            let subject = checkpoint.reason.split("\n\n").next().unwrap();
+            Checkpoint { reason: subject.replace('\n', " "), ..checkpoint.clone() }
+        };
+        let expected: Vec<_> = by_core.iter().map(with_subject).collect();
+        assert_eq!(self.hermes.list(max_snapshots, dir), expected);
         by_core
     }
 
-    /// Brings a checkpoint back with the core, with no file left that it does not hold.
-    pub fn core_restores(&self, dir: &Path, id: &str, files: &Files) {
+    /// Restores a checkpoint exactly with the core, and asserts the files of the project.
+    pub fn assert_core_restores(&self, dir: &Path, id: &str, files: &Files) {
         let options = RestoreOptions { exact: true, force: false };
         let restored = self.core(MANY).restore(dir, id.as_bytes(), options).unwrap();
         assert!(restored.failed.is_empty() && restored.kept.is_empty(), "{restored:?}");
         assert_eq!(&read(dir), files, "the core restored {id} otherwise");
     }
 
-    /// Brings a checkpoint back with hermes-agent, which leaves files that it does not hold.
-    pub fn hermes_restores(&mut self, dir: &Path, id: &str, files: &Files) {
+    /// Restores a checkpoint with hermes-agent, which leaves files that the checkpoint does not contain.
+    pub fn assert_hermes_restores(&mut self, dir: &Path, id: &str, files: &Files) {
         self.hermes.restore(MANY, dir, id);
         let mut found = read(dir);
         found.retain(|path, _| files.contains_key(path));
         assert_eq!(&found, files, "hermes-agent restored {id} otherwise");
     }
 
-    /// Runs plain git on the store, which must succeed and complain of nothing.
+    /// Runs plain git on the store; it must succeed without any output but notices.
     pub fn git(&self, arguments: &[&str]) {
         let output = maintenance::git(&self.store()).args(arguments).output().unwrap();
-        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-        // A store has no branch, so that nothing is where its HEAD points, which git remarks.
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        // A store has no branch, so its HEAD points at nothing, for which git prints a notice.
         let complaints: Vec<_> =
-            said.lines().filter(|line| !line.starts_with("notice: ")).collect();
-        assert!(output.status.success() && complaints.is_empty(), "git {arguments:?}: {said}");
+            text.lines().filter(|line| !line.starts_with("notice: ")).collect();
+        assert!(output.status.success() && complaints.is_empty(), "git {arguments:?}: {text}");
     }
 
-    /// Plain git finds nothing wrong with the store.
-    pub fn is_sound(&self) {
+    /// Asserts that `git fsck` finds nothing wrong with the store.
+    pub fn assert_sound(&self) {
         self.git(&["fsck", "--full", "--no-dangling", "--no-progress"]);
     }
 }
 
-/// Makes the project hold these files and no others.
+/// Makes the project contain exactly these files.
 pub fn write(dir: &Path, files: &Files) {
     for path in read(dir).keys().filter(|path| !files.contains_key(*path)) {
         fs::remove_file(dir.join(path)).unwrap();
@@ -134,7 +139,7 @@ pub fn write(dir: &Path, files: &Files) {
     }
 }
 
-/// The files of the project as they are.
+/// The current files of the project.
 pub fn read(dir: &Path) -> Files {
     let mut found = Files::new();
     let mut pending = vec![dir.to_owned()];

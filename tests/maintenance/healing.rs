@@ -1,7 +1,7 @@
-//! Damage to what belongs to one project is no trouble of another, and heals with its next
-//! checkpoint. What a file holds that is cut short, emptied or garbled, the written cases say.
+//! Self-repair: damage to the files of one project does not affect another, and is repaired by the next
+//! checkpoint of the project. The written cases cover truncated, emptied and garbled files.
 
-use crate::maintenance::world::{DAY, NOON, World, failing};
+use crate::maintenance::world::{DAY, NOON, StoreFixture, fail_calls};
 use herma_core::{Config, Outcome, PruneOptions, PruneStep};
 use herma_harness::subject::Call;
 use pretty_assertions::assert_eq;
@@ -9,143 +9,144 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// Two projects, one of which is about to be damaged.
-fn two_projects() -> World {
-    let world = World::new();
-    world.take("whole", "one");
-    world.take("broken", "one");
-    world
+/// Two projects, `whole` and `broken`; tests damage the latter.
+fn two_projects() -> StoreFixture {
+    let fixture = StoreFixture::new();
+    fixture.take("whole", "one");
+    fixture.take("broken", "one");
+    fixture
 }
 
-/// Everything works for a project.
+/// Asserts that checkpoints, lists and restores of a project work.
 #[track_caller]
-fn works(world: &World, project: &str) {
-    let before = world.list(project);
+fn assert_works(fixture: &StoreFixture, project: &str) {
+    let before = fixture.list(project);
     let next = format!("{}+", before[0]);
-    world.take(project, &next);
-    assert_eq!(world.list(project), [&[next], &before[..]].concat());
-    world.restores(project);
-    let status = world.manager().status().unwrap().projects;
-    assert!(status.iter().any(|one| one.checkpoints.is_some_and(|count| count > 1)));
+    fixture.take(project, &next);
+    assert_eq!(fixture.list(project), [&[next], &before[..]].concat());
+    fixture.assert_newest_is_restored(project);
+    let status = fixture.manager().status().unwrap().projects;
+    assert!(status.iter().any(|entry| entry.checkpoints.is_some_and(|count| count > 1)));
 }
 
-/// The one is damaged, the other goes on as if nothing was; then the one is used and heals.
+/// Damages one project, and asserts that the other still works and that use repairs the damaged one.
 #[track_caller]
-fn heals(what: &str, damage: impl Fn(&World)) {
-    let world = two_projects();
-    damage(&world);
-    let pruned = world.prune();
-    assert_eq!((pruned.orphans, pruned.stale, pruned.errors), (0, 0, 0), "{what}");
-    works(&world, "whole");
-    assert_eq!(world.list("broken"), ["one"], "{what}");
-    works(&world, "broken");
-    assert!(world.metadata("broken").is_file(), "{what}");
-    world.git_finds_nothing_broken();
+fn assert_repairs(description: &str, damage: impl Fn(&StoreFixture)) {
+    let fixture = two_projects();
+    damage(&fixture);
+    let pruned = fixture.prune();
+    assert_eq!((pruned.orphans, pruned.stale, pruned.errors), (0, 0, 0), "{description}");
+    assert_works(&fixture, "whole");
+    assert_eq!(fixture.list("broken"), ["one"], "{description}");
+    assert_works(&fixture, "broken");
+    assert!(fixture.metadata("broken").is_file(), "{description}");
+    fixture.assert_fsck_clean();
 }
 
 #[test]
-fn metadata_that_is_no_metadata_is_made_again() {
-    let others: [&[u8]; 4] = [b"null", b"[]", br#"{"workdir":5}"#, &[b'x'; 2 * 1024 * 1024]];
-    for text in others {
+fn invalid_metadata_is_created_again() {
+    let invalid: [&[u8]; 4] = [b"null", b"[]", br#"{"workdir":5}"#, &[b'x'; 2 * 1024 * 1024]];
+    for text in invalid {
         let shown: String = text.escape_ascii().to_string().chars().take(20).collect();
-        heals(&shown, |world| fs::write(world.metadata("broken"), text).unwrap());
+        assert_repairs(&shown, |fixture| fs::write(fixture.metadata("broken"), text).unwrap());
     }
 }
 
 #[test]
-fn a_marker_with_something_in_its_way_stops_nothing() {
-    let world = two_projects();
-    fs::create_dir(world.base().join(".last_prune")).unwrap();
-    world.manager().sweep();
-    works(&world, "whole");
+fn sweep_with_a_folder_at_the_path_of_its_marker_stops_nothing() {
+    let fixture = two_projects();
+    fs::create_dir(fixture.base().join(".last_prune")).unwrap();
+    fixture.manager().sweep();
+    assert_works(&fixture, "whole");
 }
 
 #[test]
-fn folders_of_the_store_that_are_missing_are_made_again() {
+fn missing_folders_of_the_store_are_created_again() {
     for folder in ["projects", "indexes", "info", "locks", "fresh", "objects/pack"] {
-        heals(folder, |world| fs::remove_dir_all(world.store().join(folder)).unwrap());
+        assert_repairs(folder, |fixture| fs::remove_dir_all(fixture.store().join(folder)).unwrap());
     }
 }
 
 #[test]
-fn refs_that_are_lost_are_made_again() {
-    heals("one ref", |world| fs::remove_file(world.reference("broken")).unwrap());
-    heals("all refs", |world| fs::remove_dir_all(world.store().join("refs")).unwrap());
-    heals("refs with the others packed", |world| {
-        world.git(&["pack-refs", "--all"]);
-        fs::remove_dir_all(world.store().join("refs")).unwrap();
+fn lost_refs_are_created_again() {
+    assert_repairs("one ref", |fixture| fs::remove_file(fixture.reference("broken")).unwrap());
+    assert_repairs("all refs", |fixture| fs::remove_dir_all(fixture.store().join("refs")).unwrap());
+    assert_repairs("refs with the others packed", |fixture| {
+        fixture.git(&["pack-refs", "--all"]);
+        fs::remove_dir_all(fixture.store().join("refs")).unwrap();
     });
 }
 
 #[test]
-fn a_lost_ref_is_made_again_by_a_list_and_by_a_prune() {
-    let world = two_projects();
-    let reference = world.reference("broken");
+fn list_prune_and_checkpoint_each_create_a_lost_ref_again() {
+    let fixture = two_projects();
+    let reference = fixture.reference("broken");
     let tip = fs::read(&reference).unwrap();
-    let ways: [&dyn Fn(); 3] =
-        [&|| drop(world.list("broken")), &|| assert_eq!(world.prune().errors, 0), &|| {
-            let taken = world.manager().checkpoint(&world.project("broken"), "again").unwrap();
+    let requests: [&dyn Fn(); 3] =
+        [&|| drop(fixture.list("broken")), &|| assert_eq!(fixture.prune().errors, 0), &|| {
+            let taken = fixture.manager().checkpoint(&fixture.project("broken"), "again").unwrap();
             assert_eq!(taken.outcome, Outcome::Unchanged);
         }];
-    for way in ways {
+    for request in requests {
         fs::remove_file(&reference).unwrap();
-        // Looking at the whole store changes nothing of it.
-        assert_eq!(world.manager().status().unwrap().projects.len(), 2);
+        // `status` does not repair the ref.
+        assert_eq!(fixture.manager().status().unwrap().projects.len(), 2);
         assert!(!reference.exists());
-        way();
+        request();
         assert_eq!(fs::read(&reference).unwrap(), tip);
     }
 }
 
 #[test]
-fn a_lost_ref_can_be_listed_and_restored_where_nothing_can_be_written() {
-    let world = two_projects();
-    fs::remove_file(world.reference("broken")).unwrap();
-    let disk = failing(Call::WriteNew, ErrorKind::ReadOnlyFilesystem, |_| true);
-    let manager = world.on(disk, Config::default());
-    assert_eq!(manager.list(&world.project("broken")).unwrap().len(), 1);
-    let mut reclaimed = false;
-    let mut progress = |step: PruneStep<'_>| reclaimed |= matches!(step, PruneStep::Reclaiming);
+fn list_and_restore_work_with_a_lost_ref_on_a_read_only_disk() {
+    let fixture = two_projects();
+    fs::remove_file(fixture.reference("broken")).unwrap();
+    let disk = fail_calls(Call::WriteNew, ErrorKind::ReadOnlyFilesystem, |_| true);
+    let manager = fixture.manager_on(disk, Config::default());
+    assert_eq!(manager.list(&fixture.project("broken")).unwrap().len(), 1);
+    let mut has_collected = false;
+    let mut progress = |step: PruneStep<'_>| has_collected |= matches!(step, PruneStep::Reclaiming);
     let options = PruneOptions::from(&Config::default());
     assert_eq!(manager.prune(&options, &mut progress).unwrap().errors, 1);
-    assert!(!reclaimed, "space was reclaimed while a history is lost");
-    world.restores("broken");
+    assert!(!has_collected, "space was reclaimed while a history is lost");
+    fixture.assert_newest_is_restored("broken");
 }
 
 #[test]
-fn what_never_had_a_checkpoint_has_no_ref_to_lose() {
-    let world = two_projects();
-    let noted = |tip: &str| {
-        let path: PathBuf = world.store().join("projects/aaaaaaaaaaaaaaaa.json");
+fn a_project_without_checkpoints_or_with_an_invalid_tip_has_no_lost_ref() {
+    let fixture = two_projects();
+    let write_metadata = |tip: &str| {
+        let path: PathBuf = fixture.store().join("projects/aaaaaaaaaaaaaaaa.json");
         let text = format!(r#"{{"workdir":"/","created_at":{NOON},"last_touch":{NOON}{tip}}}"#);
         fs::write(path, text).unwrap();
     };
     let unknown = r#","tip":"1111111111111111111111111111111111111111""#;
     let tree = r#","tip":"4b825dc642cb6eb9a060e54bf8d69288fbee4904""#;
     for tip in ["", unknown, tree, r#","tip":"x""#, r#","tip":"""#] {
-        noted(tip);
-        let pruned = world.prune();
+        write_metadata(tip);
+        let pruned = fixture.prune();
         assert_eq!((pruned.scanned, pruned.errors), (3, 0), "{tip}");
-        assert_eq!(world.manager().status().unwrap().projects.len(), 2, "{tip}");
+        assert_eq!(fixture.manager().status().unwrap().projects.len(), 2, "{tip}");
     }
 }
 
 #[test]
-fn an_empty_folder_in_the_place_of_a_file_keeps_no_project_that_is_to_go() {
-    let index = |world: &World| world.store().join("indexes").join(world.hash("broken"));
-    let metadata = |world: &World| world.metadata("broken");
-    let places: [&dyn Fn(&World) -> PathBuf; 2] = [&metadata, &index];
-    for place in places {
-        let world = two_projects();
-        let place = place(&world);
-        fs::remove_file(&place).unwrap();
-        fs::create_dir(&place).unwrap();
-        world.set_clock(NOON + 9 * DAY);
-        world.take("whole", "two");
-        let pruned = world.prune_with(&PruneOptions::from(&Config::default()));
-        assert_eq!((pruned.stale, pruned.errors), (1, 0), "{}", place.display());
-        assert!(!place.exists());
-        assert!(world.list("broken").is_empty());
-        works(&world, "whole");
+fn prune_removes_a_stale_project_with_an_empty_folder_in_place_of_a_file() {
+    let index =
+        |fixture: &StoreFixture| fixture.store().join("indexes").join(fixture.hash("broken"));
+    let metadata = |fixture: &StoreFixture| fixture.metadata("broken");
+    let files: [&dyn Fn(&StoreFixture) -> PathBuf; 2] = [&metadata, &index];
+    for file in files {
+        let fixture = two_projects();
+        let path = file(&fixture);
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        fixture.set_clock(NOON + 9 * DAY);
+        fixture.take("whole", "two");
+        let pruned = fixture.prune_with(&PruneOptions::from(&Config::default()));
+        assert_eq!((pruned.stale, pruned.errors), (1, 0), "{}", path.display());
+        assert!(!path.exists());
+        assert!(fixture.list("broken").is_empty());
+        assert_works(&fixture, "whole");
     }
 }

@@ -1,6 +1,6 @@
-//! What a prune removes, on what evidence, and what it counts, where no written case can say so.
+//! `prune`: what it removes, on what evidence, and what it counts, as far as written cases cannot express it.
 
-use crate::maintenance::world::{DAY, NOON, World, failing};
+use crate::maintenance::world::{DAY, NOON, StoreFixture, fail_calls};
 use herma_core::disk::{Disk, Sharing, SystemDisk};
 use herma_core::{Config, PruneOptions, PruneStep, Pruned};
 use herma_harness::subject::{Call, HookedDisk};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 const V1: &str = "0123456789abcdef";
 
-/// Without the bytes, which no test knows.
+/// The counts of an answer, without the number of bytes, which is not predictable.
 fn counts(pruned: Pruned) -> [usize; 5] {
     let Pruned { scanned, orphans, stale, archives, dropped, errors, .. } = pruned;
     assert_eq!(dropped, 0);
@@ -24,134 +24,136 @@ const KEEP_ORPHANS: PruneOptions =
 const ORPHANS_ONLY: PruneOptions = PruneOptions { delete_orphans: true, ..KEEP_ORPHANS };
 
 #[test]
-fn a_mount_point_without_its_disk_is_no_evidence() {
-    let world = World::new();
-    world.take("project", "one");
-    let text = fs::read_to_string(world.metadata("project")).unwrap();
-    let device = SystemDisk.stat(&world.project("project")).unwrap().device;
+fn prune_keeps_a_project_whose_directory_was_on_another_device() {
+    let fixture = StoreFixture::new();
+    fixture.take("project", "one");
+    let text = fs::read_to_string(fixture.metadata("project")).unwrap();
+    let device = SystemDisk.stat(&fixture.project("project")).unwrap().device;
     let recorded = format!("\"device\":{device}");
     assert!(text.contains(&recorded), "{text}");
     let on_another = text.replace(&recorded, &format!("\"device\":{}", device + 1));
-    fs::write(world.metadata("project"), on_another).unwrap();
-    fs::remove_dir_all(world.project("project")).unwrap();
-    assert_eq!(counts(world.prune_with(&ORPHANS_ONLY)), [1, 0, 0, 0, 0]);
-    // Another tool drops what it does not know.
+    fs::write(fixture.metadata("project"), on_another).unwrap();
+    fs::remove_dir_all(fixture.project("project")).unwrap();
+    assert_eq!(counts(fixture.prune_with(&ORPHANS_ONLY)), [1, 0, 0, 0, 0]);
+    // Another tool drops fields that it does not know.
     let without = text.replace(&format!(",{recorded}"), "");
-    fs::write(world.metadata("project"), without).unwrap();
-    assert_eq!(counts(world.prune_with(&ORPHANS_ONLY)), [1, 1, 0, 0, 0]);
+    fs::write(fixture.metadata("project"), without).unwrap();
+    assert_eq!(counts(fixture.prune_with(&ORPHANS_ONLY)), [1, 1, 0, 0, 0]);
 }
 
 #[test]
-fn a_directory_that_cannot_be_looked_at_is_no_orphan() {
-    let world = World::new();
-    world.take("project", "one");
-    let project = world.project("project");
+fn prune_keeps_a_project_whose_directory_cannot_be_inspected() {
+    let fixture = StoreFixture::new();
+    fixture.take("project", "one");
+    let project = fixture.project("project");
     fs::remove_dir_all(&project).unwrap();
-    let disk = failing(Call::Stat, ErrorKind::PermissionDenied, move |path| path == project);
-    let manager = world.on(disk, Config::default());
+    let disk = fail_calls(Call::Stat, ErrorKind::PermissionDenied, move |path| path == project);
+    let manager = fixture.manager_on(disk, Config::default());
     assert_eq!(counts(manager.prune(&ORPHANS_ONLY, &mut |_| {}).unwrap()), [1, 0, 0, 0, 0]);
 }
 
 #[test]
-fn a_checkpoint_that_found_nothing_to_save_is_a_use_and_so_is_a_newer_checkpoint() {
-    let world = World::new();
-    world.take("project", "one");
-    world.set_clock(NOON + 6 * DAY);
-    world.manager().checkpoint(&world.project("project"), "again").unwrap();
-    world.set_clock(NOON + 12 * DAY);
-    assert_eq!(counts(world.prune()), [1, 0, 0, 0, 0]);
-    // The metadata says less than the history does.
-    let text = fs::read_to_string(world.metadata("project")).unwrap();
+fn prune_counts_an_unchanged_checkpoint_and_the_newest_commit_as_use_of_a_project() {
+    let fixture = StoreFixture::new();
+    fixture.take("project", "one");
+    fixture.set_clock(NOON + 6 * DAY);
+    fixture.manager().checkpoint(&fixture.project("project"), "again").unwrap();
+    fixture.set_clock(NOON + 12 * DAY);
+    assert_eq!(counts(fixture.prune()), [1, 0, 0, 0, 0]);
+    // The metadata has an older time than the history.
+    let text = fs::read_to_string(fixture.metadata("project")).unwrap();
     let older = text.replace(&format!("{:?}", (NOON + 6 * DAY) as f64), "5.0");
     assert_ne!(older, text);
-    fs::write(world.metadata("project"), older).unwrap();
-    world.set_clock(NOON + 7 * DAY);
-    assert_eq!(counts(world.prune()), [1, 0, 0, 0, 0]);
-    world.set_clock(NOON + 8 * DAY);
-    assert_eq!(counts(world.prune()), [1, 0, 1, 0, 0]);
+    fs::write(fixture.metadata("project"), older).unwrap();
+    fixture.set_clock(NOON + 7 * DAY);
+    assert_eq!(counts(fixture.prune()), [1, 0, 0, 0, 0]);
+    fixture.set_clock(NOON + 8 * DAY);
+    assert_eq!(counts(fixture.prune()), [1, 0, 1, 0, 0]);
 }
 
 #[test]
-fn what_only_has_metadata_or_an_index_is_a_project_too() {
-    let world = World::new();
-    world.take("project", "one");
-    let noted = format!(
+fn prune_scans_projects_with_only_metadata_or_only_an_index() {
+    let fixture = StoreFixture::new();
+    fixture.take("project", "one");
+    let text = format!(
         r#"{{"workdir":{:?},"created_at":1.5,"last_touch":2.5,"more":[]}}"#,
-        world.project("never")
+        fixture.project("never")
     );
-    let metadata = world.store().join("projects/aaaaaaaaaaaaaaaa.json");
-    fs::write(&metadata, noted).unwrap();
-    let index = world.store().join("indexes/bbbbbbbbbbbbbbbb");
+    let metadata = fixture.store().join("projects/aaaaaaaaaaaaaaaa.json");
+    fs::write(&metadata, text).unwrap();
+    let index = fixture.store().join("indexes/bbbbbbbbbbbbbbbb");
     fs::write(&index, "").unwrap();
-    fs::write(world.store().join("projects/README"), "").unwrap();
-    assert_eq!(counts(world.prune()), [3, 1, 0, 0, 0]);
+    fs::write(fixture.store().join("projects/README"), "").unwrap();
+    assert_eq!(counts(fixture.prune()), [3, 1, 0, 0, 0]);
     assert!(!metadata.exists());
     assert!(index.exists(), "nothing is known of it");
 }
 
 #[test]
-fn a_project_in_use_is_left_alone_and_counted() {
-    let world = World::new();
-    world.take("gone", "one");
-    let hash = world.hash("gone");
-    fs::remove_dir_all(world.project("gone")).unwrap();
-    let lock = world.store().join("locks").join(&hash);
-    // A child of another test may hold what this process held, until it runs a program of its own.
+fn prune_skips_a_project_in_use_and_counts_an_error() {
+    let fixture = StoreFixture::new();
+    fixture.take("gone", "one");
+    let hash = fixture.hash("gone");
+    fs::remove_dir_all(fixture.project("gone")).unwrap();
+    let lock = fixture.store().join("locks").join(&hash);
+    // A child process of another test may inherit this lock until it executes its program.
     let held = (0..500).find_map(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
         SystemDisk.try_lock(&lock, Sharing::Exclusive).unwrap()
     });
     let held = held.unwrap();
-    let mut said = Vec::new();
+    let mut failures = Vec::new();
     let mut progress = |step: PruneStep<'_>| {
-        if let PruneStep::Failed(what, error) = step {
-            said.push((what.to_owned(), error.code()));
+        if let PruneStep::Failed(path, error) = step {
+            failures.push((path.to_owned(), error.code()));
         }
     };
-    let manager = world.manager();
+    let manager = fixture.manager();
     let pruned = manager.prune(&ORPHANS_ONLY, &mut progress).unwrap();
     assert_eq!(counts(pruned), [1, 0, 0, 0, 1]);
-    assert_eq!(said, [(world.project("gone").to_str().unwrap().to_owned(), "busy")]);
-    assert_eq!(world.list("gone"), ["one"]);
+    assert_eq!(failures, [(fixture.project("gone").to_str().unwrap().to_owned(), "busy")]);
+    assert_eq!(fixture.list("gone"), ["one"]);
     drop(held);
-    assert_eq!(counts(world.prune_with(&ORPHANS_ONLY)), [1, 1, 0, 0, 0]);
+    assert_eq!(counts(fixture.prune_with(&ORPHANS_ONLY)), [1, 1, 0, 0, 0]);
 }
 
 #[test]
-fn a_failure_stops_nothing_else_and_the_next_prune_does_the_rest() {
-    let world = World::new();
+fn prune_continues_after_a_failure_and_the_next_prune_completes_it() {
+    let fixture = StoreFixture::new();
     for name in ["one", "two", "three"] {
-        world.take(name, name);
+        fixture.take(name, name);
     }
-    let hash = world.hash("two");
-    fs::remove_dir_all(world.root.join("code")).unwrap();
-    fs::create_dir(world.root.join("code")).unwrap();
+    let hash = fixture.hash("two");
+    fs::remove_dir_all(fixture.root.join("code")).unwrap();
+    fs::create_dir(fixture.root.join("code")).unwrap();
     for step in ["refs/hermes", "indexes", "projects"] {
-        let (folder, stem) = (world.store().join(step), hash.clone());
-        let disk = failing(Call::RemoveFile, ErrorKind::Other, move |path| {
-            let named = path.file_stem().is_some_and(|name| name == stem.as_str());
-            named && path.parent() == Some(&folder)
+        let folder = fixture.store().join(step);
+        let stem = hash.clone();
+        let disk = fail_calls(Call::RemoveFile, ErrorKind::Other, move |path| {
+            let has_stem = path.file_stem().is_some_and(|name| name == stem.as_str());
+            has_stem && path.parent() == Some(&folder)
         });
-        let pruned = world.on(disk, Config::default()).prune(&ORPHANS_ONLY, &mut |_| {}).unwrap();
+        let pruned =
+            fixture.manager_on(disk, Config::default()).prune(&ORPHANS_ONLY, &mut |_| {}).unwrap();
         assert_eq!(pruned.errors, 1, "{step}");
-        assert!(world.metadata("two").exists());
+        assert!(fixture.metadata("two").exists());
     }
-    assert_eq!(counts(world.prune_with(&ORPHANS_ONLY)), [1, 1, 0, 0, 0]);
-    assert!(world.manager().status().unwrap().projects.is_empty());
+    assert_eq!(counts(fixture.prune_with(&ORPHANS_ONLY)), [1, 1, 0, 0, 0]);
+    assert!(fixture.manager().status().unwrap().projects.is_empty());
 }
 
 #[test]
-fn a_prune_on_a_full_disk_makes_room_for_what_it_must_write_first() {
-    let world = World::new();
+fn prune_on_a_full_disk_frees_space_before_it_writes() {
+    let fixture = StoreFixture::new();
     for name in ["one", "two"] {
-        world.take(name, name);
+        fixture.take(name, name);
     }
-    // To remove one ref of several that are packed, the others are written again.
-    world.git(&["pack-refs", "--all"]);
-    fs::remove_dir_all(world.project("two")).unwrap();
-    let room = AtomicI64::new(0);
+    // The removal of one packed ref rewrites the other packed refs.
+    fixture.git(&["pack-refs", "--all"]);
+    fs::remove_dir_all(fixture.project("two")).unwrap();
+    let free = AtomicI64::new(0);
     let disk = HookedDisk::new(move |call, path| {
-        // An empty file takes no room.
+        // An empty file takes no space.
         let is_lock = path.extension().is_some_and(|end| end == "lock");
         let wanted = match call {
             _ if is_lock => 0,
@@ -159,137 +161,139 @@ fn a_prune_on_a_full_disk_makes_room_for_what_it_must_write_first() {
             Call::RemoveFile if path.exists() => -1,
             _ => 0,
         };
-        let has_room = room.fetch_sub(wanted, Ordering::SeqCst) >= wanted;
-        room.fetch_add(if has_room { 0 } else { wanted }, Ordering::SeqCst);
-        if has_room { Ok(()) } else { Err(ErrorKind::StorageFull.into()) }
+        let fits = free.fetch_sub(wanted, Ordering::SeqCst) >= wanted;
+        free.fetch_add(if fits { 0 } else { wanted }, Ordering::SeqCst);
+        if fits { Ok(()) } else { Err(ErrorKind::StorageFull.into()) }
     });
-    let pruned = world.on(disk, Config::default()).prune(&ORPHANS_ONLY, &mut |_| {}).unwrap();
+    let pruned =
+        fixture.manager_on(disk, Config::default()).prune(&ORPHANS_ONLY, &mut |_| {}).unwrap();
     assert!(pruned.bytes_freed > 0);
     assert_eq!(counts(pruned), [2, 1, 0, 0, 0]);
-    assert_eq!(world.manager().status().unwrap().projects.len(), 1);
-    world.git(&["fsck", "--full", "--strict"]);
+    assert_eq!(fixture.manager().status().unwrap().projects.len(), 1);
+    fixture.git(&["fsck", "--full", "--strict"]);
 }
 
 #[test]
-fn archives_go_by_the_time_in_their_name() {
-    let world = World::new();
-    world.take("project", "one");
-    let base = world.base();
+fn prune_removes_v1_archives_by_the_time_in_their_name() {
+    let fixture = StoreFixture::new();
+    fixture.take("project", "one");
+    let base = fixture.base();
     for name in [
         "legacy-20260101-000000",
         "legacy-20260101-000000-2",
         "legacy-20260315-000000",
         "legacy-20990101-000000",
     ] {
-        world.archive(name, 10);
+        fixture.archive(name, 10);
     }
     fs::write(base.join("legacy-20260101-000000.txt"), "a file").unwrap();
-    fs::create_dir(world.root.join("elsewhere")).unwrap();
-    fs::write(world.root.join("elsewhere/file"), "").unwrap();
-    symlink(world.root.join("elsewhere"), base.join("legacy-20250101-000000")).unwrap();
-    symlink(world.root.join("elsewhere"), base.join("legacy-20260101-000000/link")).unwrap();
-    assert_eq!(counts(world.prune_with(&ORPHANS_ONLY)), [1, 0, 0, 0, 0]);
-    assert_eq!(counts(world.prune()), [1, 0, 0, 2, 0]);
-    assert!(world.root.join("elsewhere/file").is_file(), "a link was followed");
-    // A link beside the repositories of an archive stays, and the archive with it.
+    fs::create_dir(fixture.root.join("elsewhere")).unwrap();
+    fs::write(fixture.root.join("elsewhere/file"), "").unwrap();
+    symlink(fixture.root.join("elsewhere"), base.join("legacy-20250101-000000")).unwrap();
+    symlink(fixture.root.join("elsewhere"), base.join("legacy-20260101-000000/link")).unwrap();
+    assert_eq!(counts(fixture.prune_with(&ORPHANS_ONLY)), [1, 0, 0, 0, 0]);
+    assert_eq!(counts(fixture.prune()), [1, 0, 0, 2, 0]);
+    assert!(fixture.root.join("elsewhere/file").is_file(), "a link was followed");
+    // A link next to the repositories of an archive stays, and the archive stays with it.
     let strays = ["legacy-20250101-000000", "legacy-20260101-000000", "legacy-20260101-000000.txt"];
     let kept = ["legacy-20260315-000000", "legacy-20990101-000000", "store"];
-    assert_eq!(world.in_base(), [strays, kept].concat());
-    assert_eq!(world.manager().status().unwrap().others, strays.len());
+    assert_eq!(fixture.names_in_base(), [strays, kept].concat());
+    assert_eq!(fixture.manager().status().unwrap().others, strays.len());
 }
 
 #[test]
-fn what_only_looks_like_ours_stays_and_is_counted() {
-    let world = World::new();
-    let base = world.base();
-    // By the name alone, by the name with another thing in it, and without the mark of v1.
+fn prune_keeps_and_counts_unrelated_directories_with_look_alike_names() {
+    let fixture = StoreFixture::new();
+    let base = fixture.base();
+    // A look-alike name, an archive name with other content, and a repository without the v1 marker file.
     let [by_name, dated, bare] = ["legacy-photos", "legacy-20250101-000000", "mirror"];
     for folder in [by_name, dated] {
         fs::create_dir_all(base.join(folder).join("2019")).unwrap();
         fs::write(base.join(folder).join("2019/beach.jpg"), "mine").unwrap();
     }
-    fs::remove_file(world.v1_repository(bare, NOON - 90 * DAY).join("HERMES_WORKDIR")).unwrap();
-    let ours = world.archive("legacy-20250102-000000", 1);
-    fs::write(ours.parent().unwrap().join("todo.txt"), "mine").unwrap();
-    world.take("project", "one");
-    assert_eq!(counts(world.prune()), [1, 0, 0, 1, 0]);
-    assert!(!ours.exists());
-    assert_eq!(world.manager().clear_legacy().unwrap().archives, 0);
-    assert_eq!(world.manager().status().unwrap().others, 4);
-    world.manager().clear().unwrap();
-    assert_eq!(world.in_base(), [dated, "legacy-20250102-000000", by_name, bare]);
+    fs::remove_file(fixture.v1_repository(bare, NOON - 90 * DAY).join("HERMES_WORKDIR")).unwrap();
+    let repository = fixture.archive("legacy-20250102-000000", 1);
+    fs::write(repository.parent().unwrap().join("todo.txt"), "mine").unwrap();
+    fixture.take("project", "one");
+    assert_eq!(counts(fixture.prune()), [1, 0, 0, 1, 0]);
+    assert!(!repository.exists());
+    assert_eq!(fixture.manager().clear_legacy().unwrap().archives, 0);
+    assert_eq!(fixture.manager().status().unwrap().others, 4);
+    fixture.manager().clear().unwrap();
+    assert_eq!(fixture.names_in_base(), [dated, "legacy-20250102-000000", by_name, bare]);
     assert!(base.join(by_name).join("2019/beach.jpg").is_file());
 }
 
 #[test]
-fn a_repository_of_v1_that_names_no_directory_goes_by_its_age_alone() {
-    let world = World::new();
-    world.v1_repository(V1, NOON);
-    world.v1_repository("fedcba9876543210", NOON - 8 * DAY);
-    fs::create_dir(world.base().join("notes")).unwrap();
-    assert_eq!(counts(world.prune()), [2, 0, 1, 0, 0]);
-    assert_eq!(world.in_base(), [V1, "notes"]);
+fn prune_removes_a_v1_repository_without_a_directory_by_age_alone() {
+    let fixture = StoreFixture::new();
+    fixture.v1_repository(V1, NOON);
+    fixture.v1_repository("fedcba9876543210", NOON - 8 * DAY);
+    fs::create_dir(fixture.base().join("notes")).unwrap();
+    assert_eq!(counts(fixture.prune()), [2, 0, 1, 0, 0]);
+    assert_eq!(fixture.names_in_base(), [V1, "notes"]);
 }
 
 #[test]
-fn what_a_killed_prune_left_is_removed_and_looks_like_nothing_else() {
-    let world = World::new();
-    world.v1_repository(V1, NOON - 8 * DAY);
-    let died = HookedDisk::new(|call, _| match call {
+fn prune_removes_the_staged_removals_of_a_killed_prune() {
+    let fixture = StoreFixture::new();
+    fixture.v1_repository(V1, NOON - 8 * DAY);
+    let dead_disk = HookedDisk::new(|call, _| match call {
         Call::RemoveFile | Call::RemoveDirectory => Err(ErrorKind::Other.into()),
         _ => Ok(()),
     });
-    assert_eq!(counts(world.prune_on(died)), [1, 0, 0, 0, 1]);
-    assert_eq!(world.in_base(), [format!(".removing-{V1}")]);
-    world.take("project", "one");
-    assert_eq!(world.in_base(), [&format!(".removing-{V1}"), "store"], "it was archived");
-    assert_eq!(counts(world.prune()), [1, 0, 0, 0, 0]);
-    assert_eq!(world.in_base(), ["store"]);
+    assert_eq!(counts(fixture.prune_on(dead_disk)), [1, 0, 0, 0, 1]);
+    assert_eq!(fixture.names_in_base(), [format!(".removing-{V1}")]);
+    fixture.take("project", "one");
+    assert_eq!(fixture.names_in_base(), [&format!(".removing-{V1}"), "store"], "it was archived");
+    assert_eq!(counts(fixture.prune()), [1, 0, 0, 0, 0]);
+    assert_eq!(fixture.names_in_base(), ["store"]);
 }
 
 #[test]
-fn an_archive_of_which_nobody_may_read_a_part_goes_all_the_same() {
-    let world = World::new();
-    world.take("project", "one");
-    let closed = world.archive("legacy-20260101-000000", 0).join("closed");
+fn prune_removes_an_archive_with_an_unreadable_part() {
+    let fixture = StoreFixture::new();
+    fixture.take("project", "one");
+    let closed = fixture.archive("legacy-20260101-000000", 0).join("closed");
     fs::create_dir_all(closed.join("deeper")).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
-    assert_eq!(counts(world.prune_on(HookedDisk::of_an_ordinary_user())), [1, 0, 0, 1, 0]);
-    assert_eq!(world.in_base(), ["store"]);
+    assert_eq!(counts(fixture.prune_on(HookedDisk::of_an_ordinary_user())), [1, 0, 0, 1, 0]);
+    assert_eq!(fixture.names_in_base(), ["store"]);
 }
 
 #[test]
-fn other_projects_go_on_while_one_is_pruned() {
-    let world = World::new();
+fn checkpoints_of_other_projects_succeed_during_a_prune() {
+    let fixture = StoreFixture::new();
     for number in 0..20 {
-        world.take(&format!("gone/{number}"), "one");
+        fixture.take(&format!("gone/{number}"), "one");
     }
-    fs::remove_dir_all(world.project("gone")).unwrap();
-    fs::create_dir(world.project("gone")).unwrap();
+    fs::remove_dir_all(fixture.project("gone")).unwrap();
+    fs::create_dir(fixture.project("gone")).unwrap();
     std::thread::scope(|scope| {
         let pruning: Vec<_> =
-            (0..2).map(|_| scope.spawn(|| world.prune_with(&ORPHANS_ONLY))).collect();
+            (0..2).map(|_| scope.spawn(|| fixture.prune_with(&ORPHANS_ONLY))).collect();
         for number in 0..10 {
-            world.take("live", &format!("{number}"));
+            fixture.take("live", &format!("{number}"));
         }
-        let removed = pruning.into_iter().map(|one| one.join().unwrap().orphans).sum::<usize>();
+        let removed =
+            pruning.into_iter().map(|thread| thread.join().unwrap().orphans).sum::<usize>();
         assert_eq!(removed, 20);
     });
-    assert_eq!(world.list("live").len(), 10);
-    world.git_finds_nothing_broken();
+    assert_eq!(fixture.list("live").len(), 10);
+    fixture.assert_fsck_clean();
 }
 
 #[test]
-fn a_prune_says_which_project_it_looks_at_of_how_many() {
-    let world = World::new();
-    ["one", "other"].iter().for_each(|project| drop(world.take(project, "first")));
-    let mut said = Vec::new();
+fn prune_reports_the_number_of_the_project_and_the_total() {
+    let fixture = StoreFixture::new();
+    ["one", "other"].iter().for_each(|project| drop(fixture.take(project, "first")));
+    let mut reported = Vec::new();
     let options = PruneOptions::from(&Config::default());
-    let told = &mut |step: PruneStep<'_>| {
-        if let PruneStep::Project(number, of) = step {
-            said.push((number, of));
+    let progress = &mut |step: PruneStep<'_>| {
+        if let PruneStep::Project(number, total) = step {
+            reported.push((number, total));
         }
     };
-    world.manager().prune(&options, told).unwrap();
-    assert_eq!(said, [(1, 2), (2, 2)]);
+    fixture.manager().prune(&options, progress).unwrap();
+    assert_eq!(reported, [(1, 2), (2, 2)]);
 }

@@ -1,6 +1,8 @@
-//! What space is freed of, and what is never touched on the way.
+//! Collection: which objects are deleted to free space, and which are never touched.
 
-use crate::maintenance::world::{World, before, created, failing, git, noise, succeeds};
+use crate::maintenance::world::{
+    StoreFixture, before_call, fail_calls, git, noise, run_checked, take_checkpoint,
+};
 use herma_core::disk::SystemDisk;
 use herma_core::{Config, PruneOptions, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
@@ -12,103 +14,103 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-fn is_stored(world: &World, id: &str) -> bool {
-    let mut git = git(&world.store());
+fn is_stored(fixture: &StoreFixture, id: &str) -> bool {
+    let mut git = git(&fixture.store());
     git.args(["cat-file", "-e", id]).output().unwrap().status.success()
 }
 
 #[track_caller]
-fn blob(world: &World, commit: &str) -> String {
-    world.git(&["rev-parse", &format!("{commit}:a.txt")])
+fn blob(fixture: &StoreFixture, commit: &str) -> String {
+    fixture.git(&["rev-parse", &format!("{commit}:a.txt")])
 }
 
-/// Bytes that are reason enough to reclaim, and are no others' of another `seed`.
+/// Enough bytes to trigger a collection, different for each `seed`.
 fn large(seed: u64) -> String {
     noise(seed, 2 * 1024 * 1024)
 }
 
-fn packs(world: &World) -> Vec<PathBuf> {
-    let entries = fs::read_dir(world.store().join("objects/pack")).unwrap();
+fn packs(fixture: &StoreFixture) -> Vec<PathBuf> {
+    let entries = fs::read_dir(fixture.store().join("objects/pack")).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
     paths.filter(|path| path.extension().is_some_and(|end| end == "pack")).collect()
 }
 
 #[test]
-fn what_two_projects_have_in_common_is_stored_once() {
-    let world = World::new();
-    ["one", "other"].iter().for_each(|project| drop(world.take(project, "the same")));
-    let all = world.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objecttype)"]);
-    let count = |kind| all.lines().filter(|one| *one == kind).count();
+fn content_shared_by_two_projects_is_stored_once() {
+    let fixture = StoreFixture::new();
+    ["one", "other"].iter().for_each(|project| drop(fixture.take(project, "the same")));
+    let types = fixture.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objecttype)"]);
+    let count = |kind| types.lines().filter(|line| *line == kind).count();
     assert_eq!(["commit", "tree", "blob"].map(count), [2, 1, 1]);
 }
 
 #[test]
-fn who_answers_first_frees_space_when_nobody_waits_for_it() {
-    let world = World::new();
+fn answering_first_leaves_the_collection_to_keep_up() {
+    let fixture = StoreFixture::new();
     let config = Config { max_snapshots: 1, ..Config::default() };
-    let manager = world.on(SystemDisk, config).answering_first();
-    let project = world.project("project");
+    let manager = fixture.manager_on(SystemDisk, config).answering_first();
+    let project = fixture.project("project");
     let take = |seed: u64| {
-        world.write("project", &large(seed));
-        created(&manager, &project, "r")
+        fixture.write("project", &large(seed));
+        take_checkpoint(&manager, &project, "r")
     };
     let first = take(1);
     manager.keep_up();
-    assert!(is_stored(&world, &first), "nothing was pushed out yet");
+    assert!(is_stored(&fixture, &first), "nothing was pushed out yet");
     let second = take(2);
     let listed: Vec<String> =
-        manager.list(&project).unwrap().into_iter().map(|one| one.id).collect();
+        manager.list(&project).unwrap().into_iter().map(|entry| entry.id).collect();
     assert!(listed.iter().eq([&second]), "{listed:?}");
-    assert!(is_stored(&world, &first), "whoever asked for the second did not wait");
+    assert!(is_stored(&fixture, &first), "whoever asked for the second did not wait");
     manager.keep_up();
-    assert!(!is_stored(&world, &first) && is_stored(&world, &second));
+    assert!(!is_stored(&fixture, &first) && is_stored(&fixture, &second));
 }
 
 #[test]
-fn large_files_that_stay_do_not_make_a_small_change_due() {
-    let world = World::new();
+fn kept_large_files_do_not_trigger_a_collection_after_a_small_change() {
+    let fixture = StoreFixture::new();
     let write = |path: &str, content: &str| {
-        let path = world.project("project").join(path);
+        let path = fixture.project("project").join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     };
-    // Beside the large file of each folder something changes.
+    // A small file changes next to the large file of each folder.
     ["d/large", "e/large"].iter().zip(1..).for_each(|(path, seed)| write(path, &large(seed)));
-    let taken = |step: usize| {
+    let take_step = |step: usize| {
         ["d/small", "e/small"].iter().for_each(|path| write(path, &format!("{path} {step}")));
-        world.take_keeping(4, "project", &format!("{step}"))
+        fixture.take_with_limit(4, "project", &format!("{step}"))
     };
-    let ids: Vec<String> = (0..6).map(taken).collect();
-    assert!(is_stored(&world, &ids[0]), "what little it takes can wait");
-    assert_eq!(world.prune().errors, 0);
-    assert!(!is_stored(&world, &ids[0]));
-    world.git_finds_nothing_broken();
+    let ids: Vec<String> = (0..6).map(take_step).collect();
+    assert!(is_stored(&fixture, &ids[0]), "what little it takes can wait");
+    assert_eq!(fixture.prune().errors, 0);
+    assert!(!is_stored(&fixture, &ids[0]));
+    fixture.assert_fsck_clean();
 }
 
 #[test]
-fn a_pack_is_written_anew_once_no_checkpoint_holds_a_large_file_of_it() {
-    let world = World::new();
-    let dir = world.project("project");
+fn a_pack_is_rewritten_once_no_checkpoint_holds_a_large_file_of_it() {
+    let fixture = StoreFixture::new();
+    let dir = fixture.project("project");
     fs::create_dir_all(&dir).unwrap();
-    // As many as there are, the index is longer than a page.
+    // With this many files, the index is longer than a page.
     for number in 0..200 {
         fs::write(dir.join(format!("{number}.txt")), format!("{number}")).unwrap();
     }
-    let first = world.take_keeping(2, "project", &large(3));
-    let held = blob(&world, &first);
-    let before = packs(&world);
+    let first = fixture.take_with_limit(2, "project", &large(3));
+    let large_blob = blob(&fixture, &first);
+    let before = packs(&fixture);
     assert_eq!(before.len(), 1);
-    world.take_keeping(2, "project", "small");
-    assert!(is_stored(&world, &held));
-    world.take_keeping(2, "project", "smaller");
-    assert!(!is_stored(&world, &held) && !is_stored(&world, &first));
-    assert!(!fs::read_to_string(world.store().join("shallow")).unwrap().contains(&first));
-    assert_ne!(packs(&world), before);
-    assert_eq!(packs(&world).len(), 1, "what stayed is a pack again");
-    world.git_finds_nothing_broken();
+    fixture.take_with_limit(2, "project", "small");
+    assert!(is_stored(&fixture, &large_blob));
+    fixture.take_with_limit(2, "project", "smaller");
+    assert!(!is_stored(&fixture, &large_blob) && !is_stored(&fixture, &first));
+    assert!(!fs::read_to_string(fixture.store().join("shallow")).unwrap().contains(&first));
+    assert_ne!(packs(&fixture), before);
+    assert_eq!(packs(&fixture).len(), 1, "what stayed is a pack again");
+    fixture.assert_fsck_clean();
     fs::remove_dir_all(&dir).unwrap();
     fs::create_dir(&dir).unwrap();
-    let manager = world.manager();
+    let manager = fixture.manager();
     manager.restore(&dir, b"1", RestoreOptions::default()).unwrap();
     for number in 0..200 {
         let text = fs::read_to_string(dir.join(format!("{number}.txt"))).unwrap();
@@ -117,256 +119,263 @@ fn a_pack_is_written_anew_once_no_checkpoint_holds_a_large_file_of_it() {
 }
 
 #[test]
-fn what_git_packed_and_summed_up_is_reclaimed_too_unless_it_is_kept() {
-    let world = World::new();
-    let kept = world.take_keeping(20, "kept", "kept");
-    world.git(&["gc", "--quiet", "--prune=now"]);
-    let keep = packs(&world)[0].with_extension("keep");
+fn prune_collects_objects_in_git_packs_unless_a_keep_file_exists() {
+    let fixture = StoreFixture::new();
+    let kept = fixture.take_with_limit(20, "kept", "kept");
+    fixture.git(&["gc", "--quiet", "--prune=now"]);
+    let keep = packs(&fixture)[0].with_extension("keep");
     fs::write(&keep, "").unwrap();
-    fs::remove_dir_all(world.project("kept")).unwrap();
-    let gone = world.take_keeping(20, "gone", "gone");
-    world.take_keeping(20, "live", "live");
-    world.git(&["repack", "--quiet", "-d"]);
-    world.git(&["commit-graph", "write", "--reachable"]);
-    world.git(&["multi-pack-index", "write"]);
-    fs::remove_dir_all(world.project("gone")).unwrap();
-    assert_eq!(world.prune().errors, 0);
-    assert!(is_stored(&world, &kept));
-    assert!(!is_stored(&world, &gone));
+    fs::remove_dir_all(fixture.project("kept")).unwrap();
+    let gone = fixture.take_with_limit(20, "gone", "gone");
+    fixture.take_with_limit(20, "live", "live");
+    fixture.git(&["repack", "--quiet", "-d"]);
+    fixture.git(&["commit-graph", "write", "--reachable"]);
+    fixture.git(&["multi-pack-index", "write"]);
+    fs::remove_dir_all(fixture.project("gone")).unwrap();
+    assert_eq!(fixture.prune().errors, 0);
+    assert!(is_stored(&fixture, &kept));
+    assert!(!is_stored(&fixture, &gone));
     fs::remove_file(keep).unwrap();
-    assert_eq!(world.prune().errors, 0);
-    assert!(!is_stored(&world, &kept));
-    world.git_finds_nothing_broken();
-    world.restores("live");
+    assert_eq!(fixture.prune().errors, 0);
+    assert!(!is_stored(&fixture, &kept));
+    fixture.assert_fsck_clean();
+    fixture.assert_newest_is_restored("live");
 }
 
 #[test]
-fn a_folder_in_the_place_of_a_pack_goes_with_what_is_left_of_it() {
-    let world = World::new();
-    world.take_keeping(20, "project", "one");
-    world.git(&["gc", "--quiet"]);
-    let pack = packs(&world).remove(0);
+fn prune_removes_a_folder_at_the_path_of_a_pack_with_the_remains_of_the_pack() {
+    let fixture = StoreFixture::new();
+    fixture.take_with_limit(20, "project", "one");
+    fixture.git(&["gc", "--quiet"]);
+    let pack = packs(&fixture).remove(0);
     fs::remove_file(&pack).unwrap();
     fs::create_dir(&pack).unwrap();
-    // It is taken again as the same, and then something else.
-    world.take_keeping(20, "project", "one");
-    world.take_keeping(1, "project", "other");
-    assert_eq!(world.prune().errors, 0);
-    assert!(packs(&world).is_empty());
-    world.git_finds_nothing_broken();
-    world.restores("project");
+    // First the same content is taken again, then other content.
+    fixture.take_with_limit(20, "project", "one");
+    fixture.take_with_limit(1, "project", "other");
+    assert_eq!(fixture.prune().errors, 0);
+    assert!(packs(&fixture).is_empty());
+    fixture.assert_fsck_clean();
+    fixture.assert_newest_is_restored("project");
 }
 
 #[test]
-fn a_pack_without_an_index_goes_once_nothing_is_missing_unless_it_is_kept() {
-    let world = World::new();
+fn prune_removes_a_pack_without_an_index_if_nothing_is_missing_and_no_keep_file_exists() {
+    let fixture = StoreFixture::new();
     for project in ["one", "other"] {
-        world.take_keeping(20, project, project);
-        world.git(&["repack", "--quiet", "-d"]);
+        fixture.take_with_limit(20, project, project);
+        fixture.git(&["repack", "--quiet", "-d"]);
     }
-    let whole = packs(&world);
-    for pack in &whole {
-        // Another tool's, of which only half came: its objects are stored elsewhere too.
+    let complete = packs(&fixture);
+    for pack in &complete {
+        // A pack that another tool copied without its index; its objects are also stored elsewhere.
         let stray = |stem: &str| pack.with_file_name(format!("pack-{stem}.pack"));
         fs::copy(pack, stray(&"0".repeat(40))).unwrap();
         fs::copy(pack, stray(&"1".repeat(40))).unwrap();
         fs::write(stray(&"1".repeat(40)).with_extension("keep"), "").unwrap();
     }
-    assert_eq!(packs(&world).len(), 4);
-    fs::remove_dir_all(world.project("other")).unwrap();
-    assert_eq!(world.prune().errors, 0);
-    let left: Vec<String> =
-        packs(&world).iter().map(|pack| pack.file_stem().unwrap().display().to_string()).collect();
+    assert_eq!(packs(&fixture).len(), 4);
+    fs::remove_dir_all(fixture.project("other")).unwrap();
+    assert_eq!(fixture.prune().errors, 0);
+    let left: Vec<String> = packs(&fixture)
+        .iter()
+        .map(|pack| pack.file_stem().unwrap().display().to_string())
+        .collect();
     assert!(!left.contains(&format!("pack-{}", "0".repeat(40))), "{left:?}");
     assert!(left.contains(&format!("pack-{}", "1".repeat(40))), "{left:?}");
-    world.git_finds_nothing_broken();
-    world.restores("one");
+    fixture.assert_fsck_clean();
+    fixture.assert_newest_is_restored("one");
 }
 
 #[test]
-fn a_pack_without_an_index_stays_while_anything_is_missing() {
-    let world = World::new();
-    let taken = world.take_keeping(20, "one", "one");
-    let blob = blob(&world, &taken);
-    let wanted = world.root.join("wanted");
+fn prune_keeps_a_pack_without_an_index_while_an_object_is_missing() {
+    let fixture = StoreFixture::new();
+    let taken = fixture.take_with_limit(20, "one", "one");
+    let blob = blob(&fixture, &taken);
+    let wanted = fixture.root.join("wanted");
     fs::write(&wanted, format!("{blob}\n")).unwrap();
-    let objects = world.store().join("objects");
-    let mut packing = git(&world.store());
+    let objects = fixture.store().join("objects");
+    let mut packing = git(&fixture.store());
     packing.args(["pack-objects", "--quiet"]).arg(objects.join("pack/pack"));
     packing.stdin(fs::File::open(wanted).unwrap());
-    succeeds(packing);
+    run_checked(packing);
     fs::remove_file(objects.join(&blob[..2]).join(&blob[2..])).unwrap();
-    // Half of a pack is all that is left of the content.
-    let half = packs(&world).remove(0);
-    let [index, aside] = [half.with_extension("idx"), world.root.join("aside")];
+    // Only a pack without its index still holds the content.
+    let pack = packs(&fixture).remove(0);
+    let index = pack.with_extension("idx");
+    let aside = fixture.root.join("aside");
     fs::rename(&index, &aside).unwrap();
-    world.prune();
-    assert!(half.exists());
+    fixture.prune();
+    assert!(pack.exists());
     fs::rename(aside, index).unwrap();
-    world.git_finds_nothing_broken();
-    world.restores("one");
+    fixture.assert_fsck_clean();
+    fixture.assert_newest_is_restored("one");
 }
 
 #[test]
-fn nothing_goes_where_other_refs_cannot_be_looked_at() {
-    let world = World::new();
-    let kept = world.take_keeping(20, "kept", "kept");
-    world.take_keeping(20, "gone", "gone");
-    world.git(&["branch", "theirs", &kept]);
-    ["kept", "gone"].iter().for_each(|name| fs::remove_dir_all(world.project(name)).unwrap());
-    let branch = world.store().join("refs/heads/theirs");
-    let disk = failing(Call::Stat, ErrorKind::StorageFull, move |path| path == branch);
-    assert!(world.prune_on(disk).errors > 0);
-    assert!(is_stored(&world, &kept));
+fn prune_deletes_nothing_if_a_third_party_ref_cannot_be_read() {
+    let fixture = StoreFixture::new();
+    let kept = fixture.take_with_limit(20, "kept", "kept");
+    fixture.take_with_limit(20, "gone", "gone");
+    fixture.git(&["branch", "theirs", &kept]);
+    ["kept", "gone"].iter().for_each(|name| fs::remove_dir_all(fixture.project(name)).unwrap());
+    let branch = fixture.store().join("refs/heads/theirs");
+    let disk = fail_calls(Call::Stat, ErrorKind::StorageFull, move |path| path == branch);
+    assert!(fixture.prune_on(disk).errors > 0);
+    assert!(is_stored(&fixture, &kept));
 }
 
 #[test]
-fn what_is_only_called_like_an_object_stays() {
-    let world = World::new();
-    let gone = world.take_keeping(20, "gone", "gone");
-    world.take_keeping(20, "live", "live");
-    fs::remove_dir_all(world.project("gone")).unwrap();
+fn prune_keeps_files_that_only_resemble_objects_by_name() {
+    let fixture = StoreFixture::new();
+    let gone = fixture.take_with_limit(20, "gone", "gone");
+    fixture.take_with_limit(20, "live", "live");
+    fs::remove_dir_all(fixture.project("gone")).unwrap();
     let digits = "0123456789abcdef".repeat(3);
     let strays = ["ab/cd".to_owned(), format!("a/{}", &digits[..38]), "notes/ab".to_owned()];
     for stray in &strays {
-        let path = world.store().join("objects").join(stray);
+        let path = fixture.store().join("objects").join(stray);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "no object").unwrap();
     }
-    assert_eq!(world.prune().errors, 0);
-    assert!(!is_stored(&world, &gone));
+    assert_eq!(fixture.prune().errors, 0);
+    assert!(!is_stored(&fixture, &gone));
     for stray in strays {
-        assert!(world.store().join("objects").join(&stray).exists(), "{stray}");
+        assert!(fixture.store().join("objects").join(&stray).exists(), "{stray}");
     }
 }
 
 #[test]
-fn an_object_that_cannot_be_removed_is_an_error_and_the_rest_goes() {
-    let world = World::new();
-    let gone = world.take_keeping(20, "gone", "gone");
-    fs::remove_dir_all(world.project("gone")).unwrap();
-    let commit = world.store().join("objects").join(&gone[..2]).join(&gone[2..]);
-    let tree = world.git(&["rev-parse", &format!("{gone}^{{tree}}")]);
-    let disk = failing(Call::RemoveFile, ErrorKind::PermissionDenied, move |path| path == commit);
-    let manager = world.on(disk, Config { max_snapshots: 7, ..Config::default() });
+fn prune_counts_an_object_that_it_cannot_remove_and_removes_the_others() {
+    let fixture = StoreFixture::new();
+    let gone = fixture.take_with_limit(20, "gone", "gone");
+    fs::remove_dir_all(fixture.project("gone")).unwrap();
+    let commit = fixture.store().join("objects").join(&gone[..2]).join(&gone[2..]);
+    let tree = fixture.git(&["rev-parse", &format!("{gone}^{{tree}}")]);
+    let disk =
+        fail_calls(Call::RemoveFile, ErrorKind::PermissionDenied, move |path| path == commit);
+    let manager = fixture.manager_on(disk, Config { max_snapshots: 7, ..Config::default() });
     assert_eq!(manager.config().max_snapshots, 7);
     let pruned = manager.prune(&PruneOptions::from(manager.config()), &mut |_| {}).unwrap();
-    assert_eq!((pruned.errors, is_stored(&world, &gone)), (1, true));
-    assert!(!is_stored(&world, &tree));
-    assert_eq!(world.prune().errors, 0);
-    assert!(!is_stored(&world, &gone));
+    assert_eq!((pruned.errors, is_stored(&fixture, &gone)), (1, true));
+    assert!(!is_stored(&fixture, &tree));
+    assert_eq!(fixture.prune().errors, 0);
+    assert!(!is_stored(&fixture, &gone));
 }
 
 #[test]
-fn no_object_goes_before_it_is_durable_that_nothing_points_at_it() {
-    let world = World::new();
-    let gone = world.take_keeping(20, "gone", "gone");
-    world.take_keeping(20, "live", "live");
-    // Another tool has removed the ref, and its machine may stop before the disk knows of it.
-    let (reference, metadata) = (world.reference("gone"), world.metadata("gone"));
+fn prune_removes_no_object_before_the_removal_of_its_refs_is_synced() {
+    let fixture = StoreFixture::new();
+    let gone = fixture.take_with_limit(20, "gone", "gone");
+    fixture.take_with_limit(20, "live", "live");
+    // Another tool removed the ref, and the removal may not have been synced.
+    let reference = fixture.reference("gone");
+    let metadata = fixture.metadata("gone");
     fs::remove_file(reference).unwrap();
     fs::remove_file(metadata).unwrap();
-    let (objects, refs) = (world.store().join("objects"), world.store().join("refs/hermes"));
-    let is_durable = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&is_durable);
+    let objects = fixture.store().join("objects");
+    let refs = fixture.store().join("refs/hermes");
+    let is_synced = Arc::new(AtomicBool::new(false));
+    let recorded = Arc::clone(&is_synced);
     let disk = HookedDisk::new(move |call, path| {
         match call {
-            Call::SyncDirectory if path == refs => seen.store(true, Ordering::Relaxed),
+            Call::SyncDirectory if path == refs => recorded.store(true, Ordering::Relaxed),
             Call::RemoveFile if path.starts_with(&objects) => {
-                assert!(seen.load(Ordering::Relaxed), "{path:?} goes too early");
+                assert!(recorded.load(Ordering::Relaxed), "{path:?} goes too early");
             }
             _ => {}
         }
         Ok(())
     });
-    assert_eq!(world.prune_on(disk).errors, 0);
-    assert!(!is_stored(&world, &gone));
+    assert_eq!(fixture.prune_on(disk).errors, 0);
+    assert!(!is_stored(&fixture, &gone));
 }
 
 #[test]
-fn what_other_refs_point_at_stays() {
-    let world = World::new();
+fn prune_keeps_objects_that_third_party_refs_reach() {
+    let fixture = StoreFixture::new();
     let ids = ["branch", "tagged", "packed", "detached", "gone"].map(|name| {
-        let id = world.take_keeping(20, name, name);
-        fs::remove_dir_all(world.project(name)).unwrap();
+        let id = fixture.take_with_limit(20, name, name);
+        fs::remove_dir_all(fixture.project(name)).unwrap();
         id
     });
-    world.git(&["tag", "--annotate", "--message", "m", "tagged", &ids[1]]);
-    world.git(&["branch", "packed", &ids[2]]);
-    world.git(&["pack-refs", "--all"]);
-    world.git(&["branch", "theirs/branch", &ids[0]]);
-    world.git(&["update-ref", "--no-deref", "HEAD", &ids[3]]);
-    world.take_keeping(20, "live", "live");
-    assert_eq!(world.prune().errors, 0);
-    let stored = ids.map(|id| is_stored(&world, &id));
+    fixture.git(&["tag", "--annotate", "--message", "m", "tagged", &ids[1]]);
+    fixture.git(&["branch", "packed", &ids[2]]);
+    fixture.git(&["pack-refs", "--all"]);
+    fixture.git(&["branch", "theirs/branch", &ids[0]]);
+    fixture.git(&["update-ref", "--no-deref", "HEAD", &ids[3]]);
+    fixture.take_with_limit(20, "live", "live");
+    assert_eq!(fixture.prune().errors, 0);
+    let stored = ids.map(|id| is_stored(&fixture, &id));
     assert_eq!(stored, [true, true, true, true, false]);
-    world.git_finds_nothing_broken();
+    fixture.assert_fsck_clean();
 }
 
 #[test]
-fn git_packs_nothing_while_space_is_freed_and_no_space_is_freed_while_git_packs() {
-    let world = World::new();
+fn a_collection_and_git_gc_exclude_each_other() {
+    let fixture = StoreFixture::new();
     for step in ["one", "two", "three"] {
-        world.take_keeping(20, "project", step);
-        world.take_keeping(20, "gone", step);
+        fixture.take_with_limit(20, "project", step);
+        fixture.take_with_limit(20, "gone", step);
     }
-    fs::remove_dir_all(world.project("gone")).unwrap();
-    let store = world.store();
-    let own = store.clone();
-    let (packs, objects) = (store.join("objects/pack"), store.join("objects"));
-    let packs_now = move || fs::read_dir(&packs).unwrap().count();
-    let asked = AtomicBool::new(true);
+    fs::remove_dir_all(fixture.project("gone")).unwrap();
+    let store = fixture.store();
+    let collected_store = store.clone();
+    let packs = store.join("objects/pack");
+    let objects = store.join("objects");
+    let pack_count = move || fs::read_dir(&packs).unwrap().count();
+    let is_pending = AtomicBool::new(true);
     let is_object = move |path: &Path| path.starts_with(&objects);
-    let disk = before(Call::RemoveFile, is_object, move |_| {
-        if asked.swap(false, Ordering::SeqCst) {
-            let said = git(&own).args(["gc", "--prune=now"]).output().unwrap();
-            assert_eq!(packs_now(), 0, "{}", String::from_utf8_lossy(&said.stderr));
+    let disk = before_call(Call::RemoveFile, is_object, move |_| {
+        if is_pending.swap(false, Ordering::SeqCst) {
+            let output = git(&collected_store).args(["gc", "--prune=now"]).output().unwrap();
+            assert_eq!(pack_count(), 0, "{}", String::from_utf8_lossy(&output.stderr));
         }
         Ok(())
     });
-    assert_eq!(world.prune_on(disk).errors, 0);
-    world.git_finds_nothing_broken();
+    assert_eq!(fixture.prune_on(disk).errors, 0);
+    fixture.assert_fsck_clean();
     assert!(!store.join("gc.pid").exists());
-    // While git packs nothing is removed, and that is said.
-    let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+    // While git runs a gc nothing is removed, and an error is counted.
+    let mut git_process = Command::new("sleep").arg("60").spawn().unwrap();
     let machine = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
-    fs::write(store.join("gc.pid"), format!("{} {machine}", other.id())).unwrap();
+    fs::write(store.join("gc.pid"), format!("{} {machine}", git_process.id())).unwrap();
     fs::write(store.join("objects/tmp_obj_x-0"), "x").unwrap();
-    assert_eq!(world.prune().errors, 1);
+    assert_eq!(fixture.prune().errors, 1);
     assert!(store.join("objects/tmp_obj_x-0").exists());
-    other.kill().unwrap();
-    other.wait().unwrap();
-    assert_eq!(world.prune().errors, 0);
+    git_process.kill().unwrap();
+    git_process.wait().unwrap();
+    assert_eq!(fixture.prune().errors, 0);
     assert!(!store.join("objects/tmp_obj_x-0").exists());
 }
 
 #[test]
-fn leftovers_go_and_nothing_goes_where_a_history_is_damaged() {
-    let world = World::new();
-    let damaged = world.take_keeping(20, "damaged", "one");
-    world.take_keeping(20, "damaged", "two");
-    let gone = world.take_keeping(20, "gone", "gone");
-    let lock = format!("locks/{}", world.hash("gone"));
-    fs::remove_dir_all(world.project("gone")).unwrap();
-    let loose = world.store().join("objects").join(&damaged[..2]).join(&damaged[2..]);
-    let away = world.root.join("away");
+fn prune_removes_leftovers_but_collects_nothing_while_a_history_is_damaged() {
+    let fixture = StoreFixture::new();
+    let damaged = fixture.take_with_limit(20, "damaged", "one");
+    fixture.take_with_limit(20, "damaged", "two");
+    let gone = fixture.take_with_limit(20, "gone", "gone");
+    let lock = format!("locks/{}", fixture.hash("gone"));
+    fs::remove_dir_all(fixture.project("gone")).unwrap();
+    let loose = fixture.store().join("objects").join(&damaged[..2]).join(&damaged[2..]);
+    let away = fixture.root.join("away");
     fs::rename(&loose, &away).unwrap();
-    // What came before a commit that is lost, if anything did, nobody knows.
-    assert_eq!(world.prune().errors, 1, "for the space");
-    assert!(is_stored(&world, &gone));
+    // The ancestors of a lost commit are unknown.
+    assert_eq!(fixture.prune().errors, 1, "for the space");
+    assert!(is_stored(&fixture, &gone));
     fs::rename(&away, &loose).unwrap();
     let leftovers = [
         "objects/tmp_obj_x-0",
         "objects/pack/tmp_pack_x",
         "fresh/usage-0",
         "packed-refs.new-0",
-        // Of a project of which nothing is left.
+        // The lock of a removed project.
         &lock,
     ];
-    leftovers.iter().for_each(|path| fs::write(world.store().join(path), "x").unwrap());
-    assert_eq!(world.prune().errors, 0);
-    assert!(!is_stored(&world, &gone));
-    assert!(leftovers.iter().all(|path| !world.store().join(path).exists()));
-    assert!(world.store().join("locks").join(world.hash("damaged")).exists());
-    world.git_finds_nothing_broken();
+    leftovers.iter().for_each(|path| fs::write(fixture.store().join(path), "x").unwrap());
+    assert_eq!(fixture.prune().errors, 0);
+    assert!(!is_stored(&fixture, &gone));
+    assert!(leftovers.iter().all(|path| !fixture.store().join(path).exists()));
+    assert!(fixture.store().join("locks").join(fixture.hash("damaged")).exists());
+    fixture.assert_fsck_clean();
 }

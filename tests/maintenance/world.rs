@@ -1,4 +1,4 @@
-//! A base and some projects on a clock that is set by hand.
+//! The fixture of the store tests: a base and some projects, with a clock that is set manually.
 
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::{
@@ -15,36 +15,36 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use tempfile::TempDir;
 
-/// Noon of 16 March 2026, when every world begins.
+/// Noon of 16 March 2026, the initial time of every fixture.
 pub const NOON: i64 = 1_773_662_400;
 /// Seconds of a day.
 pub const DAY: i64 = 24 * 60 * 60;
 
 #[derive(Default)]
-struct HandClock(AtomicI64);
+struct ManualClock(AtomicI64);
 
-impl Clock for HandClock {
+impl Clock for ManualClock {
     fn seconds(&self) -> i64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-pub struct World {
+pub struct StoreFixture {
     _folder: TempDir,
-    /// The canonical path of the folder that all of it is in.
+    /// The canonical path of the folder that contains everything.
     pub root: PathBuf,
-    clock: Arc<HandClock>,
+    clock: Arc<ManualClock>,
 }
 
-impl World {
-    pub fn new() -> World {
-        // In memory where there is one: much is written here, and waited for until it is durable.
+impl StoreFixture {
+    pub fn new() -> StoreFixture {
+        // In memory if possible, since the tests write and sync a lot.
         let folder = Scratch::default_place().temporary().unwrap();
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("home")).unwrap();
-        let world = World { _folder: folder, root, clock: Arc::default() };
-        world.set_clock(NOON);
-        world
+        let fixture = StoreFixture { _folder: folder, root, clock: Arc::default() };
+        fixture.set_clock(NOON);
+        fixture
     }
 
     pub fn set_clock(&self, seconds: i64) {
@@ -63,7 +63,7 @@ impl World {
         self.root.join("code").join(name)
     }
 
-    pub fn on(&self, disk: impl Disk + 'static, config: Config) -> Manager {
+    pub fn manager_on(&self, disk: impl Disk + 'static, config: Config) -> Manager {
         let environment = Environment {
             home: self.root.join("home"),
             current_directory: self.root.clone(),
@@ -73,41 +73,41 @@ impl World {
     }
 
     pub fn manager(&self) -> Manager {
-        self.on(SystemDisk, Config::default())
+        self.manager_on(SystemDisk, Config::default())
     }
 
-    /// Writes a file of a project, which is made for it.
+    /// Writes the file `a.txt` of a project, which is created if necessary.
     pub fn write(&self, project: &str, content: &str) {
         fs::create_dir_all(self.project(project)).unwrap();
         fs::write(self.project(project).join("a.txt"), content).unwrap();
     }
 
-    /// Changes a project and takes a checkpoint of it, which must be taken.
+    /// Changes a project and takes a checkpoint of it, which must be created; returns its id.
     #[track_caller]
     pub fn take(&self, project: &str, content: &str) -> String {
         self.write(project, content);
-        created(&self.manager(), &self.project(project), content)
+        take_checkpoint(&self.manager(), &self.project(project), content)
     }
 
-    /// The same where only so many are kept.
+    /// As [`Self::take`], with a limit on the number of checkpoints.
     #[track_caller]
-    pub fn take_keeping(&self, max_snapshots: usize, project: &str, content: &str) -> String {
+    pub fn take_with_limit(&self, max_snapshots: usize, project: &str, content: &str) -> String {
         self.write(project, content);
-        let manager = self.on(SystemDisk, Config { max_snapshots, ..Config::default() });
-        // The file may be large, and only it is to be.
-        created(&manager, &self.project(project), content.get(..20).unwrap_or(content))
+        let manager = self.manager_on(SystemDisk, Config { max_snapshots, ..Config::default() });
+        // The file may be large, but the reason must not be.
+        take_checkpoint(&manager, &self.project(project), content.get(..20).unwrap_or(content))
     }
 
     /// The reasons of the checkpoints of a project, newest first.
     #[track_caller]
     pub fn list(&self, project: &str) -> Vec<String> {
         let listed = self.manager().list(&self.project(project)).unwrap();
-        listed.into_iter().map(|one| one.reason).collect()
+        listed.into_iter().map(|entry| entry.reason).collect()
     }
 
-    /// Brings the newest checkpoint back, whose reason is what the file must then hold.
+    /// Restores the newest checkpoint, and asserts that the file then contains the reason of the checkpoint.
     #[track_caller]
-    pub fn restores(&self, project: &str) {
+    pub fn assert_newest_is_restored(&self, project: &str) {
         let content = self.list(project).remove(0);
         self.write(project, "");
         let options = RestoreOptions::default();
@@ -121,11 +121,11 @@ impl World {
         self.prune_with(&PruneOptions::from(&Config::default()))
     }
 
-    /// Prunes as that is by itself, on that disk.
+    /// Prunes with the default options on that disk.
     #[track_caller]
     pub fn prune_on(&self, disk: impl Disk + 'static) -> Pruned {
         let options = PruneOptions::from(&Config::default());
-        self.on(disk, Config::default()).prune(&options, &mut |_| {}).unwrap()
+        self.manager_on(disk, Config::default()).prune(&options, &mut |_| {}).unwrap()
     }
 
     #[track_caller]
@@ -133,12 +133,12 @@ impl World {
         self.manager().prune(options, &mut |_| {}).unwrap()
     }
 
-    /// The hash of a project, by the metadata of the one that has that directory.
+    /// The hash of the project with that directory, read from the metadata.
     #[track_caller]
     pub fn hash(&self, project: &str) -> String {
-        let all = self.manager().status().unwrap().projects;
+        let projects = self.manager().status().unwrap().projects;
         let workdir = self.project(project).to_str().unwrap().to_owned();
-        let found = all.into_iter().find(|one| one.workdir.as_ref() == Some(&workdir));
+        let found = projects.into_iter().find(|project| project.workdir.as_ref() == Some(&workdir));
         found.unwrap().hash
     }
 
@@ -150,8 +150,8 @@ impl World {
         self.store().join("refs/hermes").join(self.hash(project))
     }
 
-    /// The names in the base.
-    pub fn in_base(&self) -> Vec<String> {
+    /// The sorted names in the base.
+    pub fn names_in_base(&self) -> Vec<String> {
         let entries = fs::read_dir(self.base()).into_iter().flatten();
         let mut names: Vec<String> =
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -159,7 +159,8 @@ impl World {
         names
     }
 
-    /// A v1 repository with one commit that says no directory, whose files last changed at `changed`.
+    /// A v1 repository with one commit and no recorded directory, whose files have the modification time
+    /// `changed`.
     pub fn v1_repository(&self, name: &str, changed: i64) -> PathBuf {
         let path = self.base().join(name);
         fs::create_dir_all(&path).unwrap();
@@ -167,7 +168,7 @@ impl World {
         for words in [&["init", "--quiet"], &commit[..]] {
             let mut git = git(&path);
             git.env("GIT_WORK_TREE", &self.root).args(words);
-            succeeds(git);
+            run_checked(git);
         }
         fs::write(path.join("HERMES_WORKDIR"), "").unwrap();
         let mut touch = Command::new("find");
@@ -176,11 +177,11 @@ impl World {
             .args(["-exec", "touch", "-d"])
             .arg(format!("@{changed}"))
             .args(["{}", "+"]);
-        succeeds(touch);
+        run_checked(touch);
         path
     }
 
-    /// A v1 archive with the least that is a repository of v1 in it, of so many bytes.
+    /// A v1 archive of that many bytes with a minimal v1 repository.
     pub fn archive(&self, name: &str, bytes: usize) -> PathBuf {
         let repository = self.base().join(name).join("x");
         fs::create_dir_all(repository.join("objects")).unwrap();
@@ -202,88 +203,88 @@ impl World {
         paths.filter(|path| path.extension().is_some_and(|end| end == "pack")).collect()
     }
 
-    /// The id of a file as that checkpoint has it.
+    /// The blob id of a file in that checkpoint.
     #[track_caller]
-    pub fn blob(&self, commit: &str, name: &str) -> String {
+    pub fn blob_id(&self, commit: &str, name: &str) -> String {
         self.git(&["rev-parse", &format!("{commit}:{name}")])
     }
 
-    /// Where that object has its own file.
-    pub fn loose(&self, id: &str) -> PathBuf {
+    /// The path of that object as a loose object.
+    pub fn loose_object(&self, id: &str) -> PathBuf {
         self.store().join("objects").join(&id[..2]).join(&id[2..])
     }
 
     /// Damages one byte of an object in a pack.
     #[track_caller]
-    pub fn spoil(&self, pack: &Path, id: &str) {
+    pub fn corrupt_packed_object(&self, pack: &Path, id: &str) {
         let mut show = git(&self.store());
         show.arg("show-index").stdin(fs::File::open(pack.with_extension("idx")).unwrap());
-        let listed = String::from_utf8(succeeds(show).stdout).unwrap();
+        let listed = String::from_utf8(run_checked(show).stdout).unwrap();
         let line = listed.lines().find(|line| line.contains(id)).unwrap();
         let offset: usize = line.split(' ').next().unwrap().parse().unwrap();
         let mut bytes = fs::read(pack).unwrap();
         bytes[offset + 8] ^= 0xff;
-        put(pack, &bytes);
+        replace_file(pack, &bytes);
     }
 
-    /// All that every checkpoint needs is whole.
+    /// Asserts that every object of every checkpoint is intact.
     #[track_caller]
-    pub fn nothing_is_lost(&self) {
+    pub fn assert_nothing_is_lost(&self) {
         let verified = self.manager().verify(&mut |_, _| ()).unwrap();
         assert!(verified.damaged.is_empty(), "{:?}", verified.damaged);
     }
 
-    /// What plain git says to this about the store.
+    /// The output of plain git, run with these words on the store.
     #[track_caller]
     pub fn git(&self, words: &[&str]) -> String {
         let mut git = git(&self.store());
         git.args(words);
-        String::from_utf8(succeeds(git).stdout).unwrap().trim_end().to_owned()
+        String::from_utf8(run_checked(git).stdout).unwrap().trim_end().to_owned()
     }
 
     #[track_caller]
-    pub fn git_finds_nothing_broken(&self) {
+    pub fn assert_fsck_clean(&self) {
         self.git(&["fsck", "--full", "--strict"]);
     }
 }
 
-/// Takes a checkpoint, which must be taken, and answers its id.
+/// Takes a checkpoint, which must be created, and returns its id.
 #[track_caller]
-pub fn created(manager: &Manager, project: &Path, reason: &str) -> String {
+pub fn take_checkpoint(manager: &Manager, project: &Path, reason: &str) -> String {
     match manager.checkpoint(project, reason).unwrap().outcome {
         Outcome::Created { id } => id,
         outcome => panic!("{outcome:?}"),
     }
 }
 
-/// Puts other bytes in the place of a file that nobody may write.
-pub fn put(path: &Path, bytes: &[u8]) {
+/// Replaces a read-only file by one with other bytes.
+pub fn replace_file(path: &Path, bytes: &[u8]) {
     fs::remove_file(path).unwrap();
     fs::write(path, bytes).unwrap();
 }
 
-/// A disk on which something happens before such a call where the path is such a one, and fails it
-/// by failing.
-pub fn before(
-    step: Call,
-    is_one: impl Fn(&Path) -> bool + Send + Sync + 'static,
-    happening: impl Fn(&Path) -> io::Result<()> + Send + Sync + 'static,
+/// A disk on which `action` runs before each call of this kind whose path matches; an error of the action fails
+/// the call.
+pub fn before_call(
+    hooked_call: Call,
+    matches: impl Fn(&Path) -> bool + Send + Sync + 'static,
+    action: impl Fn(&Path) -> io::Result<()> + Send + Sync + 'static,
 ) -> HookedDisk {
     HookedDisk::new(
-        move |call, path| if call == step && is_one(path) { happening(path) } else { Ok(()) },
+        move |call, path| if call == hooked_call && matches(path) { action(path) } else { Ok(()) },
     )
 }
 
-/// A disk on which such a call fails so where the path is such a one.
-pub fn failing(
-    step: Call,
+/// A disk on which each call of this kind whose path matches fails with this error.
+pub fn fail_calls(
+    failing_call: Call,
     kind: ErrorKind,
-    is_one: impl Fn(&Path) -> bool + Send + Sync + 'static,
+    matches: impl Fn(&Path) -> bool + Send + Sync + 'static,
 ) -> HookedDisk {
-    before(step, is_one, move |_| Err(kind.into()))
+    before_call(failing_call, matches, move |_| Err(kind.into()))
 }
 
-/// So many bytes that hardly compress, and are no others' of another `seed`.
+/// That many bytes which hardly compress, different for each `seed`.
 pub fn noise(seed: u64, bytes: usize) -> String {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut next = || {
@@ -294,31 +295,31 @@ pub fn noise(seed: u64, bytes: usize) -> String {
     (0..bytes).map(|_| next()).collect()
 }
 
-/// Git on that repository, with nothing of this machine's configuration.
+/// Git on that repository, isolated from the configuration of the machine.
 pub fn git(repository: &Path) -> Command {
     let mut git = Command::new("git");
     git.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
     git.env("HOME", "/nonexistent").env("GIT_CONFIG_NOSYSTEM", "1");
-    for who in ["AUTHOR", "COMMITTER"] {
-        git.env(format!("GIT_{who}_NAME"), "a").env(format!("GIT_{who}_EMAIL"), "a@b");
+    for role in ["AUTHOR", "COMMITTER"] {
+        git.env(format!("GIT_{role}_NAME"), "a").env(format!("GIT_{role}_EMAIL"), "a@b");
     }
     git.arg("--git-dir").arg(repository);
     git
 }
 
 #[track_caller]
-pub fn succeeds(mut command: Command) -> Output {
-    let ended = command.output().unwrap();
-    // Git says on standard output what is missing.
-    let said = String::from_utf8_lossy(&[&ended.stdout[..], &ended.stderr].concat()).into_owned();
-    assert!(ended.status.success(), "{command:?}: {}: {said}", ended.status);
-    ended
+pub fn run_checked(mut command: Command) -> Output {
+    let output = command.output().unwrap();
+    // Git reports missing objects on standard output.
+    let text = String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{command:?}: {}: {text}", output.status);
+    output
 }
 
-/// Takes out of the metadata of a project what it notes of its checkpoints.
+/// Removes the record of checkpoints from the metadata of a project.
 pub fn forget_checkpoints(metadata: &Path) {
     let text = fs::read(metadata).unwrap();
-    let mut noted: serde_json::Value = serde_json::from_slice(&text).unwrap();
-    noted.as_object_mut().unwrap().remove("checkpoints").unwrap();
-    fs::write(metadata, noted.to_string()).unwrap();
+    let mut value: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    value.as_object_mut().unwrap().remove("checkpoints").unwrap();
+    fs::write(metadata, value.to_string()).unwrap();
 }

@@ -1,6 +1,6 @@
-//! The page of the rule book: every record, and links to all that has to do with it.
+//! The page of the rule book: every record, with links to the code, bugs, cases and tests of the rule.
 
-use super::places::{Place, Places, constant};
+use super::places::{Location, RuleLocations, constant};
 use crate::docs::{first_sentence, root};
 use herma_harness::protocol::known::known;
 use herma_model::blame;
@@ -46,21 +46,21 @@ rules alone.
 5. `just docs` writes this page again.
 ";
 
-/// The whole page.
-pub fn text(places: &Places) -> String {
+/// The text of the page.
+pub fn text(locations: &RuleLocations) -> String {
     let mut page = String::from(HOW_TO_READ);
     let mut subjects: Vec<_> = rules::catalogue().map(Rule::subject).collect();
     subjects.dedup();
     page.push_str("\n## Subjects\n\n");
     for subject in &subjects {
-        let of: Vec<_> = of(subject).collect();
-        let (all, about) = (of.len(), about(subject));
-        writeln!(page, "- [{subject}](#{subject}): {about} {all} rules.").unwrap();
+        let count = rules_of(subject).count();
+        let about = about(subject);
+        writeln!(page, "- [{subject}](#{subject}): {about} {count} rules.").unwrap();
     }
     for subject in &subjects {
         write!(page, "\n<a id=\"{subject}\"></a>\n\n## {subject}\n\n{}\n", about(subject)).unwrap();
-        for rule in of(subject) {
-            page.push_str(&entry(rule, places));
+        for rule in rules_of(subject) {
+            page.push_str(&entry(rule, locations));
         }
     }
     page.push_str(&capabilities());
@@ -68,12 +68,12 @@ pub fn text(places: &Places) -> String {
     page
 }
 
-/// The file with the records of the rule's subject.
-pub fn record(rule: RuleRef) -> String {
+/// The file with the record of a rule, which is the file of its subject.
+pub fn record_path(rule: RuleRef) -> String {
     format!("model/src/rules/{}.rs", rule.subject())
 }
 
-fn of(subject: &str) -> impl Iterator<Item = RuleRef> {
+fn rules_of(subject: &str) -> impl Iterator<Item = RuleRef> {
     rules::catalogue().filter(move |rule| rule.subject() == subject)
 }
 
@@ -83,7 +83,7 @@ fn about(subject: &str) -> String {
     first_sentence(&std::fs::read_to_string(path).unwrap())
 }
 
-fn entry(rule: RuleRef, places: &Places) -> String {
+fn entry(rule: RuleRef, locations: &RuleLocations) -> String {
     let anchor = rule.id.replace('/', "-");
     let kind = match rule.tier {
         Tier::Documented => "documented",
@@ -101,27 +101,27 @@ fn entry(rule: RuleRef, places: &Places) -> String {
     .unwrap();
     let needs: Vec<_> =
         rule.needs.iter().map(|need| format!("[`{need}`](#{})", anchor_of(need))).collect();
-    let own = Place { path: record(rule), name: constant(rule) };
-    for (what, said) in [
+    let record = Location { path: record_path(rule), name: constant(rule) };
+    for (label, value) in [
         ("Needs", needs.join(", ")),
         ("Usual cause", rule.hint.to_owned()),
-        ("Record", links([&own].into_iter())),
-        ("Model", links(places.in_the_model(rule))),
-        ("Core", links(places.in_the_core(rule))),
-        ("Planted bugs", links(places.planted(rule))),
-        ("Cases", links(places.cases(rule))),
-        ("Generated", links(places.generated(rule))),
-        ("Tests", links(places.tests(rule))),
+        ("Record", links([&record].into_iter())),
+        ("Model", links(locations.in_the_model(rule))),
+        ("Core", links(locations.in_the_core(rule))),
+        ("Planted bugs", links(locations.planted(rule))),
+        ("Cases", links(locations.cases(rule))),
+        ("Generated", links(locations.generated(rule))),
+        ("Tests", links(locations.tests(rule))),
     ] {
-        if !said.is_empty() {
-            writeln!(text, "- {what}: {said}").unwrap();
+        if !value.is_empty() {
+            writeln!(text, "- {label}: {value}").unwrap();
         }
     }
     text
 }
 
-fn links<'a>(places: impl Iterator<Item = &'a Place>) -> String {
-    let links = places.map(|Place { path, name }| format!("[`{name}`](../{path})"));
+fn links<'a>(locations: impl Iterator<Item = &'a Location>) -> String {
+    let links = locations.map(|Location { path, name }| format!("[`{name}`](../{path})"));
     links.collect::<Vec<_>>().join(", ")
 }
 
@@ -129,7 +129,7 @@ fn anchor_of(capability: &str) -> String {
     format!("capability-{}", capability.replace(['.', '_'], "-"))
 }
 
-/// What an implementation can claim, and the rules that wait for it.
+/// The capabilities that an implementation can claim.
 fn capabilities() -> String {
     let mut text = String::from(
         "\n<a id=\"capabilities\"></a>\n\n## Capabilities\n\nWhat an adapter can claim for its \
@@ -141,7 +141,7 @@ fn capabilities() -> String {
     text
 }
 
-/// Which rule is blamed where one operation breaks several.
+/// Which rule is blamed if one operation breaks several.
 fn causes() -> String {
     let mut text = String::from(
         "\n<a id=\"causes\"></a>\n\n## Causes before symptoms\n\nWhere one operation breaks several \
@@ -149,8 +149,8 @@ fn causes() -> String {
          with a judge beside it stands there for what that judge saw.\n\n",
     );
     for (rule, judge) in blame::CAUSES_FIRST {
-        let seen = judge.map(|judge| format!(" ({judge})")).unwrap_or_default();
-        writeln!(text, "1. {}{seen}", link_to(rule)).unwrap();
+        let judge = judge.map(|judge| format!(" ({judge})")).unwrap_or_default();
+        writeln!(text, "1. {}{judge}", link_to(rule)).unwrap();
     }
     for (about, rules) in [
         ("Only said, so that nothing follows from them", blame::ONLY_SAID),

@@ -1,8 +1,8 @@
-//! Where the tree speaks of each rule, found in its text.
+//! Finds the locations in the repository that refer to each rule, by searching its text.
 //!
-//! A place is a file and the name of what stands there, never a line: every line that somebody adds
-//! further up would make the page of the rule book out of date, in every branch at once. A function
-//! is found by its name as fast, and is seldom renamed without a reason to look at the page.
+//! A location is a file and the name of an item in it, not a line: every line added further up would make
+//! the page of the rule book out of date, in every branch at once. A function is found as fast by its name,
+//! and is seldom renamed without a reason to look at the page.
 
 use herma_harness::cases::Case;
 use herma_harness::planted;
@@ -14,24 +14,24 @@ use std::path::Path;
 /// The folder of the reference implementation.
 pub const CORE: &str = "core/src";
 
-/// The folder of what draws histories.
+/// The folder of the generators of histories.
 pub const GENERATORS: &str = "harness/src/generate";
 
-/// Something in the tree that a rule has to do with.
+/// An item in the repository that refers to a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    /// The file, as seen from the root of the tree.
+pub struct Location {
+    /// The path of the file from the root of the repository.
     pub path: String,
-    /// What to look for in it.
+    /// The name to search for in the file.
     pub name: String,
 }
 
-/// By the id of a rule: the places, each once, in the order of files and names.
-type ByRule = BTreeMap<String, BTreeSet<Place>>;
+/// By the id of a rule: its locations, without duplicates, ordered by file and name.
+type ByRule = BTreeMap<String, BTreeSet<Location>>;
 
-/// Everything the page leads to.
+/// Every location to which the page links.
 #[derive(Default)]
-pub struct Places {
+pub struct RuleLocations {
     model: ByRule,
     core: ByRule,
     planted: ByRule,
@@ -40,69 +40,69 @@ pub struct Places {
     tests: ByRule,
 }
 
-impl Places {
-    /// Looks through the tree at `root`.
-    pub fn of_the_tree(root: &Path) -> Places {
-        let mut places = Places::default();
+impl RuleLocations {
+    /// Searches the repository at `root`.
+    pub fn in_tree(root: &Path) -> RuleLocations {
+        let mut locations = RuleLocations::default();
         for (path, text) in sources(root, "model/src", "rs") {
-            for (constant, place) in citations(&path, &text) {
-                places.model.entry(constant).or_default().insert(place);
+            for (constant, location) in citations(&path, &text) {
+                locations.model.entry(constant).or_default().insert(location);
             }
         }
-        places.core = tagged(root, CORE);
-        places.generated = tagged(root, GENERATORS);
+        locations.core = tagged(root, CORE);
+        locations.generated = tagged(root, GENERATORS);
         for folder in ["model/src/tests", "core/src", "tests"] {
             for (path, text) in sources(root, folder, "rs") {
-                for (id, place) in tested(&path, &text) {
-                    places.tests.entry(id.to_owned()).or_default().insert(place);
+                for (id, location) in tested(&path, &text) {
+                    locations.tests.entry(id.to_owned()).or_default().insert(location);
                 }
             }
         }
-        let sources_of_bugs = sources(root, "harness/src/planted", "rs");
+        let bug_sources = sources(root, "harness/src/planted", "rs");
         for bug in planted::catalogue() {
             let quoted = format!("\"{}\"", bug.name);
-            let file = sources_of_bugs.iter().find(|(_, text)| text.contains(&quoted));
+            let file = bug_sources.iter().find(|(_, text)| text.contains(&quoted));
             let (path, _) = file.expect("a planted bug is called by its name somewhere");
-            let place = Place { path: path.clone(), name: bug.name.to_owned() };
-            places.planted.entry(bug.rule.id.to_owned()).or_default().insert(place);
+            let location = Location { path: path.clone(), name: bug.name.to_owned() };
+            locations.planted.entry(bug.rule.id.to_owned()).or_default().insert(location);
         }
         for (path, text) in sources(root, "harness/cases", "yaml") {
             let case = Case::from_yaml(&text, Path::new(&path)).unwrap();
             for id in case.rules {
-                let place = Place { path: path.clone(), name: case.id.clone() };
-                places.cases.entry(id).or_default().insert(place);
+                let location = Location { path: path.clone(), name: case.id.clone() };
+                locations.cases.entry(id).or_default().insert(location);
             }
         }
-        places
+        locations
     }
 
-    /// What of the model decides the rule.
-    pub fn in_the_model(&self, rule: RuleRef) -> impl Iterator<Item = &Place> {
+    /// The functions of the model that decide the rule.
+    pub fn in_the_model(&self, rule: RuleRef) -> impl Iterator<Item = &Location> {
         self.model.get(&constant(rule)).into_iter().flatten()
     }
 
-    /// What of the core keeps it.
-    pub fn in_the_core(&self, rule: RuleRef) -> impl Iterator<Item = &Place> {
+    /// The functions of the core that implement the rule.
+    pub fn in_the_core(&self, rule: RuleRef) -> impl Iterator<Item = &Location> {
         self.core.get(rule.id).into_iter().flatten()
     }
 
-    /// The tests that name it.
-    pub fn tests(&self, rule: RuleRef) -> impl Iterator<Item = &Place> {
+    /// The tests that name the rule.
+    pub fn tests(&self, rule: RuleRef) -> impl Iterator<Item = &Location> {
         self.tests.get(rule.id).into_iter().flatten()
     }
 
-    /// What draws histories with this rule in mind.
-    pub fn generated(&self, rule: RuleRef) -> impl Iterator<Item = &Place> {
+    /// The generators that target the rule.
+    pub fn generated(&self, rule: RuleRef) -> impl Iterator<Item = &Location> {
         self.generated.get(rule.id).into_iter().flatten()
     }
 
-    /// The bugs that break it.
-    pub fn planted(&self, rule: RuleRef) -> impl Iterator<Item = &Place> {
+    /// The planted bugs that break the rule.
+    pub fn planted(&self, rule: RuleRef) -> impl Iterator<Item = &Location> {
         self.planted.get(rule.id).into_iter().flatten()
     }
 
-    /// The written cases that are there for it.
-    pub fn cases(&self, rule: RuleRef) -> impl Iterator<Item = &Place> {
+    /// The written cases for the rule.
+    pub fn cases(&self, rule: RuleRef) -> impl Iterator<Item = &Location> {
         self.cases.get(rule.id).into_iter().flatten()
     }
 }
@@ -112,121 +112,122 @@ pub fn constant(rule: RuleRef) -> String {
     rule.id.to_uppercase().replace(['/', '-'], "_")
 }
 
-/// The places that a tag below a folder is of, tests left out.
+/// The locations of the tags below a folder, without tests.
 fn tagged(root: &Path, folder: &str) -> ByRule {
-    let mut places = ByRule::new();
+    let mut locations = ByRule::new();
     for (path, text) in sources(root, folder, "rs") {
-        let behaves = &text[..begin_of_tests(&path, &text)];
-        for (id, place) in tags_of(&path, behaves) {
-            places.entry(id).or_default().insert(place);
+        let code = &text[..tests_offset(&path, &text)];
+        for (id, location) in tags_of(&path, code) {
+            locations.entry(id).or_default().insert(location);
         }
     }
-    places
+    locations
 }
 
-/// Each test of a file with a rule that it names.
-fn tested(path: &str, text: &str) -> Vec<(&'static str, Place)> {
+/// Each rule that a test of a file names, with the test.
+fn tested(path: &str, text: &str) -> Vec<(&'static str, Location)> {
     let lines: Vec<&str> = text.lines().collect();
-    let behaves = text[..begin_of_tests(path, text)].lines().count();
-    let is_word = |one: char| one.is_ascii_alphanumeric() || "-_".contains(one);
-    let called: Vec<(RuleRef, String)> =
+    let first_line = text[..tests_offset(path, text)].lines().count();
+    let is_word = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
+    let constants: Vec<(RuleRef, String)> =
         rules::catalogue().map(|rule| (rule, format!("rules::{}", constant(rule)))).collect();
     let mut found = Vec::new();
-    for (at, line) in lines.iter().enumerate().skip(behaves) {
-        for (rule, constant) in &called {
-            let names =
-                |name: &str| line.split(name).skip(1).any(|behind| !behind.starts_with(is_word));
-            if names(rule.id) || names(constant) {
-                let name = owner(path, &lines, described(&lines, at));
-                found.push((rule.id, Place { path: path.to_owned(), name }));
+    for (index, line) in lines.iter().enumerate().skip(first_line) {
+        for (rule, constant) in &constants {
+            let contains =
+                |name: &str| line.split(name).skip(1).any(|rest| !rest.starts_with(is_word));
+            if contains(rule.id) || contains(constant) {
+                let name = owner(path, &lines, described_line(&lines, index));
+                found.push((rule.id, Location { path: path.to_owned(), name }));
             }
         }
     }
     found
 }
 
-/// Where in the text of a file its tests begin.
-fn begin_of_tests(path: &str, text: &str) -> usize {
-    let is_whole =
+/// The offset in the text of a file at which its tests begin.
+fn tests_offset(path: &str, text: &str) -> usize {
+    let is_test_file =
         path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs");
-    if is_whole { 0 } else { text.find("\nmod tests {").unwrap_or(text.len()) }
+    if is_test_file { 0 } else { text.find("\nmod tests {").unwrap_or(text.len()) }
 }
 
-/// Every tag `rule: subject/statement` in a comment below a folder, and what it stands at.
-pub fn tags(root: &Path, folder: &str) -> Vec<(String, Place)> {
+/// Every tag `rule: subject/statement` in a comment below a folder, and the location of the tag.
+pub fn tags(root: &Path, folder: &str) -> Vec<(String, Location)> {
     sources(root, folder, "rs").iter().flat_map(|(path, text)| tags_of(path, text)).collect()
 }
 
-/// The tags of one file. A tag may name several rules with commas between them, and what follows
-/// an id after a blank or a colon is for the reader.
-fn tags_of(path: &str, text: &str) -> Vec<(String, Place)> {
+/// The tags of one file. A tag may name several rules, separated by commas; text after an id and a blank or a
+/// colon is a remark for readers.
+fn tags_of(path: &str, text: &str) -> Vec<(String, Location)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
+    for (index, line) in lines.iter().enumerate() {
         let Some((_, tag)) = line.split_once("// rule: ") else { continue };
-        let name = owner(path, &lines, described(&lines, at));
+        let name = owner(path, &lines, described_line(&lines, index));
         let ids = tag.split(',').map(|id| id.trim().split([' ', ':', '.']).next().unwrap_or(id));
-        // The first is meant to be an id whatever it looks like, so that a slip is seen.
-        for (_, id) in ids.enumerate().filter(|(nth, id)| *nth == 0 || id.contains('/')) {
-            found.push((id.to_owned(), Place { path: path.to_owned(), name: name.clone() }));
+        // The first word counts as an id even if it does not look like one, so that a typo is found.
+        for (_, id) in ids.enumerate().filter(|(position, id)| *position == 0 || id.contains('/')) {
+            found.push((id.to_owned(), Location { path: path.to_owned(), name: name.clone() }));
         }
     }
     found
 }
 
-/// Every `rules::CONSTANT` in a paragraph of documentation that says what is implemented there, and
-/// what it stands above. Code that blames or counts a rule does not decide it.
-fn citations(path: &str, text: &str) -> Vec<(String, Place)> {
+/// Every `rules::CONSTANT` in a doc paragraph, on or below its line with "Implements", and the documented item.
+/// Code that only blames or counts a rule does not decide it.
+fn citations(path: &str, text: &str) -> Vec<(String, Location)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
-        let counts = line.trim_start().starts_with("///") && implements(&lines, at);
+    for (index, line) in lines.iter().enumerate() {
+        let counts = line.trim_start().starts_with("///") && implements(&lines, index);
         for rest in line.split("rules::").skip(1).filter(|_| counts) {
-            let is_name =
-                |one: char| one.is_ascii_uppercase() || one.is_ascii_digit() || one == '_';
-            let name: String = rest.chars().take_while(|one| is_name(*one)).collect();
-            let owner = owner(path, &lines, described(&lines, at));
-            found.push((name, Place { path: path.to_owned(), name: owner }));
+            let is_name = |character: char| {
+                character.is_ascii_uppercase() || character.is_ascii_digit() || character == '_'
+            };
+            let name: String = rest.chars().take_while(|character| is_name(*character)).collect();
+            let owner = owner(path, &lines, described_line(&lines, index));
+            found.push((name, Location { path: path.to_owned(), name: owner }));
         }
     }
     found
 }
 
-/// Whether the paragraph of documentation that holds this line opens with what it implements.
-fn implements(lines: &[&str], at: usize) -> bool {
-    let doc = lines[..=at].iter().rev().map_while(|line| line.trim_start().strip_prefix("///"));
+/// Whether this line, or an earlier line of its doc paragraph, contains "Implements".
+fn implements(lines: &[&str], index: usize) -> bool {
+    let doc = lines[..=index].iter().rev().map_while(|line| line.trim_start().strip_prefix("///"));
     let mut paragraph = doc.take_while(|text| !text.trim().is_empty());
     paragraph.any(|text| text.contains("Implements"))
 }
 
-/// The line of what a comment at `at` stands above; `at` itself where it is no comment.
-fn described(lines: &[&str], at: usize) -> usize {
+/// The line of the item below a comment at `index`; `index` itself if that line is not a comment.
+fn described_line(lines: &[&str], index: usize) -> usize {
     let is_above =
         |line: &&str| ["//", "#["].iter().any(|start| line.trim_start().starts_with(start));
-    let above = lines[at..].iter().take_while(|line| is_above(line)).count();
-    (at + above).min(lines.len() - 1)
+    let above = lines[index..].iter().take_while(|line| is_above(line)).count();
+    (index + above).min(lines.len() - 1)
 }
 
-/// The name of what the line belongs to: its function with the type it is of, or the constant; the
-/// module where there is neither.
-fn owner(path: &str, lines: &[&str], at: usize) -> String {
+/// The name of the item that contains the line: a function with its type or module, or a constant; the module
+/// if there is neither.
+fn owner(path: &str, lines: &[&str], index: usize) -> String {
     let module = path.trim_end_matches("/mod.rs").trim_end_matches(".rs");
     let module = module.rsplit('/').next().unwrap_or(module);
-    let mut inside = indentation(lines[at]) + 1;
+    let mut inside = indentation(lines[index]) + 1;
     let mut item = None;
-    for line in lines[..=at].iter().rev() {
+    for line in lines[..=index].iter().rev() {
         let text = line.trim_start();
-        // The end of a long signature stands as far left as its beginning.
+        // The end of a long signature is indented like its beginning.
         let is_signature = text.starts_with(')') || text.starts_with("where") || text == "{";
         if text.is_empty() || indentation(line) >= inside || is_signature {
             continue;
         }
         inside = indentation(line);
-        match (&item, named(text)) {
+        match (&item, item_name(text)) {
             (None, Some(name)) => item = Some(name),
             (Some(item), _) => {
-                if let Some(of) = implemented(text) {
-                    return format!("{of}::{item}");
+                if let Some(type_name) = implemented_type(text) {
+                    return format!("{type_name}::{item}");
                 }
             }
             (None, None) => {}
@@ -239,10 +240,10 @@ fn indentation(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// The name of the function or constant that begins here.
-fn named(text: &str) -> Option<&str> {
+/// The name of the function or constant that begins on this line.
+fn item_name(text: &str) -> Option<&str> {
     let item = match text.strip_prefix("pub") {
-        Some(visible) => visible.split_once(' ')?.1,
+        Some(rest) => rest.split_once(' ')?.1,
         None => text,
     };
     let mut words = item.split([' ', '(', '<', ':']);
@@ -253,22 +254,22 @@ fn named(text: &str) -> Option<&str> {
     }
 }
 
-/// The type whose methods begin here.
-fn implemented(text: &str) -> Option<&str> {
+/// The type whose methods begin on this line.
+fn implemented_type(text: &str) -> Option<&str> {
     let rest = text.strip_prefix("impl")?.trim_end_matches(['{', ' ']);
-    let of = rest.rsplit_once(" for ").map_or(rest, |(_, of)| of);
-    let of = if of.starts_with('<') { of.split_once("> ")?.1 } else { of };
-    of.trim().split('<').next()
+    let target = rest.rsplit_once(" for ").map_or(rest, |(_, target)| target);
+    let target = if target.starts_with('<') { target.split_once("> ")?.1 } else { target };
+    target.trim().split('<').next()
 }
 
-/// The files of a kind below a folder, sorted, each with its text.
+/// The files with an extension below a folder, sorted, each with its text.
 fn sources(root: &Path, folder: &str, extension: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut pending = vec![root.join(folder)];
     while let Some(path) = pending.pop() {
         if path.is_dir() {
             pending.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
-        } else if path.extension().is_some_and(|one| one == extension) {
+        } else if path.extension().is_some_and(|actual| actual == extension) {
             let name = path.strip_prefix(root).unwrap().display().to_string();
             found.push((name, fs::read_to_string(path).unwrap()));
         }
@@ -278,7 +279,7 @@ fn sources(root: &Path, folder: &str, extension: &str) -> Vec<(String, String)> 
 }
 
 #[test]
-fn a_place_is_called_by_its_function_and_type() {
+fn citations_names_a_location_by_its_function_and_type() {
     let text = "\
 impl<'a> Shown<'a> for World<'a> {
     /// Something.
@@ -300,14 +301,16 @@ impl<'a> Shown<'a> for World<'a> {
 fn alone() -> &'static Rule { &rules::A_LAST }
 ";
     let found = citations("model/src/world/mod.rs", text);
-    let found: Vec<_> =
-        found.iter().map(|(constant, place)| (constant.as_str(), place.name.as_str())).collect();
+    let found: Vec<_> = found
+        .iter()
+        .map(|(constant, location)| (constant.as_str(), location.name.as_str()))
+        .collect();
     let expected = [("A_DOC", "World::step"), ("A_SECOND", "World::step")];
     assert_eq!(found, expected);
 }
 
 #[test]
-fn a_tag_is_of_the_function_that_it_stands_in_or_above() {
+fn tags_of_assigns_a_tag_to_the_function_that_contains_or_follows_it() {
     let text = "\
 impl Store {
     // rule: a/above
@@ -325,7 +328,7 @@ fn alone() {}
 ";
     let found = tags_of("core/src/store.rs", text);
     let found: Vec<_> =
-        found.iter().map(|(id, place)| (id.as_str(), place.name.as_str())).collect();
+        found.iter().map(|(id, location)| (id.as_str(), location.name.as_str())).collect();
     let expected = [
         ("a/above", "Store::open"),
         ("a/one", "Store::open"),

@@ -1,4 +1,5 @@
-//! An agent for one test: a project, a folder with the parts of its state, and managers over them.
+//! The fixture of the agent-state tests: a project, a folder with the parts of the agent's state, and managers
+//! for them.
 
 use crate::bad_input::machine::Machine;
 use herma_core::disk::Disk;
@@ -15,10 +16,10 @@ pub struct Agent {
     pub machine: Machine,
 }
 
-/// Closes a pull request: a line in a file of the test.
-struct Closes(PathBuf);
+/// A stand-in for closing a pull request: appends a line to a file of the test.
+struct ClosePullRequest(PathBuf);
 
-impl Compensation for Closes {
+impl Compensation for ClosePullRequest {
     fn run(&self, action: &ActionNote) -> Result<(), String> {
         let file = fs::OpenOptions::new().create(true).append(true).open(&self.0);
         let mut file = file.map_err(|error| error.to_string())?;
@@ -26,8 +27,8 @@ impl Compensation for Closes {
     }
 }
 
-/// The parts and files as they are on the disk, each by its name.
-pub type Everything = BTreeMap<String, Vec<u8>>;
+/// The contents of all parts and project files on the disk, by name.
+pub type DiskState = BTreeMap<String, Vec<u8>>;
 
 impl Agent {
     pub fn new() -> Self {
@@ -60,35 +61,36 @@ impl Agent {
             let part: Arc<dyn Part> = Arc::new(FilePart::new(disk.clone(), kind, &self.folder()));
             part
         };
-        let closes: Arc<dyn Compensation> = Arc::new(Closes(self.machine.root().join("closed")));
-        let compensations = Compensations::from([("github.pr.opened".to_owned(), closes)]);
+        let close: Arc<dyn Compensation> =
+            Arc::new(ClosePullRequest(self.machine.root().join("closed")));
+        let compensations = Compensations::from([("github.pr.opened".to_owned(), close)]);
         let clock = Arc::new(SystemClock);
         let external = External::new(disk.clone(), clock, &self.folder(), compensations);
         State::of(PartKind::ALL.map(part)).with_external(Arc::new(external))
     }
 
-    /// A manager on that disk, which its parts are on as well.
-    pub fn with(&self, disk: impl Fn() -> HookedDisk, config: Config) -> Manager {
+    /// A manager on that disk, which also stores the parts of the state.
+    pub fn manager_with(&self, disk: impl Fn() -> HookedDisk, config: Config) -> Manager {
         let shared: Arc<dyn Disk> = Arc::new(disk());
-        self.machine.with(disk(), config).with_state(self.state_on(&shared))
+        self.machine.manager_with(disk(), config).with_state(self.state_on(&shared))
     }
 
     pub fn manager(&self) -> Manager {
-        self.with(HookedDisk::of_an_ordinary_user, Config::default())
+        self.manager_with(HookedDisk::of_an_ordinary_user, Config::default())
     }
 
     #[track_caller]
     pub fn take(&self, reason: &str) -> String {
         let occasion = Occasion::new(Trigger::Manual, reason);
-        created(&self.manager().checkpoint_for(&self.project(), &occasion).unwrap())
+        created_id(&self.manager().checkpoint_for(&self.project(), &occasion).unwrap())
     }
 
     pub fn project(&self) -> PathBuf {
         self.machine.project()
     }
 
-    pub fn everything(&self) -> Everything {
-        let mut found = Everything::new();
+    pub fn disk_state(&self) -> DiskState {
+        let mut found = DiskState::new();
         gather(&self.project(), "project", &mut found);
         for kind in PartKind::ALL {
             let path = self.folder().join(format!("{}.json", kind.name()));
@@ -99,14 +101,14 @@ impl Agent {
 }
 
 #[track_caller]
-pub fn created(taken: &Taken) -> String {
+pub fn created_id(taken: &Taken) -> String {
     match &taken.outcome {
         Outcome::Created { id } => id.clone(),
-        other => panic!("{other:?}"),
+        outcome => panic!("{outcome:?}"),
     }
 }
 
-fn gather(folder: &Path, name: &str, found: &mut Everything) {
+fn gather(folder: &Path, name: &str, found: &mut DiskState) {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
         let name = format!("{name}/{}", entry.file_name().to_str().unwrap());

@@ -1,8 +1,8 @@
-//! What comes back of one history: by `git reset`, by recovering a step of a flow, and by a rollback of
-//! the whole agent. The page that says so is written from what is found on the disk.
+//! Compares three ways to undo one history: `git reset`, recovery of a step of a flow, and a restore of the
+//! agent state. The generated page reports what the test finds on the disk.
 
-use super::agent::{Agent, Everything};
-use crate::docs::is_current;
+use super::agent::{Agent, DiskState};
+use crate::docs::assert_page;
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::state::{Part, PartKind, State};
 use herma_core::{Manager, Occasion, RestoreOptions};
@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
-/// A flow of declared steps, of which each keeps what it needs to be done again: all that a recovery at
-/// the level of steps brings back.
+/// A flow of declared steps, each of which keeps what is needed to repeat it: a step-level recovery restores
+/// nothing else.
 struct Flow(PathBuf);
 
 impl Flow {
@@ -22,13 +22,13 @@ impl Flow {
         fs::write(&self.0, format!("{{\"step\": \"{step}\"}}")).unwrap();
     }
 
-    /// Recovers a step: the flow stands before it again.
+    /// Recovers a step: moves the flow back to before the step.
     fn recover(&self, step: &str) {
         self.at(step);
     }
 }
 
-/// As a part of the agent, so that a rollback brings it back too.
+/// The flow as a part of the agent state, so that a restore includes it.
 impl Part for Flow {
     fn name(&self) -> &str {
         "flow"
@@ -52,13 +52,13 @@ impl Part for Flow {
 }
 
 /// An agent whose project is a git repository and that follows a flow.
-struct World {
+struct FlowFixture {
     agent: Agent,
     flow: Arc<Flow>,
 }
 
-/// What changes in the history, and where that is seen.
-const THINGS: [(&str, &str); 8] = [
+/// The changes of the history, and the file or part in which each is visible.
+const CHANGES: [(&str, &str); 8] = [
     ("a file that git tracks, changed", "project/a.txt"),
     ("a file that git tracks, deleted", "project/src/b.txt"),
     ("a file that git does not track, changed", "project/notes.txt"),
@@ -69,18 +69,18 @@ const THINGS: [(&str, &str); 8] = [
     ("the step of the flow", "flow"),
 ];
 
-impl World {
-    /// Before the work: all of it committed but for the notes.
+impl FlowFixture {
+    /// The state before the work, committed to git except for the notes.
     fn new() -> Self {
         let agent = Agent::new();
-        let world = World { flow: Arc::new(Flow(agent.folder().join("flow.json"))), agent };
-        world.git(&["init", "--quiet"]);
-        world.git(&["add", "."]);
-        world.git(&["commit", "--quiet", "--message", "before"]);
-        world.agent.machine.write("notes.txt", "before\n");
-        world.agent.set("memory", r#"{"head": "mem_1"}"#);
-        world.flow.at("migrate");
-        world
+        let fixture = FlowFixture { flow: Arc::new(Flow(agent.folder().join("flow.json"))), agent };
+        fixture.git(&["init", "--quiet"]);
+        fixture.git(&["add", "."]);
+        fixture.git(&["commit", "--quiet", "--message", "before"]);
+        fixture.agent.machine.write("notes.txt", "before\n");
+        fixture.agent.set("memory", r#"{"head": "mem_1"}"#);
+        fixture.flow.at("migrate");
+        fixture
     }
 
     fn git(&self, words: &[&str]) {
@@ -113,42 +113,42 @@ impl World {
         self.flow.at("deploy");
     }
 
-    fn everything(&self) -> Everything {
-        let mut all = self.agent.everything();
-        all.retain(|name, _| !name.starts_with("project/.git/"));
-        all.insert("flow".into(), fs::read(&self.flow.0).unwrap());
-        all
+    fn disk_state(&self) -> DiskState {
+        let mut state = self.agent.disk_state();
+        state.retain(|name, _| !name.starts_with("project/.git/"));
+        state.insert("flow".into(), fs::read(&self.flow.0).unwrap());
+        state
     }
 }
 
-/// Whether each of the things is as before the work.
-fn comes_back(recover: impl Fn(&World)) -> Vec<bool> {
-    let world = World::new();
-    let manager = world.manager();
-    manager.checkpoint_for(&world.agent.project(), &Occasion::labelled("before")).unwrap();
-    let before = world.everything();
-    world.work();
-    let worked = world.everything();
-    assert!(THINGS.iter().all(|(_, name)| before.get(*name) != worked.get(*name)));
-    recover(&world);
-    let now = world.everything();
-    THINGS.iter().map(|(_, name)| before.get(*name) == now.get(*name)).collect()
+/// Whether each change is undone after the recovery.
+fn undone_by(recover: impl Fn(&FlowFixture)) -> Vec<bool> {
+    let fixture = FlowFixture::new();
+    let manager = fixture.manager();
+    manager.checkpoint_for(&fixture.agent.project(), &Occasion::labelled("before")).unwrap();
+    let before = fixture.disk_state();
+    fixture.work();
+    let worked = fixture.disk_state();
+    assert!(CHANGES.iter().all(|(_, name)| before.get(*name) != worked.get(*name)));
+    recover(&fixture);
+    let now = fixture.disk_state();
+    CHANGES.iter().map(|(_, name)| before.get(*name) == now.get(*name)).collect()
 }
 
 // rule: agent/composes
 // rule: agent/parts
 #[test]
-fn the_page_says_what_each_of_the_three_brings_back() {
-    let by_git = comes_back(|world| world.git(&["reset", "--quiet", "--hard"]));
-    let by_step = comes_back(|world| world.flow.recover("migrate"));
-    let by_rollback = comes_back(|world| {
+fn docs_what_comes_back_md_lists_what_reset_recovery_and_restore_undo() {
+    let by_git = undone_by(|fixture| fixture.git(&["reset", "--quiet", "--hard"]));
+    let by_step = undone_by(|fixture| fixture.flow.recover("migrate"));
+    let by_restore = undone_by(|fixture| {
         let options = RestoreOptions { exact: true, force: false };
-        world.manager().restore(&world.agent.project(), b"before", options).unwrap();
+        fixture.manager().restore(&fixture.agent.project(), b"before", options).unwrap();
     });
-    assert!(by_rollback.iter().all(|back| *back), "{by_rollback:?}");
-    assert_eq!(by_git.iter().filter(|back| **back).count(), 2);
-    assert_eq!(by_step.iter().filter(|back| **back).count(), 1);
-    let word = |back: bool| if back { "back" } else { "stays" };
+    assert!(by_restore.iter().all(|is_undone| *is_undone), "{by_restore:?}");
+    assert_eq!(by_git.iter().filter(|is_undone| **is_undone).count(), 2);
+    assert_eq!(by_step.iter().filter(|is_undone| **is_undone).count(), 1);
+    let word = |is_undone: bool| if is_undone { "back" } else { "stays" };
     let mut page = String::from(
         "# What comes back\n\nOne history, three ways to undo it: a checkpoint labelled *before* is taken, \
          then everything in the\nfirst column changes. This page is written by the test that does it \
@@ -156,14 +156,14 @@ fn the_page_says_what_each_of_the_three_brings_back() {
          | what changed | `git reset --hard` | recovering a step of a flow | rollback of the whole agent |\n\
          |---|---|---|---|\n",
     );
-    for (index, (thing, _)) in THINGS.iter().enumerate() {
-        let [git, step, rollback] = [by_git[index], by_step[index], by_rollback[index]].map(word);
-        page += &format!("| {thing} | {git} | {step} | {rollback} |\n");
+    for (index, (change, _)) in CHANGES.iter().enumerate() {
+        let [git, step, restore] = [by_git[index], by_step[index], by_restore[index]].map(word);
+        page += &format!("| {change} | {git} | {step} | {restore} |\n");
     }
     page += "\nWhat was done outside the project and the agent, such as a pull request, none of them undoes. \
         The rollback\nlists it, and `/rollback-actions` runs the compensations that are registered.\n\n\
         Recovery at the level of steps is played by a stand-in: a flow that keeps, for each declared \
         step, what it needs\nto do that step again. That is the most the document claims for it. Registered \
         as a part (`state::Part`), the flow\ncomes back with a rollback too, so both can be used together.\n";
-    is_current("what-comes-back.md", &page);
+    assert_page("what-comes-back.md", &page);
 }

@@ -1,7 +1,7 @@
-//! What a checkpoint carries beside its files: it comes back with them, goes with them, and where it is
-//! damaged no file is missing.
+//! Envelopes: the agent state in a checkpoint is restored with its files and deleted with them, and damage to
+//! an envelope loses no file.
 
-use super::agent::{Agent, created};
+use super::agent::{Agent, created_id};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::state::{FilePart, Part, PartKind, State};
 use herma_core::{Config, Extent, Occasion, Outcome, RestoreOptions, Trigger};
@@ -11,47 +11,47 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-fn all() -> RestoreOptions {
+fn exactly() -> RestoreOptions {
     RestoreOptions { exact: true, force: false }
 }
 
-/// The file of the only ref of an envelope.
+/// The path of the only envelope ref.
 fn envelope_ref(agent: &Agent) -> PathBuf {
     let folder = agent.machine.base().join("store/refs/envelopes").join(agent.machine.hash());
-    let all: Vec<_> = fs::read_dir(folder).unwrap().collect();
-    assert_eq!(all.len(), 1, "{all:?}");
-    all[0].as_ref().unwrap().path()
+    let entries: Vec<_> = fs::read_dir(folder).unwrap().collect();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    entries[0].as_ref().unwrap().path()
 }
 
-fn envelopes(agent: &Agent) -> usize {
+fn envelope_count(agent: &Agent) -> usize {
     let folder = agent.machine.base().join("store/refs/envelopes").join(agent.machine.hash());
     fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
 // rule: agent/parts
 #[test]
-fn every_part_comes_back_with_the_files_and_the_rollback_can_be_undone() {
+fn restore_restores_every_part_with_the_files_and_can_be_undone() {
     let agent = Agent::new();
     agent.set("history", r#"{"calls": ["write_file"]}"#);
     agent.take("good");
-    let good = agent.everything();
+    let good = agent.disk_state();
     agent.machine.write("a.txt", "bad\n");
     agent.set("goal", r#"{"active": "Something else"}"#);
     agent.set("memory", r#"{"head": "mem_2"}"#);
     agent.unset("kanban");
-    let bad = agent.everything();
-    let restored = agent.manager().restore(&agent.project(), b"1", all()).unwrap();
-    assert_eq!(agent.everything(), good);
+    let bad = agent.disk_state();
+    let restored = agent.manager().restore(&agent.project(), b"1", exactly()).unwrap();
+    assert_eq!(agent.disk_state(), good);
     let parts: Vec<String> =
         restored.agent.unwrap().parts.into_iter().map(|part| part.name).collect();
     assert_eq!(parts, ["kanban", "goal", "memory", "history"]);
-    agent.manager().restore(&agent.project(), b"1", all()).unwrap();
-    assert_eq!(agent.everything(), bad);
+    agent.manager().restore(&agent.project(), b"1", exactly()).unwrap();
+    assert_eq!(agent.disk_state(), bad);
 }
 
 // rule: agent/parts
 #[test]
-fn an_envelope_says_why_and_what_and_what_was_done_outside() {
+fn an_envelope_records_reason_trigger_parts_and_external_actions() {
     let agent = Agent::new();
     let manager = agent.manager();
     let external = manager.state().external().unwrap();
@@ -61,7 +61,7 @@ fn an_envelope_says_why_and_what_and_what_was_done_outside() {
     agent.machine.write("a.txt", "two\n");
     let reason = "About to run migration 042";
     let occasion = Occasion::new(Trigger::PreDestructiveAction, reason);
-    let id = created(&manager.checkpoint_for(&agent.project(), &occasion).unwrap());
+    let id = created_id(&manager.checkpoint_for(&agent.project(), &occasion).unwrap());
     let (found, envelope) = manager.envelope(&agent.project(), b"1").unwrap();
     let envelope = envelope.unwrap();
     assert_eq!((found, &envelope.reason[..]), (id, reason));
@@ -69,28 +69,28 @@ fn an_envelope_says_why_and_what_and_what_was_done_outside() {
     let about: Vec<String> =
         envelope.parts.iter().map(|part| part.about[0].1.to_string()).collect();
     assert_eq!(about, ["1", "\"Ship it\"", "null", "0"]);
-    let done: Vec<String> = envelope.external_actions.iter().map(ToString::to_string).collect();
-    assert_eq!(done, ["slack.message.sent to #eng"]);
+    let actions: Vec<String> = envelope.external_actions.iter().map(ToString::to_string).collect();
+    assert_eq!(actions, ["slack.message.sent to #eng"]);
     assert!(agent.machine.git_finds_nothing_broken());
 }
 
 // rule: agent/parts
 #[test]
-fn a_change_of_a_part_alone_is_a_change() {
+fn a_change_of_only_a_part_creates_a_checkpoint() {
     let agent = Agent::new();
     agent.take("good");
     let again = || agent.manager().checkpoint(&agent.project(), "again").unwrap().outcome;
     assert_eq!(again(), Outcome::Unchanged);
     agent.set("goal", r#"{"active": "Ship it", "progress": 0.5}"#);
     assert!(matches!(again(), Outcome::Created { .. }));
-    // Who has no parts sees no change.
+    // A manager without parts sees no change.
     let plain = agent.machine.manager().checkpoint(&agent.project(), "plain").unwrap();
     assert_eq!(plain.outcome, Outcome::Unchanged);
 }
 
 // rule: agent/parts
 #[test]
-fn a_damaged_envelope_costs_no_file_and_goes() {
+fn a_damaged_envelope_loses_no_file_and_is_removed_by_prune() {
     let damages: [fn(&Agent, &PathBuf); 4] = [
         |_, path| fs::write(path, "").unwrap(),
         |_, path| fs::write(path, "1111111111111111111111111111111111111111\n").unwrap(),
@@ -112,34 +112,37 @@ fn a_damaged_envelope_costs_no_file_and_goes() {
         damage(&agent, &envelope_ref(&agent));
         let manager = agent.manager();
         let verified = manager.verify(&mut |_, _| {}).unwrap();
-        // Where the ref itself is gone nobody knows that there was one.
+        // Without its ref, the envelope is unknown.
         assert_eq!(verified.envelopes.len(), usize::from(number != 2), "{number}: {verified:?}");
         assert!(verified.damaged.is_empty(), "{number}");
         assert_eq!(manager.list(&agent.project()).unwrap().len(), 1, "{number}");
-        let preview = manager.preview(&agent.project(), b"1", Extent::All(all())).unwrap();
+        let preview = manager.preview(&agent.project(), b"1", Extent::All(exactly())).unwrap();
         assert_eq!(preview.would.agent.unwrap().notices.len(), 1, "{number}");
-        let restored = manager.restore(&agent.project(), b"1", all()).unwrap();
-        let said = restored.agent.unwrap();
-        assert!(said.parts.is_empty() && said.notices[0].contains("as it was"), "{said:?}");
+        let restored = manager.restore(&agent.project(), b"1", exactly()).unwrap();
+        let restored_agent = restored.agent.unwrap();
+        assert!(
+            restored_agent.parts.is_empty() && restored_agent.notices[0].contains("as it was"),
+            "{restored_agent:?}"
+        );
         assert_eq!(fs::read(agent.project().join("a.txt")).unwrap(), file, "{number}");
         assert_eq!(fs::read_to_string(agent.folder().join("goal.json")).unwrap(), "{}");
-        let cleaned = manager.prune(&herma_core::PruneOptions::from(manager.config()), &mut |_| {});
-        assert_eq!(cleaned.unwrap().errors, 0, "{number}");
+        let pruned = manager.prune(&herma_core::PruneOptions::from(manager.config()), &mut |_| {});
+        assert_eq!(pruned.unwrap().errors, 0, "{number}");
         assert!(agent.machine.git_finds_nothing_broken(), "{number}");
     }
 }
 
 // rule: agent/parts
 #[test]
-fn an_envelope_goes_with_its_checkpoint() {
+fn an_envelope_is_deleted_with_its_checkpoint() {
     let agent = Agent::new();
     let config = Config { max_snapshots: 2, ..Config::default() };
-    let manager = agent.with(HookedDisk::of_an_ordinary_user, config);
+    let manager = agent.manager_with(HookedDisk::of_an_ordinary_user, config);
     for step in 0..5 {
         agent.machine.write("a.txt", &format!("{step}\n"));
         manager.checkpoint(&agent.project(), "step").unwrap();
     }
-    assert_eq!(envelopes(&agent), 2);
+    assert_eq!(envelope_count(&agent), 2);
     fs::remove_dir_all(agent.project()).unwrap();
     manager.prune(&herma_core::PruneOptions::from(manager.config()), &mut |_| {}).unwrap();
     assert!(manager.list(&agent.project()).unwrap().is_empty());
@@ -149,14 +152,14 @@ fn an_envelope_goes_with_its_checkpoint() {
 
 // rule: agent/all-or-none
 #[test]
-fn a_part_that_cannot_be_restored_refuses_all_of_it() {
+fn restore_refuses_everything_if_a_part_cannot_be_restored() {
     let agent = Agent::new();
     agent.take("good");
     agent.machine.write("a.txt", "bad\n");
     agent.unset("goal");
     fs::create_dir(agent.folder().join("goal.json")).unwrap();
     let before = fs::read(agent.project().join("a.txt")).unwrap();
-    let refused = agent.manager().restore(&agent.project(), b"1", all()).unwrap_err();
+    let refused = agent.manager().restore(&agent.project(), b"1", exactly()).unwrap_err();
     assert_eq!(refused.code(), "bad_state");
     assert_eq!(fs::read(agent.project().join("a.txt")).unwrap(), before);
     assert_eq!(agent.manager().list(&agent.project()).unwrap().len(), 1);
@@ -165,7 +168,7 @@ fn a_part_that_cannot_be_restored_refuses_all_of_it() {
 // rule: agent/parts
 // rule: agent/all-or-none
 #[test]
-fn one_damaged_part_costs_all_of_them_and_no_file_and_is_found() {
+fn a_damaged_part_is_found_by_verify_and_loses_all_parts_but_no_file() {
     let agent = Agent::new();
     agent.take("good");
     let manager = agent.manager();
@@ -180,7 +183,7 @@ fn one_damaged_part_costs_all_of_them_and_no_file_and_is_found() {
     agent.machine.write("a.txt", "bad\n");
     agent.set("kanban", "{}");
     agent.set("goal", "{}");
-    let restored = manager.restore(&agent.project(), b"1", all()).unwrap().agent.unwrap();
+    let restored = manager.restore(&agent.project(), b"1", exactly()).unwrap().agent.unwrap();
     assert!(restored.parts.is_empty(), "{restored:?}");
     assert!(restored.notices[0].contains("its goal is damaged"), "{restored:?}");
     assert_eq!(fs::read(agent.project().join("a.txt")).unwrap(), file);
@@ -189,7 +192,7 @@ fn one_damaged_part_costs_all_of_them_and_no_file_and_is_found() {
 
 // rule: agent/parts
 #[test]
-fn an_agent_gets_the_parts_back_that_it_has_and_is_told_of_the_others() {
+fn restore_restores_the_parts_that_the_agent_has_and_reports_the_others() {
     let agent = Agent::new();
     agent.take("good");
     let goal = fs::read(agent.folder().join("goal.json")).unwrap();
@@ -197,7 +200,7 @@ fn an_agent_gets_the_parts_back_that_it_has_and_is_told_of_the_others() {
     let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
     let part: Arc<dyn Part> = Arc::new(FilePart::new(disk, PartKind::Goal, &agent.folder()));
     let manager = agent.machine.manager().with_state(State::of([part]));
-    let restored = manager.restore(&agent.project(), b"1", all()).unwrap().agent.unwrap();
+    let restored = manager.restore(&agent.project(), b"1", exactly()).unwrap().agent.unwrap();
     assert_eq!(restored.changed, ["goal"]);
     assert!(restored.notices.contains(&"this agent has no kanban".to_owned()), "{restored:?}");
     assert_eq!(fs::read(agent.folder().join("goal.json")).unwrap(), goal);
@@ -205,7 +208,7 @@ fn an_agent_gets_the_parts_back_that_it_has_and_is_told_of_the_others() {
 
 // rule: agent/all-or-none
 #[test]
-fn a_part_as_large_as_one_may_be_captured_comes_back() {
+fn restore_restores_the_largest_part_that_can_be_captured() {
     let agent = Agent::new();
     let large = format!("\"{}\"", "x".repeat(17 * 1024 * 1024));
     agent.set("kanban", &large);
@@ -213,32 +216,33 @@ fn a_part_as_large_as_one_may_be_captured_comes_back() {
     agent.set("kanban", "{}");
     let restored = agent.manager().restore(&agent.project(), b"1", RestoreOptions::default());
     assert_eq!(restored.unwrap().agent.unwrap().notices, Vec::<String>::new());
-    let now = fs::read_to_string(agent.folder().join("kanban.json")).unwrap();
-    assert!(now == large, "{} bytes", now.len());
+    let found = fs::read_to_string(agent.folder().join("kanban.json")).unwrap();
+    assert!(found == large, "{} bytes", found.len());
 }
 
 // rule: agent/all-or-none
 #[test]
-fn a_part_that_is_nothing_again_is_so_before_the_note_of_the_rollback_goes() {
+fn restore_syncs_the_removal_of_a_part_before_it_removes_its_journal() {
     let agent = Agent::new();
     agent.take("without memories");
     agent.set("memory", "{}");
     let calls = Arc::new(Mutex::new(Vec::new()));
-    let noted = Arc::clone(&calls);
+    let recorded = Arc::clone(&calls);
     let disk = move || {
-        let noted = Arc::clone(&noted);
+        let recorded = Arc::clone(&recorded);
         HookedDisk::new(move |call, path| {
-            noted.lock().unwrap().push((call, path.to_owned()));
+            recorded.lock().unwrap().push((call, path.to_owned()));
             Ok(())
         })
     };
-    agent.with(disk, Config::default()).restore(&agent.project(), b"1", all()).unwrap();
+    agent.manager_with(disk, Config::default()).restore(&agent.project(), b"1", exactly()).unwrap();
     let calls = calls.lock().unwrap();
-    let place =
-        |call: Call, path: PathBuf| calls.iter().rposition(|one| *one == (call, path.clone()));
-    let removed = place(Call::RemoveFile, agent.folder().join("memory.json")).unwrap();
-    let note = format!("store/undo/{}.json", agent.machine.hash());
-    let ended = place(Call::RemoveFile, agent.machine.base().join(note)).unwrap();
+    let position = |call: Call, path: PathBuf| {
+        calls.iter().rposition(|recorded| *recorded == (call, path.clone()))
+    };
+    let removed = position(Call::RemoveFile, agent.folder().join("memory.json")).unwrap();
+    let journal = format!("store/undo/{}.json", agent.machine.hash());
+    let ended = position(Call::RemoveFile, agent.machine.base().join(journal)).unwrap();
     let synced = (Call::SyncDirectory, agent.folder());
     assert!(calls[removed..ended].contains(&synced), "{calls:?}");
 }

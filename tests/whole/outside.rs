@@ -1,5 +1,5 @@
-//! What an agent did outside is listed by a rollback whatever became of what tells since when: the
-//! envelope of the checkpoint, or the log.
+//! External actions of an agent: a restore lists those after the checkpoint even if the envelope of the
+//! checkpoint or the log, which record the order, is lost.
 
 use super::agent::Agent;
 use herma_core::state::External;
@@ -11,19 +11,19 @@ fn external(manager: &Manager) -> &External {
     manager.state().external().unwrap()
 }
 
-/// A rollback to the checkpoint before one more.
+/// Changes a file and restores the target.
 #[track_caller]
-fn rolled_back(agent: &Agent, target: &str) -> AgentRestored {
+fn change_and_restore(agent: &Agent, target: &str) -> AgentRestored {
     agent.machine.write("a.txt", "changed\n");
     let options = RestoreOptions::default();
     let manager = agent.manager();
     manager.restore(&agent.project(), target.as_bytes(), options).unwrap().agent.unwrap()
 }
 
-/// What is listed, and what a compensation undoes then.
+/// Asserts that the restore lists exactly this action, and that a compensation undoes it.
 #[track_caller]
-fn lists(agent: &Agent, restored: &AgentRestored, expected: &str) {
-    let listed = restored.external_actions.iter().map(|one| one.note.to_string());
+fn assert_lists(agent: &Agent, restored: &AgentRestored, expected: &str) {
+    let listed = restored.external_actions.iter().map(|action| action.note.to_string());
     assert_eq!(listed.collect::<Vec<_>>(), [expected], "{restored:?}");
     external(&agent.manager()).compensate("test", false).unwrap();
     assert_eq!(agent.closed(), [expected]);
@@ -33,36 +33,36 @@ const KIND: &str = "github.pr.opened";
 
 // rule: agent/external-listed
 #[test]
-fn a_checkpoint_from_before_the_agent_had_a_state_tells_by_its_time() {
+fn restore_lists_external_actions_by_time_for_a_checkpoint_without_agent_state() {
     let agent = Agent::new();
     let occasion = Occasion::new(Trigger::Manual, "before");
     let without = agent.machine.manager().checkpoint_for(&agent.project(), &occasion).unwrap();
-    let target = super::agent::created(&without);
-    let restored = rolled_back(&agent, &target);
-    assert!(!restored.notices.iter().any(|one| one.contains("by its time")), "{restored:?}");
+    let target = super::agent::created_id(&without);
+    let restored = change_and_restore(&agent, &target);
+    assert!(!restored.notices.iter().any(|notice| notice.contains("by its time")), "{restored:?}");
     external(&agent.manager()).record(KIND, Some("1"), None).unwrap();
-    let restored = rolled_back(&agent, &target);
-    assert!(restored.notices.iter().any(|one| one.contains("by its time")), "{restored:?}");
-    lists(&agent, &restored, "github.pr.opened #1");
+    let restored = change_and_restore(&agent, &target);
+    assert!(restored.notices.iter().any(|notice| notice.contains("by its time")), "{restored:?}");
+    assert_lists(&agent, &restored, "github.pr.opened #1");
 }
 
 // rule: agent/external-listed
 // rule: maintenance/damage
 #[test]
-fn a_checkpoint_whose_envelope_is_lost_tells_by_its_time() {
+fn restore_lists_external_actions_by_time_if_the_envelope_is_lost() {
     let agent = Agent::new();
     let target = agent.take("good");
     external(&agent.manager()).record(KIND, Some("1"), None).unwrap();
-    let place = format!("store/refs/envelopes/{}/{target}", agent.machine.hash());
-    fs::write(agent.machine.base().join(place), "").unwrap();
-    let restored = rolled_back(&agent, &target);
-    assert!(restored.notices.iter().any(|one| one.contains("by its time")), "{restored:?}");
-    lists(&agent, &restored, "github.pr.opened #1");
+    let path = format!("store/refs/envelopes/{}/{target}", agent.machine.hash());
+    fs::write(agent.machine.base().join(path), "").unwrap();
+    let restored = change_and_restore(&agent, &target);
+    assert!(restored.notices.iter().any(|notice| notice.contains("by its time")), "{restored:?}");
+    assert_lists(&agent, &restored, "github.pr.opened #1");
 }
 
 // rule: agent/external-listed
 #[test]
-fn a_log_that_was_lost_goes_on_above_what_checkpoints_know() {
+fn a_lost_log_of_external_actions_continues_above_the_numbers_in_checkpoints() {
     let agent = Agent::new();
     for id in ["1", "2"] {
         external(&agent.manager()).record("mail.sent", Some(id), None).unwrap();
@@ -71,37 +71,37 @@ fn a_log_that_was_lost_goes_on_above_what_checkpoints_know() {
     fs::remove_file(agent.folder().join("external.json")).unwrap();
     let number = external(&agent.manager()).record(KIND, Some("3"), None).unwrap();
     assert_eq!(number, 3);
-    let restored = rolled_back(&agent, &target);
+    let restored = change_and_restore(&agent, &target);
     assert_eq!(restored.notices, Vec::<String>::new());
-    lists(&agent, &restored, "github.pr.opened #3");
+    assert_lists(&agent, &restored, "github.pr.opened #3");
 }
 
 // rule: agent/external-listed
 #[test]
-fn a_log_that_began_anew_tells_by_its_times() {
+fn restore_lists_external_actions_by_time_after_the_log_was_replaced() {
     let agent = Agent::new();
     for id in ["1", "2"] {
         external(&agent.manager()).record("mail.sent", Some(id), None).unwrap();
     }
     let target = agent.take("good");
     let log = agent.folder().join("external.json");
-    let anew = r#"{"version": 1, "actions": [{"number": 1, "kind": "github.pr.opened", "id": "3",
+    let replacement = r#"{"version": 1, "actions": [{"number": 1, "kind": "github.pr.opened", "id": "3",
         "at": 9999999999, "standing": "open"}]}"#;
-    fs::write(log, anew).unwrap();
-    let restored = rolled_back(&agent, &target);
+    fs::write(log, replacement).unwrap();
+    let restored = change_and_restore(&agent, &target);
     assert!(restored.notices[0].contains("noted nowhere any more"), "{restored:?}");
-    lists(&agent, &restored, "github.pr.opened #3");
+    assert_lists(&agent, &restored, "github.pr.opened #3");
 }
 
 // rule: agent/external-listed
 #[test]
-fn the_number_of_what_did_not_happen_is_not_given_again() {
+fn the_number_of_an_external_action_that_did_not_happen_is_not_reused() {
     let agent = Agent::new();
-    let begun = external(&agent.manager()).begin(KIND, Some("1"), None).unwrap();
+    let number = external(&agent.manager()).begin(KIND, Some("1"), None).unwrap();
     let target = agent.take("good");
-    external(&agent.manager()).end(begun, false).unwrap();
+    external(&agent.manager()).end(number, false).unwrap();
     external(&agent.manager()).record(KIND, Some("2"), None).unwrap();
-    let restored = rolled_back(&agent, &target);
+    let restored = change_and_restore(&agent, &target);
     assert_eq!(restored.notices, Vec::<String>::new());
-    lists(&agent, &restored, "github.pr.opened #2");
+    assert_lists(&agent, &restored, "github.pr.opened #2");
 }

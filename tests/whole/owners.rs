@@ -1,8 +1,8 @@
-//! One owner of an agent's state at a time: several managers change its parts and roll back at once. Parts
-//! that take no lock are the canary: what loses their cards or mixes them must be found.
+//! Exclusive ownership of agent state: several managers change its parts and restore at the same time. Parts
+//! without a lock are the canary: the tests must find that they lose cards or get mixed.
 
-use super::agent::{Agent, created};
-use super::crashes::died;
+use super::agent::{Agent, created_id};
+use super::crashes::killed_restore;
 use herma_core::disk::{Disk, Sharing, SystemDisk};
 use herma_core::state::{FilePart, LOCK_FILE, Part, PartKind, State};
 use herma_core::{Config, Manager, RestoreOptions};
@@ -15,23 +15,23 @@ use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// A part in a file whose processes take no turns.
-struct Hasty(FilePart, Arc<Meeting>);
+/// A part in a file without a lock.
+struct UnlockedPart(FilePart, Arc<Rendezvous>);
 
-/// What makes hasty processes meet, however fast each of them is.
+/// Makes unlocked writes overlap, however fast each process is.
 #[derive(Default)]
-struct Meeting {
+struct Rendezvous {
     /// How often each kind of part was written, by its name.
     written: Mutex<BTreeMap<String, usize>>,
     changed: Condvar,
 }
 
-/// Whether processes take turns at the parts or, where they meet, do not.
-type Haste = Option<Arc<Meeting>>;
+/// `None` for parts with a lock, a rendezvous for parts without.
+type Overlap = Option<Arc<Rendezvous>>;
 
-impl Meeting {
-    /// Who is the first to write its second part waits until two others have written their last one: that part
-    /// is another's then, and the last its own. Who waits in vain goes on after ten seconds.
+impl Rendezvous {
+    /// The first process to write its second part waits until two others have written their last part: then the
+    /// second part is from another process and the last from this one. Gives up after ten seconds.
     fn write(&self, kind: &str) {
         let mut written = self.written.lock().unwrap();
         let times = written.entry(kind.to_owned()).or_default();
@@ -40,13 +40,14 @@ impl Meeting {
         self.changed.notify_all();
         if is_first {
             let last = PartKind::ALL[PartKind::ALL.len() - 1].name();
-            let is_alone = |written: &mut BTreeMap<_, _>| written.get(last).is_none_or(|n| *n < 2);
-            drop(self.changed.wait_timeout_while(written, Duration::from_secs(10), is_alone));
+            let is_waiting =
+                |written: &mut BTreeMap<_, _>| written.get(last).is_none_or(|times| *times < 2);
+            drop(self.changed.wait_timeout_while(written, Duration::from_secs(10), is_waiting));
         }
     }
 }
 
-impl Part for Hasty {
+impl Part for UnlockedPart {
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -57,7 +58,7 @@ impl Part for Hasty {
 
     fn capture(&self) -> Result<String, String> {
         let captured = self.0.capture();
-        // Longer than managers that begin together begin apart.
+        // Longer than the delay between the starts of concurrent managers.
         thread::sleep(Duration::from_millis(25));
         captured
     }
@@ -73,92 +74,96 @@ impl Part for Hasty {
     }
 }
 
-fn manager(agent: &Agent, haste: &Haste) -> Manager {
+fn manager(agent: &Agent, overlap: &Overlap) -> Manager {
     let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
     let part = |kind| -> Arc<dyn Part> {
         let part = FilePart::new(disk.clone(), kind, &agent.folder());
-        match haste {
-            Some(meeting) => Arc::new(Hasty(part, meeting.clone())),
+        match overlap {
+            Some(rendezvous) => Arc::new(UnlockedPart(part, rendezvous.clone())),
             None => Arc::new(part),
         }
     };
     let state = State::of(PartKind::ALL.map(part));
-    agent.machine.with(SystemDisk, Config::default()).with_state(state)
+    agent.machine.manager_with(SystemDisk, Config::default()).with_state(state)
 }
 
-/// Lets each of so many managers do something at the same time.
+/// Runs these functions at the same time, each with its own manager.
 fn together<T: Send>(
     agent: &Agent,
-    haste: &Haste,
+    overlap: &Overlap,
     work: [&(dyn Fn(&Manager) -> T + Sync); 3],
 ) -> Vec<T> {
     let begin = Barrier::new(work.len());
     thread::scope(|scope| {
-        let begun = work.map(|work| {
+        let threads = work.map(|work| {
             let begin = &begin;
             scope.spawn(move || {
-                let manager = manager(agent, haste);
+                let manager = manager(agent, overlap);
                 begin.wait();
                 work(&manager)
             })
         });
-        begun.into_iter().map(|one| one.join().unwrap()).collect()
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     })
 }
 
-/// How many of 30 cards are lost that three managers add with `change_part`, or refused.
-fn cards_lost(haste: &Haste) -> usize {
+/// Adds 30 cards with `change_part` in three managers, and returns how many are lost or refused.
+fn cards_lost(overlap: &Overlap) -> usize {
     let agent = Agent::new();
     agent.set("kanban", r#"{"cards": []}"#);
-    let add = |manager: &Manager| {
-        let add = |cards: &mut Value| cards["cards"].as_array_mut().unwrap().push(json!("card"));
+    let add_cards = |manager: &Manager| {
+        let add = |board: &mut Value| board["cards"].as_array_mut().unwrap().push(json!("card"));
         (0..10).filter(|_| manager.change_part("kanban", add).is_err()).count()
     };
-    let refused: usize = together(&agent, haste, [&add, &add, &add]).into_iter().sum();
+    let refused: usize =
+        together(&agent, overlap, [&add_cards, &add_cards, &add_cards]).into_iter().sum();
     let text = fs::read(agent.folder().join("kanban.json")).unwrap();
     let board: Value = serde_json::from_slice(&text).unwrap();
     30 - board["cards"].as_array().unwrap().len() + refused
 }
 
-/// How often rollbacks of three projects at once are refused, or leave the parts of no single one.
-fn mixed(haste: &Haste) -> usize {
+/// Restores three projects at the same time, and returns how many restores are refused, plus one if the parts
+/// are from different checkpoints.
+fn refused_or_mixed(overlap: &Overlap) -> usize {
     let agent = Agent::new();
     let project = |name: &str| agent.project().with_file_name(name);
     for name in ["p1", "p2", "p3"] {
         fs::create_dir(project(name)).unwrap();
         fs::write(project(name).join("a.txt"), name).unwrap();
         PartKind::ALL.iter().for_each(|kind| agent.set(kind.name(), &format!("\"{name}\"")));
-        created(&manager(&agent, &None).checkpoint(&project(name), name).unwrap());
+        created_id(&manager(&agent, &None).checkpoint(&project(name), name).unwrap());
         fs::write(project(name).join("a.txt"), "since").unwrap();
     }
-    let roll_back = |name: &'static str| {
+    let restore_project = |name: &'static str| {
         let directory = project(name);
         move |manager: &Manager| {
             manager.restore(&directory, b"1", RestoreOptions::default()).is_ok()
         }
     };
-    let (p1, p2, p3) = (roll_back("p1"), roll_back("p2"), roll_back("p3"));
-    let done = together(&agent, haste, [&p1, &p2, &p3]);
+    let p1 = restore_project("p1");
+    let p2 = restore_project("p2");
+    let p3 = restore_project("p3");
+    let results = together(&agent, overlap, [&p1, &p2, &p3]);
     let part = |kind: PartKind| {
         fs::read_to_string(agent.folder().join(format!("{}.json", kind.name()))).unwrap()
     };
     let parts = PartKind::ALL.map(part);
     let is_mixed = parts.iter().any(|text| *text != parts[0]);
-    done.iter().filter(|done| !**done).count() + usize::from(is_mixed)
+    results.iter().filter(|is_done| !**is_done).count() + usize::from(is_mixed)
 }
 
 // rule: agent/all-or-none
 #[test]
-fn change_part_of_several_managers_at_once_loses_nothing_but_of_parts_without_a_lock_file() {
+fn concurrent_change_part_loses_nothing_except_from_parts_without_a_lock_file() {
     assert_eq!(cards_lost(&None), 0);
     assert!(cards_lost(&Some(Arc::default())) > 0, "the canary is not found");
 }
 
 // rule: agent/all-or-none
 #[test]
-fn a_restore_of_several_projects_at_once_mixes_nothing_but_parts_without_a_lock_file() {
-    assert_eq!((0..3).map(|_| mixed(&None)).sum::<usize>(), 0);
-    assert!(mixed(&Some(Arc::default())) > 0, "the canary is not found");
+fn concurrent_restores_mix_no_parts_except_parts_without_a_lock_file() {
+    assert_eq!((0..3).map(|_| refused_or_mixed(&None)).sum::<usize>(), 0);
+    assert!(refused_or_mixed(&Some(Arc::default())) > 0, "the canary is not found");
 }
 
 fn lock_file(agent: &Agent) -> PathBuf {
@@ -167,7 +172,7 @@ fn lock_file(agent: &Agent) -> PathBuf {
 
 // rule: agent/all-or-none
 #[test]
-fn while_another_process_owns_the_state_a_restore_is_busy_and_a_checkpoint_holds_the_files() {
+fn a_locked_agent_state_makes_restore_busy_and_checkpoint_capture_only_files() {
     let agent = Agent::new();
     let project = agent.project();
     agent.take("before");
@@ -178,7 +183,7 @@ fn while_another_process_owns_the_state_a_restore_is_busy_and_a_checkpoint_holds
     assert_eq!(refused.code(), "busy");
     assert_eq!(manager.change_part("goal", |_| ()).unwrap_err().code(), "busy");
     let taken = manager.checkpoint(&project, "beside").unwrap();
-    let id = created(&taken);
+    let id = created_id(&taken);
     assert!(taken.notices[0].contains("the agent's state is in no checkpoint"), "{taken:?}");
     let (_, envelope) = manager.envelope(&project, id.as_bytes()).unwrap();
     assert_eq!(envelope.unwrap().parts, []);
@@ -189,20 +194,19 @@ fn while_another_process_owns_the_state_a_restore_is_busy_and_a_checkpoint_holds
 
 // rule: agent/all-or-none
 #[test]
-fn a_rollback_that_dies_while_its_lock_is_waited_for_is_undone_before_change_part_changes_anything()
-{
-    let round = died(|_| ());
-    let note = fs::read_dir(round.notes()).unwrap().next().unwrap().unwrap().path();
-    let aside = note.with_extension("aside");
-    // It appears, and its process dies, while the lock is held.
-    fs::rename(&note, &aside).unwrap();
+fn change_part_undoes_a_restore_that_was_killed_while_it_waited_for_the_lock() {
+    let round = killed_restore(|_| ());
+    let journal = fs::read_dir(round.journals()).unwrap().next().unwrap().unwrap().path();
+    let aside = journal.with_extension("aside");
+    // The journal appears, and its process is killed, while the lock is held.
+    fs::rename(&journal, &aside).unwrap();
     let owner = SystemDisk.try_lock(&lock_file(&round.agent), Sharing::Exclusive).unwrap();
     let manager = round.agent.manager();
     let changed = thread::scope(|scope| {
         let change = || manager.change_part("goal", |goal| goal["active"] = json!("Since"));
         let changed = scope.spawn(change);
         thread::sleep(Duration::from_millis(200));
-        fs::rename(&aside, &note).unwrap();
+        fs::rename(&aside, &journal).unwrap();
         drop(owner);
         changed.join().unwrap().unwrap()
     });
@@ -211,7 +215,7 @@ fn a_rollback_that_dies_while_its_lock_is_waited_for_is_undone_before_change_par
     let goal: Value = serde_json::from_slice(&goal).unwrap();
     assert_eq!(goal["active"], "Since");
     let mut expected = round.before.clone();
-    let mut found = round.agent.everything();
+    let mut found = round.agent.disk_state();
     assert!(expected.remove("goal").is_some() && found.remove("goal").is_some());
     assert_eq!(found, expected);
 }
