@@ -4,7 +4,7 @@ use herma_harness::bundled::{in_node, in_python};
 use herma_harness::divergence::Kind;
 use herma_harness::generate::{self, Options};
 use herma_harness::history::Target;
-use herma_harness::protocol::asked::asked_for;
+use herma_harness::protocol::asked::supported_operations;
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::protocol::check::{Probed, check};
 use herma_harness::protocol::fault::Fault;
@@ -29,7 +29,7 @@ const LIMITS: Limits = Limits {
     // Long enough for a shell to start on a busy machine.
     reply: Duration::from_secs(1),
     end: Duration::from_secs(1),
-    mercy: Duration::from_millis(400),
+    grace: Duration::from_millis(400),
 };
 
 /// A shell script that answers every line with success.
@@ -176,7 +176,8 @@ fn every_adapter_skeleton_passes_adapter_check() {
     let mut commands = skeletons(folder.path(), &STORES);
     commands.push(rust_skeleton());
     for command in commands {
-        let probes = check(&command, Path::new("/"), &Scratch::default_place(), limits).unwrap();
+        let probes =
+            check(&command, Path::new("/"), &Scratch::in_default_directory(), limits).unwrap();
         assert_eq!(probes.len(), PROBES.len() + 2, "{command:?}");
         let passes = |probed: &Probed| probed.wrong.is_none() && probed.hints.is_empty();
         assert!(probes.iter().all(passes), "{command:?}: {probes:#?}");
@@ -222,7 +223,8 @@ fn adapter_check_names_each_mistake_of_an_author_and_its_fix() {
     ] {
         assert_eq!(template.matches(from).count(), 1, "{from}");
         std::fs::write(&file, template.replace(from, to)).unwrap();
-        let probes = check(&command, Path::new("/"), &Scratch::default_place(), Limits::default());
+        let probes =
+            check(&command, Path::new("/"), &Scratch::in_default_directory(), Limits::default());
         let probes = probes.unwrap();
         let messages: Vec<&String> =
             probes.iter().flat_map(|probed| probed.wrong.iter().chain(&probed.hints)).collect();
@@ -236,7 +238,7 @@ fn adapter_skeletons_get_the_same_verdicts_in_every_language() {
     let mut commands = skeletons(folder.path(), &["copies"]);
     commands.push(rust_skeleton());
     let plan = Plan { shrink_budget: 60, ..plan(5, 6) };
-    let scratch = Scratch::default_place();
+    let scratch = Scratch::in_default_directory();
     // Python's copy keeps the modification time, so that a rewrite of a file cannot be detected.
     let is_comparable = |rule: &rules::RuleRef| **rule != rules::RESTORE_UNTOUCHED;
     let verdicts = commands.into_iter().map(|command| {
@@ -258,7 +260,7 @@ fn adapter_skeletons_get_the_same_verdicts_in_every_language() {
 #[test]
 fn every_unchanged_adapter_skeleton_restores_bytes() {
     let folder = tempfile::tempdir().unwrap();
-    let scratch = Scratch::default_place();
+    let scratch = Scratch::in_default_directory();
     for command in skeletons(folder.path(), &STORES) {
         let limits = Limits::default();
         let start = AdapterCommand {
@@ -290,7 +292,7 @@ fn adapter_new_refuses_a_skeleton_that_does_not_exist_and_lists_the_others() {
 #[test]
 fn adapter_check_stops_at_hello_for_an_adapter_without_a_handshake() {
     let command: Vec<OsString> = ["/bin/sh", "-c", OBEDIENT].map(OsString::from).to_vec();
-    let probes = check(&command, Path::new("/"), &Scratch::default_place(), LIMITS).unwrap();
+    let probes = check(&command, Path::new("/"), &Scratch::in_default_directory(), LIMITS).unwrap();
     assert_eq!(probes.len(), 1);
     assert!(probes[0].wrong.as_ref().unwrap().contains("no hello"), "{probes:?}");
 }
@@ -326,7 +328,7 @@ fn the_core_behind_an_adapter_gets_the_same_verdicts_as_in_process() {
     let mut plan = plan(5, 40);
     plan.options.injections = 0;
     let program = herma_tests::built_binary("herma-conform");
-    let scratch = Scratch::default_place().with_program(program);
+    let scratch = Scratch::in_default_directory().with_program(program);
     let start = serving(Limits::default());
     let open = start.opener();
     let outside = run_suite(&plan, &open, &scratch, &|_| {}).unwrap();
@@ -347,7 +349,7 @@ fn one_adapter_process_serves_many_histories_unless_with_fresh_processes() {
     let start = AdapterCommand { command, directory: "/".into(), ..AdapterCommand::default() };
     let list = vec![Operation::Ask(Request::List { dir: "work/alpha".into() })];
     let plain = History { operations: list, plain_home: true, ..History::default() };
-    let scratch = Scratch::default_place();
+    let scratch = Scratch::in_default_directory();
     let processes = |history: &History, scratch: &Scratch| {
         let open = start.opener();
         for _ in 0..3 {
@@ -390,7 +392,8 @@ done"#;
     let history = History { operations: list, plain_home: true, ..History::default() };
     let kept = ["first", "second"].map(|name| (name.to_owned(), history.clone())).to_vec();
     let plan = Plan { kept, jobs: 1, ..plan(1, 0) };
-    let findings = run_suite(&plan, &start.opener(), &Scratch::default_place(), &|_| {}).unwrap();
+    let findings =
+        run_suite(&plan, &start.opener(), &Scratch::in_default_directory(), &|_| {}).unwrap();
     assert_eq!(findings.failures.len(), 1, "{:#?}", findings.failures);
     assert!(
         findings.failures.values().all(|failure| failure.is_unstable()),
@@ -412,7 +415,7 @@ fn broken_by_git(isolation: &str) -> (BTreeSet<&'static str>, Findings) {
     let command = in_python(&file).unwrap();
     let start = AdapterCommand { command, directory: "/".into(), ..AdapterCommand::default() };
     let open = start.opener();
-    let scratch = Scratch::default_place();
+    let scratch = Scratch::in_default_directory();
     let (_, capabilities) = introduce(&open, &scratch).unwrap();
     let plan = Plan { shrink_budget: 60, ..plan(1, 8) }.within(&capabilities);
     let findings = run_suite(&plan, &open, &scratch, &|_| {}).unwrap();
@@ -458,7 +461,7 @@ fn an_unknown_capability_is_refused_with_the_nearest_known_name() {
     let open = start.opener();
     let operations = vec![Operation::Ask(Request::List { dir: "work/alpha".into() })];
     let history = History { operations, ..History::default() };
-    let error = run(&history, &open, &Scratch::default_place()).unwrap_err().to_string();
+    let error = run(&history, &open, &Scratch::in_default_directory()).unwrap_err().to_string();
     assert!(error.contains("did you mean `restore.exact`"), "{error}");
 }
 
@@ -467,8 +470,8 @@ fn asked_for_omits_requests_that_need_an_unclaimed_capability() {
     let none = Capabilities::read(&BTreeMap::new(), &[]).unwrap();
     // This world has no sub-agents, so no operation may return from one.
     let options = Options { agent: false, ..Options::default() };
-    let history = generate::draw(&options, 5, 3);
-    let scratch = Scratch::default_place();
+    let history = generate::generate_history(&options, 5, 3);
+    let scratch = Scratch::in_default_directory();
     let sandbox = Sandbox::new(&scratch, &history).unwrap();
     let files = manifest::read(sandbox.root(), &sandbox.base(), None).unwrap().files;
     let settings = Settings::default();
@@ -476,7 +479,7 @@ fn asked_for_omits_requests_that_need_an_unclaimed_capability() {
     let asked: Vec<Operation> = history
         .operations
         .iter()
-        .flat_map(|operation| asked_for(&none, operation, &world))
+        .flat_map(|operation| supported_operations(&none, operation, &world))
         .collect();
     assert!(asked.len() < history.operations.len());
     assert!(!asked.iter().any(|operation| matches!(
@@ -495,7 +498,7 @@ fn asked_for_omits_requests_that_need_an_unclaimed_capability() {
     let asked: Vec<Operation> = history
         .operations
         .iter()
-        .flat_map(|operation| asked_for(&full, operation, &world))
+        .flat_map(|operation| supported_operations(&full, operation, &world))
         .collect();
     assert_eq!(asked, history.operations);
     let claims = BTreeMap::from([("restore.exact".to_owned(), true.into())]);
@@ -512,14 +515,18 @@ fn asked_for_omits_requests_that_need_an_unclaimed_capability() {
         exact: true,
         force: false,
     });
-    assert_eq!(asked_for(&exact_only, &numbered, &world), [by_id]);
+    assert_eq!(supported_operations(&exact_only, &numbered, &world), [by_id]);
     assert!(Capabilities::read(&BTreeMap::new(), &["a moon".into()]).is_err());
     let target = Target::Number(1);
     for dir in ["/", "//", "/nonexistent/herma"] {
         let dir = dir.into();
         let target = target.clone();
         let restore = Operation::Ask(Request::Restore { dir, target, exact: true, force: true });
-        assert_eq!(asked_for(&full, &restore, &world), [], "a restore outside the sandbox");
+        assert_eq!(
+            supported_operations(&full, &restore, &world),
+            [],
+            "a restore outside the sandbox"
+        );
     }
     let findings = Findings { capabilities: none, ..Findings::default() };
     assert_eq!(findings.verdict(&rules::TURN_ONCE), Verdict::NotApplicable);
@@ -544,7 +551,7 @@ fn a_subject_that_crashes_or_hangs_diverges_and_an_adapter_that_exits_is_an_erro
         let open = start.opener();
         let list = Operation::Ask(Request::List { dir: "work/alpha".into() });
         let operations = vec![list; 3];
-        run(&History { operations, ..History::default() }, &open, &Scratch::default_place())
+        run(&History { operations, ..History::default() }, &open, &Scratch::in_default_directory())
     };
     let mut run = run_with("kill -SEGV $$").unwrap();
     assert_eq!((run.depth.drawn, run.depth.judged, run.depth.not_reached), (3, 1, 2));

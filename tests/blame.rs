@@ -47,7 +47,7 @@ fn trial_blames_a_file_name_only_if_a_plain_name_is_captured() {
         - checkpoint: {dir: work/alpha, reason: r}\n";
     let history = from_yaml(history, Path::new("history")).unwrap();
     let blamed = |is_lost| {
-        let outcome = trial(&history, &blind(is_lost), &Scratch::default_place()).unwrap();
+        let outcome = trial(&history, &blind(is_lost), &Scratch::in_default_directory()).unwrap();
         outcome.run.divergences[0].rule.id
     };
     assert_eq!(blamed(|name| name.contains(&b' ')), "capture/any-name");
@@ -89,7 +89,7 @@ fn a_second_failure_in_a_plain_home_is_not_blamed_on_the_configuration() {
         let core = CoreSubject::new(sandbox, settings, seconds);
         Box::new(Lists { core, plain }) as Box<dyn Subject>
     };
-    let found = trial(&history, &open, &Scratch::default_place()).unwrap();
+    let found = trial(&history, &open, &Scratch::in_default_directory()).unwrap();
     let shown: Vec<&str> =
         found.run.divergences.iter().map(|divergence| divergence.rule.id).collect();
     assert_eq!(shown, ["capture/reason"]);
@@ -129,7 +129,7 @@ fn a_special_file_is_not_blamed_for_a_refusal_that_occurs_without_it() {
     let open = |sandbox: &Sandbox, settings: &Settings, seconds| {
         Box::new(Unreasoned(CoreSubject::new(sandbox, settings, seconds))) as Box<dyn Subject>
     };
-    let found = trial(&history, &open, &Scratch::default_place()).unwrap();
+    let found = trial(&history, &open, &Scratch::in_default_directory()).unwrap();
     assert_eq!(found.run.divergences[0].rule.id, "restore/file-only");
 }
 
@@ -196,7 +196,7 @@ fn run_suite_finds_the_failures_that_an_aborting_user_hook_would_hide() {
         known: BTreeSet::new(),
         share: Share::default(),
     };
-    let found = run_suite(&plan, &open, &Scratch::default_place(), &|_| {}).unwrap();
+    let found = run_suite(&plan, &open, &Scratch::in_default_directory(), &|_| {}).unwrap();
     let broken: BTreeSet<&str> =
         found.failures.keys().map(|fingerprint| &fingerprint.rule[..]).collect();
     let expected = ["capture/reason", "diff/preview", "isolation/user-config", "restore/honest"];

@@ -33,7 +33,7 @@ fn list_in_order(kills: &str, operations: &str) -> Case {
 }
 
 fn faults(case: &Case) -> Vec<String> {
-    check::faults(case, &Scratch::default_place()).unwrap()
+    check::faults(case, &Scratch::in_default_directory()).unwrap()
 }
 
 #[test]
@@ -89,7 +89,8 @@ fn check_kills_omits_a_planted_bug_that_fails_the_case_by_another_rule() {
     let mut case = list_in_order("no-dedup-in-a-turn", TAKE_AND_LIST);
     case.operations.insert(0, case.operations[1].clone());
     let kills =
-        check::kills(&case.history(), planted::catalogue(), &Scratch::default_place()).unwrap();
+        check::kills(&case.history(), planted::catalogue(), &Scratch::in_default_directory())
+            .unwrap();
     assert!(kills.iter().any(|name| name == "list-in-wrong-order"), "{kills:?}");
     assert!(!kills.iter().any(|name| name == "no-dedup-in-a-turn"), "{kills:?}");
 }
@@ -138,16 +139,16 @@ fn from_yaml_refuses_a_case_with_a_path_outside_the_sandbox() {
 fn suits_accepts_a_case_only_if_its_needs_are_claimed() {
     let capabilities = herma_harness::protocol::capabilities::Capabilities::default();
     let case = list_in_order("list-in-wrong-order", TAKE_AND_LIST);
-    assert!(case.suits(&capabilities));
+    assert!(case.is_applicable(&capabilities));
     // An automatic checkpoint in its own turn replaces a manual checkpoint.
     let automatic = capabilities.without("checkpoint");
-    assert!(case.suits(&automatic));
-    assert!(!case.suits(&automatic.without("ensure_checkpoint")));
+    assert!(case.is_applicable(&automatic));
+    assert!(!case.is_applicable(&automatic.without("ensure_checkpoint")));
 }
 
 #[test]
 fn the_canary_fails_on_every_subject() {
-    let scratch = Scratch::default_place();
+    let scratch = Scratch::in_default_directory();
     let divergence = canary(&CoreSubject::boxed, &scratch).unwrap().unwrap();
     assert_eq!(*divergence.rule, rules::LIST_COMPLETE);
     for null in null::ALL {
@@ -160,7 +161,7 @@ fn the_canary_fails_on_every_subject() {
 #[test]
 fn coverage_counts_each_operation_with_its_state_and_outcome() {
     let case = list_in_order("list-in-wrong-order", TAKE_AND_LIST);
-    let run = run(&case.history(), &CoreSubject::boxed, &Scratch::default_place()).unwrap();
+    let run = run(&case.history(), &CoreSubject::boxed, &Scratch::in_default_directory()).unwrap();
     let behaviour = |state: &str, operation: &str, outcome: &str| Behaviour {
         state: state.into(),
         operation: operation.into(),

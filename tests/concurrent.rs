@@ -22,7 +22,7 @@ use std::time::Duration;
 /// The histories of these numbers in which several processes are used at the same time.
 fn histories(numbers: std::ops::Range<u64>) -> impl Iterator<Item = History> {
     let options = Options { together: 1, processes: 3..=3, ..Options::default() };
-    numbers.map(move |number| generate::draw(&options, 1, number))
+    numbers.map(move |number| generate::generate_history(&options, 1, number))
 }
 
 #[test]
@@ -30,14 +30,14 @@ fn some_serial_order_explains_all_answers_of_concurrent_core_processes() {
     let program = built_binary("herma-conform");
     let start = AdapterCommand {
         supervisor: Some(vec![program.clone().into(), "supervised".into()]),
-        ..AdapterCommand::of_this_suite(Path::new(&program), None).unwrap()
+        ..AdapterCommand::bundled_core(Path::new(&program), None).unwrap()
     };
     let mut injections = 0;
     let mut checks = 0;
     for (number, history) in histories(0..6).enumerate() {
         let run = match number % 2 {
-            0 => trial(&history, &start.opener(), &Scratch::default_place()),
-            _ => trial(&history, &CoreSubject::boxed, &Scratch::default_place()),
+            0 => trial(&history, &start.opener(), &Scratch::in_default_directory()),
+            _ => trial(&history, &CoreSubject::boxed, &Scratch::in_default_directory()),
         };
         let run = run.unwrap().run;
         assert!(run.divergences.is_empty(), "{number}: {:#?}", run.divergences);
@@ -142,14 +142,16 @@ fn trial_finds_a_lost_update_of_concurrent_checkpoints() {
         request(2)
     );
     let history = herma_harness::history::file::from_yaml(&text, Path::new("here")).unwrap();
-    let run = trial(&history, &Hasty::boxed, &Scratch::default_place()).unwrap().run;
+    let run = trial(&history, &Hasty::boxed, &Scratch::in_default_directory()).unwrap().run;
     let [divergence] = &run.divergences[..] else { panic!("{:#?}", run.divergences) };
     assert_eq!(divergence.rule.id, rules::CONCURRENT_KEEPS.id, "{divergence:#?}");
     assert!(
         divergence.mismatch.tree.iter().any(|line| line.contains("checkpoint work/alpha: created"))
     );
     // Sequential requests lose nothing.
-    let run = trial(&history.before_calls(), &Hasty::boxed, &Scratch::default_place()).unwrap().run;
+    let run = trial(&history.before_calls(), &Hasty::boxed, &Scratch::in_default_directory())
+        .unwrap()
+        .run;
     assert!(run.divergences.is_empty(), "{:#?}", run.divergences);
 }
 
@@ -170,7 +172,7 @@ struct PendingAction {
 impl ConcurrentCore {
     fn new(max_snapshots: usize, counts: fn(Call, &Path) -> bool) -> Self {
         let history = History { plain_home: true, ..History::default() };
-        let sandbox = Sandbox::new(&Scratch::default_place(), &history).unwrap();
+        let sandbox = Sandbox::new(&Scratch::in_default_directory(), &history).unwrap();
         let settings = Settings { max_snapshots, ..Settings::default() };
         let pending = Arc::new(Mutex::new(PendingAction { before: None, act: Box::new(|| {}) }));
         let hooked = Arc::clone(&pending);

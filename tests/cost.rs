@@ -28,7 +28,7 @@ fn cost_judges_both_rules_on_the_core() {
 
 #[test]
 fn measure_runs_only_if_with_program_names_the_program() {
-    let plain = Scratch::default_place();
+    let plain = Scratch::in_default_directory();
     let with_program = plain.with_program(built_binary("herma-conform"));
     let history = history("an-unchanged-file-is-not-read-again");
     for (scratch, checks) in [(with_program, Some(1)), (plain, None)] {
@@ -43,9 +43,9 @@ fn measure_runs_only_if_with_program_names_the_program() {
 fn measure_finds_a_planted_bug_behind_an_adapter() {
     let program = built_binary("herma-conform");
     let bug = "unchanged-files-are-read-again";
-    let start = AdapterCommand::of_this_suite(Path::new(&program), Some(bug)).unwrap();
+    let start = AdapterCommand::bundled_core(Path::new(&program), Some(bug)).unwrap();
     let history = history("an-unchanged-file-is-not-read-again");
-    let run = run(&history, &start.opener(), &Scratch::default_place()).unwrap();
+    let run = run(&history, &start.opener(), &Scratch::in_default_directory()).unwrap();
     let broken: Vec<&str> = run.divergences.iter().map(|divergence| divergence.rule.id).collect();
     assert_eq!(broken, ["cost/unchanged"]);
 }

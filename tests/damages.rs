@@ -20,7 +20,7 @@ fn damages_finds_each_file_that_it_must_damage() {
             Until::End,
             &history,
             &CoreSubject::boxed,
-            &Scratch::default_place(),
+            &Scratch::in_default_directory(),
             &Capabilities::default(),
             Some(&mut watch),
         );

@@ -1,15 +1,15 @@
 //! Injections at every call of short scenarios. `herma-conform run --every-call 3` runs longer scenarios with
 //! all injections.
 
-use herma_harness::generate::stories;
-use herma_harness::history::{At, History};
+use herma_harness::generate::scenarios;
+use herma_harness::history::{CallPosition, History};
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::CoreSubject;
 use herma_harness::trial::trial;
 
 /// The scenario of that name.
 fn scenario(name: &str) -> History {
-    let mut scenarios = stories(2, At::Every).into_iter();
+    let mut scenarios = scenarios(2, CallPosition::Every).into_iter();
     scenarios
         .find(|(candidate, _)| candidate == name)
         .unwrap_or_else(|| panic!("there is no story {name:?}"))
@@ -21,7 +21,8 @@ fn scenario(name: &str) -> History {
 fn assert_no_failure_at_every_call(request: &str, injections: &[(&str, u64)]) {
     for (injection, least) in injections {
         let history = scenario(&format!("{request}: {injection}"));
-        let run = trial(&history, &CoreSubject::boxed, &Scratch::default_place()).unwrap().run;
+        let run =
+            trial(&history, &CoreSubject::boxed, &Scratch::in_default_directory()).unwrap().run;
         assert!(run.divergences.is_empty(), "{request}: {injection}: {:?}", run.divergences);
         assert!(
             run.injections >= *least,

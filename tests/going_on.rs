@@ -90,7 +90,7 @@ fn rules(divergences: &[Divergence]) -> Vec<(&str, bool)> {
 #[test]
 fn run_until_finds_a_failure_after_another_and_apart_isolates_it() {
     let open = lying_core(denies_the_oldest_too);
-    let scratch = Scratch::default_place();
+    let scratch = Scratch::in_default_directory();
     let first = run(&history(), &open, &scratch).unwrap();
     assert_eq!(rules(&first.divergences), [("capture/created", false)]);
     let complete = run_until(Until::End, &history(), &open, &scratch).unwrap();
@@ -108,7 +108,7 @@ fn run_until_finds_a_failure_after_another_and_apart_isolates_it() {
 #[test]
 fn apart_returns_none_for_a_mere_consequence_of_another_failure() {
     let open = lying_core(denies_all_afterwards);
-    let scratch = Scratch::default_place();
+    let scratch = Scratch::in_default_directory();
     let complete = run_until(Until::End, &history(), &open, &scratch).unwrap();
     assert_eq!(rules(&complete.divergences)[1], ("list/complete", true));
     let second = complete.divergences[1].fingerprint();
@@ -118,7 +118,7 @@ fn apart_returns_none_for_a_mere_consequence_of_another_failure() {
 #[test]
 fn run_until_continues_with_the_actual_state_of_the_store() {
     let open = lying_core(denies_checkpoints);
-    let scratch = Scratch::default_place();
+    let scratch = Scratch::in_default_directory();
     let complete = run_until(Until::End, &history(), &open, &scratch).unwrap();
     // The denied checkpoint is in the list, and that is not a second failure.
     assert_eq!(rules(&complete.divergences), [("capture/created", false)]);

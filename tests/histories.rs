@@ -28,7 +28,7 @@ proptest! {
     #[test]
     fn the_core_does_what_the_model_allows(history in generate::history()) {
         if let Err(counterexample) =
-            check(&history, &CoreSubject::boxed, &Scratch::default_place())
+            check(&history, &CoreSubject::boxed, &Scratch::in_default_directory())
         {
             prop_assert!(false, "{counterexample}");
         }
@@ -45,7 +45,8 @@ proptest! {
 fn every_written_case_holds() {
     let cases = cases::bundled().unwrap();
     for case in &cases {
-        let outcome = run(&case.history(), &CoreSubject::boxed, &Scratch::default_place()).unwrap();
+        let outcome =
+            run(&case.history(), &CoreSubject::boxed, &Scratch::in_default_directory()).unwrap();
         assert!(outcome.divergences.is_empty(), "{}: {:?}", case.id, outcome.divergences);
     }
     assert!(cases.len() >= 15, "only {} cases were found", cases.len());
@@ -58,7 +59,7 @@ fn no_history_in_tests_found_fails_again() {
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
     let replayed = files.map(|path| {
         let history = file::from_yaml(&file::read(&path).unwrap(), &path).unwrap();
-        let outcome = run(&history, &CoreSubject::boxed, &Scratch::default_place()).unwrap();
+        let outcome = run(&history, &CoreSubject::boxed, &Scratch::in_default_directory()).unwrap();
         assert!(outcome.divergences.is_empty(), "{path:?}: {:?}", outcome.divergences);
     });
     assert!(replayed.count() >= 15);
@@ -69,7 +70,7 @@ fn a_project_that_became_a_link_holds_every_rule() {
     let text = "operations:\n- write: {path: work/alpha/b/c, content: x}\n\
                 - checkpoint: {dir: work/alpha/b, reason: r}\n- link: {path: work/alpha/b, target: x}\n";
     let history = file::from_yaml(text, Path::new("memory")).unwrap();
-    let outcome = run(&history, &CoreSubject::boxed, &Scratch::default_place()).unwrap();
+    let outcome = run(&history, &CoreSubject::boxed, &Scratch::in_default_directory()).unwrap();
     assert!(outcome.divergences.is_empty(), "{:?}", outcome.divergences);
 }
 
@@ -89,11 +90,13 @@ fn run_suite_is_deterministic_for_a_seed() {
             share: Share::default(),
         };
         let findings =
-            run_suite(&plan, &CoreSubject::boxed, &Scratch::default_place(), &|_| {}).unwrap();
+            run_suite(&plan, &CoreSubject::boxed, &Scratch::in_default_directory(), &|_| {})
+                .unwrap();
         (findings.operations, herma_tests::without_sizes(findings.checks), findings.failures.len())
     };
     assert_eq!(run(1), run(2));
-    let history_text = |number| file::to_yaml(&generate::draw(&Options::default(), 11, number));
+    let history_text =
+        |number| file::to_yaml(&generate::generate_history(&Options::default(), 11, number));
     assert_eq!(history_text(3), history_text(3));
     assert_ne!(history_text(3), history_text(4));
 }
@@ -112,7 +115,7 @@ fn draw_with_units_of_a_megabyte_generates_whole_megabyte_limits_and_sizes_near_
     let options =
         Options { units: Units { file: MEGABYTE, total: MEGABYTE }, ..Options::default() };
     let histories: Vec<History> =
-        (0..60).map(|number| generate::draw(&options, 1, number)).collect();
+        (0..60).map(|number| generate::generate_history(&options, 1, number)).collect();
     let mut sizes = BTreeSet::new();
     let mut limits = BTreeSet::new();
     for history in &histories {

@@ -1,13 +1,13 @@
 //! Hostile input from a user or a damaged store: the oracles of the fuzz targets, run on stable Rust.
 
-use herma_harness::hostile::stored_tree::{Child, Entry, MODES, NAMES};
+use herma_harness::hostile::stored_tree::{Child, MODES, NAMES, StoredEntry};
 use herma_harness::hostile::{arguments, stored_tree};
 use herma_harness::sandbox::Scratch;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-fn entry() -> impl Strategy<Value = Entry> {
+fn entry() -> impl Strategy<Value = StoredEntry> {
     let name = prop_oneof![
         4 => select(NAMES).prop_map(<[u8]>::to_vec),
         1 => vec(1..=255u8, 1..8),
@@ -19,11 +19,11 @@ fn entry() -> impl Strategy<Value = Entry> {
         3 => (0..4u8).prop_map(Child::Tree),
         1 => Just(Child::Missing),
     ];
-    (mode, name, child).prop_map(|(mode, name, child)| Entry { mode, name, child })
+    (mode, name, child).prop_map(|(mode, name, child)| StoredEntry { mode, name, child })
 }
 
 /// Mostly valid trees, so that a restore gets far enough to do harm.
-fn plausible_entry() -> impl Strategy<Value = Entry> {
+fn plausible_entry() -> impl Strategy<Value = StoredEntry> {
     let names: &[&[u8]] = &[b"a", b"b", b"link", b"src", b"a.txt", b".gitignore", b".GIT"];
     (select(names), 0..4u8).prop_map(|(name, kind)| {
         let (mode, child) = match kind {
@@ -32,7 +32,7 @@ fn plausible_entry() -> impl Strategy<Value = Entry> {
             2 => (0o40_000, Child::Tree(0)),
             _ => (0o100_755, Child::Outward),
         };
-        Entry { mode, name: name.to_vec(), child }
+        StoredEntry { mode, name: name.to_vec(), child }
     })
 }
 
@@ -70,42 +70,44 @@ proptest! {
 
     #[test]
     fn rollback_arguments_never_escape_panic_or_half_refuse(target in target(), path in path()) {
-        arguments::judge(&target, &path, &Scratch::default_place())
+        arguments::judge(&target, &path, &Scratch::in_default_directory())
             .map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn a_typed_line_never_escapes_panics_or_half_refuses(typed in typed()) {
-        arguments::judge_line(&typed, &Scratch::default_place()).map_err(TestCaseError::fail)?;
+        arguments::judge_line(&typed, &Scratch::in_default_directory()).map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn a_stored_tree_never_escapes_or_panics(trees in vec(vec(entry(), 0..5), 1..5)) {
-        stored_tree::judge(&trees, &Scratch::default_place()).map_err(TestCaseError::fail)?;
+        stored_tree::judge(&trees, &Scratch::in_default_directory()).map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn a_plausible_stored_tree_never_escapes(
         trees in vec(vec(plausible_entry(), 0..5), 1..5),
     ) {
-        stored_tree::judge(&trees, &Scratch::default_place()).map_err(TestCaseError::fail)?;
+        stored_tree::judge(&trees, &Scratch::in_default_directory()).map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn from_bytes_returns_trees_for_every_fuzz_input(bytes in vec(any::<u8>(), 0..64)) {
         let trees = stored_tree::from_bytes(&bytes);
         prop_assert!(!trees.is_empty());
-        stored_tree::judge(&trees, &Scratch::default_place()).map_err(TestCaseError::fail)?;
+        stored_tree::judge(&trees, &Scratch::in_default_directory()).map_err(TestCaseError::fail)?;
     }
 }
 
 #[test]
 fn a_restore_refuses_exponentially_nested_trees_in_time() {
-    let scratch = Scratch::default_place();
-    let bomb: Vec<Vec<Entry>> = (0..16)
+    let scratch = Scratch::in_default_directory();
+    let bomb: Vec<Vec<StoredEntry>> = (0..16)
         .map(|_| {
             let name = |index: u8| vec![b'a' + index];
-            (0..8).map(|i| Entry { mode: 0o40_000, name: name(i), child: Child::Tree(0) }).collect()
+            (0..8)
+                .map(|i| StoredEntry { mode: 0o40_000, name: name(i), child: Child::Tree(0) })
+                .collect()
         })
         .collect();
     stored_tree::judge(&bomb, &scratch).unwrap();

@@ -97,7 +97,7 @@ fn checkpoint_captures_one_version_of_a_large_file_that_changes_between_two_read
 fn checkpoint_leaves_out_and_names_a_large_file_that_keeps_changing() {
     let (fixture, project, _) = large();
     let file = project.join("a.txt");
-    let count = Mutex::new(1);
+    let count = Mutex::new(1_u64);
     let disk = before_call(
         Call::Read,
         move |path| *path == *file,
@@ -105,7 +105,7 @@ fn checkpoint_leaves_out_and_names_a_large_file_that_keeps_changing() {
             let mut count = count.lock().unwrap();
             *count += 1;
             // The content differs at every second read.
-            if *count % 2 == 0 { fs::write(path, noise(*count, BYTES)) } else { Ok(()) }
+            if count.is_multiple_of(2) { fs::write(path, noise(*count, BYTES)) } else { Ok(()) }
         },
     );
     let taken = manager(&fixture, disk).checkpoint(&project, "first").unwrap();

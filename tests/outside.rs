@@ -64,7 +64,7 @@ fn run_with_injection(injection: &str, start: &AdapterCommand) -> (Vec<&'static 
 - restore: {{dir: work/alpha, target: {{number: 1}}, exact: false}}"
     );
     let history = from_yaml(&text, Path::new("here")).unwrap();
-    let run = trial(&history, &start.opener(), &Scratch::default_place()).unwrap().run;
+    let run = trial(&history, &start.opener(), &Scratch::in_default_directory()).unwrap().run;
     let rule = |divergence: &Divergence| divergence.rule.id;
     (run.divergences.iter().map(rule).collect(), run.injections)
 }

@@ -16,7 +16,7 @@ fn sample() -> impl Iterator<Item = &'static PlantedBug> {
 fn hunt_finds_blames_and_shrinks_planted_bugs_to_their_minimum() {
     for bug in sample() {
         for seed in [1, 2, 3] {
-            let score = hunt(bug, seed, &Scratch::default_place()).unwrap();
+            let score = hunt(bug, seed, &Scratch::in_default_directory()).unwrap();
             assert_eq!(score.wrong(bug), None, "seed {seed}");
         }
     }
@@ -24,7 +24,7 @@ fn hunt_finds_blames_and_shrinks_planted_bugs_to_their_minimum() {
 
 #[test]
 fn hunt_returns_a_history_from_which_no_operation_can_be_removed() {
-    let scratch = Scratch::default_place();
+    let scratch = Scratch::in_default_directory();
     for bug in sample() {
         let open = bug.opener();
         let score = hunt(bug, 1, &scratch).unwrap();

@@ -92,7 +92,7 @@ fn preview_respects_the_limits_of_the_pre_restore_checkpoint() {
         let core = CoreSubject::new(sandbox, settings, seconds);
         Box::new(Previewing { core, compared: compared.clone() }) as Box<dyn Subject>
     };
-    if let Err(counterexample) = check(&history, &open, &Scratch::default_place()) {
+    if let Err(counterexample) = check(&history, &open, &Scratch::in_default_directory()) {
         panic!("{counterexample}");
     }
     assert_eq!(compared.load(Ordering::Relaxed), 1, "only the second is not refused");
@@ -110,7 +110,7 @@ fn restore_does_what_its_preview_reported() {
     // A pre-restore checkpoint stores damaged content again, which a preview cannot predict.
     let undamaged = generate::Options { damage: false, ..generate::Options::default() };
     let verdict = TestRunner::new(config).run(&generate::history_with(undamaged), |history| {
-        let checked = check(&history, &open, &Scratch::default_place());
+        let checked = check(&history, &open, &Scratch::in_default_directory());
         checked.map_err(|counterexample| TestCaseError::fail(counterexample.to_string()))
     });
     if let Err(failure) = verdict {

@@ -114,7 +114,7 @@ fn not_exercised(claimed: &[&str], histories: u64) -> Vec<String> {
         share: Share::default(),
     };
     let plan = plan.within(&capabilities);
-    let found = run_suite(&plan, &open, &Scratch::default_place(), &|_| {}).unwrap();
+    let found = run_suite(&plan, &open, &Scratch::in_default_directory(), &|_| {}).unwrap();
     assert!(found.failures.is_empty(), "{claimed:?}: {:?}", found.failures.keys());
     let is_not_exercised = |rule: &RuleRef| found.verdict(rule) == Verdict::NotExercised;
     rules::catalogue().filter(is_not_exercised).map(|rule| rule.id.to_owned()).collect()

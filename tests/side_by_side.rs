@@ -17,7 +17,7 @@ use std::process::Command;
 use std::time::Duration;
 
 fn compared_with_core(subject: &NewSubject<'_>) -> Vec<herma_harness::compare::Differing> {
-    let scratch = Scratch::default_place();
+    let scratch = Scratch::in_default_directory();
     let core: &NewSubject<'_> = &CoreSubject::boxed;
     let comparison = Comparison {
         one: core,
@@ -113,7 +113,7 @@ fn export_script_ends_when_the_subject_hangs_at_a_fifo_and_creates_real_sockets(
         }
     }
     let binary = herma_tests::built_binary("herma-conform");
-    let mut start = AdapterCommand::of_this_suite(&binary, Some("a-fifo-is-waited-for")).unwrap();
+    let mut start = AdapterCommand::bundled_core(&binary, Some("a-fifo-is-waited-for")).unwrap();
     start.limits.reply = Duration::from_secs(1);
     let history = |kind| {
         let path = "work/alpha/special".into();
@@ -123,7 +123,8 @@ fn export_script_ends_when_the_subject_hangs_at_a_fifo_and_creates_real_sockets(
         History { operations, plain_home: true, ..History::default() }
     };
     let found =
-        trial(&history(SpecialKind::Fifo), &start.opener(), &Scratch::default_place()).unwrap();
+        trial(&history(SpecialKind::Fifo), &start.opener(), &Scratch::in_default_directory())
+            .unwrap();
     let fingerprints: Vec<String> = found
         .run
         .divergences
@@ -144,7 +145,7 @@ fn exported(
     start: &AdapterCommand,
     change: impl Fn(String) -> String,
 ) -> (i32, String) {
-    let script = change(export::script(history, start, &Scratch::default_place()).unwrap());
+    let script = change(export::script(history, start, &Scratch::in_default_directory()).unwrap());
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("script.sh");
     fs::write(&file, &script).unwrap();
@@ -162,7 +163,7 @@ fn export_script_exits_with_1_only_if_the_failure_occurs() {
     // Failures that show in an answer, in the files, or in that nothing was refused.
     for name in ["list-in-wrong-order", "restore-leaves-one-file", "a-bad-target-is-the-newest"] {
         let Some(bug) = planted::find(name) else { panic!("no planted bug {name}") };
-        let scratch = Scratch::default_place();
+        let scratch = Scratch::in_default_directory();
         let Some((_, shrunk)) = hunt(bug, 1, &scratch).unwrap().found else { panic!("{name}") };
         let binary = herma_tests::built_binary("herma-conform").into_os_string();
         let serve = |words: &[&str]| {

@@ -1,6 +1,6 @@
 //! `reasons` and `herma classify`: which commands count as changing files, and the reported reasons.
 
-use crate::command::world::{World, agreed};
+use crate::command::world::{CommandFixture, assert_text};
 use herma_core::triggers::reasons;
 
 /// The commands of the list, each with whether it changes files. A line that starts with none of the marks
@@ -60,7 +60,7 @@ fn reasons_neither_panics_nor_takes_long_on_any_text() {
 
 #[test]
 fn the_command_explains_its_answer() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let commands = [
         &["classify", "--", "cd src && sudo /bin/rm -r build 2>&1 > log"][..],
         &["classify", "--", "git", "-C", "src", "checkout", "main"],
@@ -70,5 +70,5 @@ fn the_command_explains_its_answer() {
         &["classify"],
     ];
     let transcripts: Vec<_> = commands.iter().map(|words| world.herma(words)).collect();
-    agreed("classify", &world.transcript(&transcripts));
+    assert_text("classify", &world.transcript(&transcripts));
 }

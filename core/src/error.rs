@@ -92,7 +92,7 @@ pub enum Error {
     Interrupted,
     /// A restore of the agent state failed, and was undone.
     #[error("{why}; everything is as it was before: {}", .left.as_deref().unwrap_or("try again once that is mended"))]
-    RolledBackNothing {
+    RestoreUndone {
         /// What could not be done.
         why: String,
         /// What could not be undone either, if anything.
@@ -137,7 +137,7 @@ pub enum Error {
          can be forced past that",
         .0.cause()
     )]
-    NoSafetyCheckpoint(#[source] Box<Error>),
+    NoPreRestoreCheckpoint(#[source] Box<Error>),
     /// The stored checkpoint cannot be read, or names paths that must not be written.
     #[error("checkpoint {id} is damaged: {why}; nothing was changed")]
     CorruptCheckpoint {
@@ -248,13 +248,13 @@ impl Error {
             Error::AmbiguousLabel { .. } => "ambiguous_checkpoint",
             Error::BadLabel { .. } => "bad_label",
             Error::BadState { .. } => "bad_state",
-            Error::RolledBackNothing { .. } => "rolled_back_nothing",
+            Error::RestoreUndone { .. } => "rolled_back_nothing",
             Error::Interrupted => "interrupted",
             Error::BadPath { .. } => "bad_path",
             Error::NotInCheckpoint(_) | Error::LeftOut { .. } => "not_in_checkpoint",
             Error::WouldOverwrite { .. } => "would_overwrite",
             Error::ChangedSincePreview => "changed_since_preview",
-            Error::NoSafetyCheckpoint(_) => "no_safety_checkpoint",
+            Error::NoPreRestoreCheckpoint(_) => "no_safety_checkpoint",
             Error::CorruptCheckpoint { .. } | Error::DamagedObject { .. } => "corrupt_checkpoint",
             Error::StoreUnusable { .. } => "store_unusable",
             Error::BadConfig { .. } => "bad_config",

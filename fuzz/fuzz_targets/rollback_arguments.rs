@@ -6,7 +6,7 @@ use herma_harness::sandbox::Scratch;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|typed: &[u8]| {
-    if let Err(violation) = arguments::judge_line(typed, &Scratch::default_place()) {
+    if let Err(violation) = arguments::judge_line(typed, &Scratch::in_default_directory()) {
         panic!("{violation}");
     }
 });

@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
     let trees = stored_tree::from_bytes(input);
-    if let Err(violation) = stored_tree::judge(&trees, &Scratch::default_place()) {
+    if let Err(violation) = stored_tree::judge(&trees, &Scratch::in_default_directory()) {
         panic!("{violation}\n{trees:?}");
     }
 });

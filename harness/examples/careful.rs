@@ -1,6 +1,6 @@
-//! Runs every careful subject for a number of histories (default 800, some 20,000 operations), and
-//! prints what is held against it: `cargo run --release --example careful -- 800 1`. With a name behind
-//! that, only the one of that name.
+//! Runs every careful subject for a number of histories (default 800, some 20,000 operations) from a seed,
+//! and prints the failures that it is accused of: `cargo run --release --example careful -- 800 1`. A third
+//! argument names the only subject to run.
 
 use herma_harness::careful;
 use herma_harness::report::counterexample;
@@ -12,13 +12,15 @@ use std::error::Error;
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let name = arguments.get(2);
-    let mut numbers = arguments.iter().take(2).map(|one| one.parse::<u64>());
+    let mut numbers = arguments.iter().take(2).map(|argument| argument.parse::<u64>());
     let histories = numbers.next().transpose()?.unwrap_or(800);
     let seed = numbers.next().transpose()?.unwrap_or(1);
     let mut accused = 0;
-    for one in careful::ALL.iter().filter(|one| name.is_none_or(|name| one.name == name)) {
-        println!("{}: {}", one.name, one.about);
-        let found = one.judge(seed, histories, &Scratch::default_place())?;
+    for subject in
+        careful::ALL.iter().filter(|subject| name.is_none_or(|name| subject.name == name))
+    {
+        println!("{}: {}", subject.name, subject.about);
+        let found = subject.judge(seed, histories, &Scratch::in_default_directory())?;
         let held = rules::catalogue().filter(|rule| found.verdict(rule) == Verdict::Held).count();
         println!("  {} operations, {held} rules held", found.operations);
         for (fingerprint, failure) in &found.failures {

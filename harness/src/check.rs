@@ -84,7 +84,7 @@ impl BrokenRule {
 /// ";
 /// let history = from_yaml(text, "here".as_ref())?;
 /// let forgets = null::find("null-forgets").unwrap();
-/// let error = check(&history, &forgets.open, &Scratch::default_place()).unwrap_err();
+/// let error = check(&history, &forgets.open, &Scratch::in_default_directory()).unwrap_err();
 /// let CheckError::Broken(broken) = &error else { panic!("{error}") };
 /// assert!(broken.history.operations.len() < history.operations.len());
 /// assert!(error.to_string().starts_with(broken.rule.id));

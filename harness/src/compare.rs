@@ -7,7 +7,7 @@
 
 use crate::generate::{self, Options};
 use crate::history::History;
-use crate::history::concrete::without_place;
+use crate::history::concrete::with_sandbox_placeholder;
 use crate::parallel;
 use crate::protocol::capabilities::Capabilities;
 use crate::runner::{Event, RequestRecord, RunError, Until, run_watched};
@@ -96,7 +96,7 @@ impl Comparison<'_> {
         // SQLite writes random numbers into its journals: no two runs leave the same bytes.
         let options = Options { databases: false, ..options.clone() };
         let differing = |number| -> Result<_, RunError> {
-            let history = generate::draw(&options, seed, number);
+            let history = generate::generate_history(&options, seed, number);
             let difference = self.difference(&history);
             progress();
             Ok(difference?.map(|difference| (number, history, difference)))
@@ -277,7 +277,7 @@ fn without_choices(value: &mut Value, ids: &mut Vec<String>) {
 fn changes(start: &Files, after: &Files, sandbox_path: &str) -> BTreeMap<ByteString, Option<Node>> {
     let paths = start.iter().chain(after.iter()).map(|(path, _)| path);
     let changed = paths.filter(|path| start.get(path) != after.get(path));
-    let node = |node| without_place(node, sandbox_path.as_bytes());
+    let node = |node| with_sandbox_placeholder(node, sandbox_path.as_bytes());
     changed.map(|path| (path.clone(), after.get(path).map(node))).collect()
 }
 

@@ -1,7 +1,7 @@
 //! A difference between what happened and what the model allows: the blamed rule, violations that may
 //! follow from it, and the fingerprint that identifies the difference in other histories.
 
-use crate::history::{At, What};
+use crate::history::{CallPosition, InjectedEvent};
 use herma_model::blame::Failure;
 use herma_model::injected::Injected;
 use herma_model::rules::RuleRef;
@@ -51,9 +51,9 @@ pub struct Divergence {
     /// divergence may only follow from it, and is not reported until a history shows it alone.
     pub follows: Option<Fingerprint>,
     /// The call of the injection, where the history stands for one run for each call.
-    pub call: Option<At>,
+    pub call: Option<CallPosition>,
     /// The last injection before the divergence.
-    pub after: Option<(What, Injected)>,
+    pub after: Option<(InjectedEvent, Injected)>,
     /// The call of the last injection: what it did, and the kind of file.
     pub met: Option<String>,
 }

@@ -20,7 +20,7 @@
 //!     #[test]
 //!     # */
 //!     fn mine_does_what_the_model_allows(history in generate::history()) {
-//!         check(&history, &MySubject::boxed, &Scratch::default_place())
+//!         check(&history, &MySubject::boxed, &Scratch::in_default_directory())
 //!             .map_err(|error| TestCaseError::fail(error.to_string()))?;
 //!     }
 //! }

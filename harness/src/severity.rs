@@ -2,7 +2,7 @@
 //! It changes no verdict.
 
 use crate::divergence::{Divergence, Violation};
-use herma_model::blame::ALWAYS_SAID;
+use herma_model::blame::ALWAYS_REPORTED;
 use herma_model::rules::{self, RuleRef};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -105,8 +105,9 @@ impl Severity {
     /// The severity of a failure. A write outside the project counts whichever rule is blamed, since it was
     /// observed on the disk; other symptoms may only follow from the blamed rule.
     pub fn of_failure(divergence: &Divergence) -> Severity {
-        let is_observed =
-            |violation: &&Violation| ALWAYS_SAID.iter().any(|rule| rule.id == violation.rule.id);
+        let is_observed = |violation: &&Violation| {
+            ALWAYS_REPORTED.iter().any(|rule| rule.id == violation.rule.id)
+        };
         let observed = divergence.symptoms.iter().filter(is_observed);
         let severities = observed.map(|violation| Severity::of(violation.rule.id));
         severities.fold(Severity::of(divergence.rule.id), Severity::min)
@@ -133,9 +134,8 @@ mod tests {
 
     #[test]
     fn severity_of_a_rule_puts_data_loss_before_wrong_answers_and_advice_last() {
-        let severities = |rules: &[&str]| {
-            rules.iter().map(|rule| Severity::of(rule)).collect::<Vec<_>>()
-        };
+        let severities =
+            |rules: &[&str]| rules.iter().map(|rule| Severity::of(rule)).collect::<Vec<_>>();
         let sorted = severities(&[
             "restore/contained",
             "restore/bytes",

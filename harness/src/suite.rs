@@ -98,6 +98,8 @@ pub struct Findings {
     pub planned: u64,
     /// Operations applied.
     pub operations: u64,
+    /// Injections that happened.
+    pub injections: u64,
     /// Comparisons for each rule.
     pub checks: BTreeMap<&'static str, u64>,
     /// Which behaviours were covered.
@@ -133,7 +135,7 @@ pub struct Ended {
 
 /// The progress of a run.
 #[derive(Clone, Copy, Debug)]
-pub enum Step<'a> {
+pub enum SuiteEvent<'a> {
     /// The history of that name starts.
     Begun(&'a str, &'a History),
     /// A history ended.
@@ -212,16 +214,16 @@ pub fn run_suite(
     plan: &Plan,
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
-    progress: &(dyn Fn(Step<'_>) + Sync),
+    progress: &(dyn Fn(SuiteEvent<'_>) + Sync),
 ) -> Result<Findings, RunError> {
     let started = Instant::now();
     let shared = Mutex::new(Shared::default());
     let run = |number| -> Result<(), RunError> {
         let (origin, history) = plan.history(number);
-        progress(Step::Begun(&origin, &history));
+        progress(SuiteEvent::Begun(&origin, &history));
         let trial = trial_until(Until::End, &history, new_subject, scratch)?;
         let mut shared = shared.lock().expect("no thread panics while it holds this");
-        progress(Step::Ended(&trial.ended(&origin)));
+        progress(SuiteEvent::Ended(&trial.ended(&origin)));
         shared.add(number, &origin, history, trial);
         Ok(())
     };
@@ -236,13 +238,13 @@ pub fn run_suite(
     let mut findings = Findings { planned, ..shared.findings };
     findings.elapsed = started.elapsed();
     findings.jobs = plan.jobs.max(1);
-    progress(Step::Found(shared.independent.len()));
+    progress(SuiteEvent::Found(shared.independent.len()));
     let budget = Budget { executions: plan.shrink_budget, until: search_deadline };
     let examination = Examination { plan, budget, new_subject, scratch };
     let failures =
         parallel::map(shared.independent.into_iter(), plan.jobs, |(fingerprint, failure)| {
             let failure = examination.examine(failure, &fingerprint);
-            progress(Step::Shortened);
+            progress(SuiteEvent::Shortened);
             (fingerprint, failure)
         });
     findings.shortening = started.elapsed().saturating_sub(findings.elapsed);
@@ -302,7 +304,7 @@ impl Plan {
     /// The plan for a subject with these capabilities: without operations and cases that need others.
     pub fn within(&self, capabilities: &Capabilities) -> Plan {
         let mut plan = Plan { options: self.options.within(capabilities), ..self.clone() };
-        plan.cases.retain(|case| case.suits(capabilities));
+        plan.cases.retain(|case| case.is_applicable(capabilities));
         plan
     }
 
@@ -334,7 +336,10 @@ impl Plan {
         let seed = self.seeds[(number / self.histories) as usize];
         let number = number % self.histories;
         let of_seed = if self.seeds.len() > 1 { format!(" of seed {seed}") } else { String::new() };
-        (format!("history {number}{of_seed}"), generate::draw(&self.options, seed, number))
+        (
+            format!("history {number}{of_seed}"),
+            generate::generate_history(&self.options, seed, number),
+        )
     }
 }
 
@@ -369,6 +374,7 @@ impl Shared {
         self.findings.subject = run.subject;
         self.findings.histories += 1;
         self.findings.operations += run.operations as u64;
+        self.findings.injections += run.injections;
         self.findings.depth.add(&run.depth);
         for (rule, count) in run.checks {
             *self.findings.checks.entry(rule).or_default() += count;

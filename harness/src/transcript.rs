@@ -2,7 +2,7 @@
 //! command, every request as it was sent, and under it the reply line of the subject.
 
 use crate::divergence::Divergence;
-use crate::history::{At, History, Injection, What};
+use crate::history::{CallPosition, History, InjectedEvent, Injection};
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::message::Message;
 use crate::runner::{Event, RunError, Until, run_watched};
@@ -89,8 +89,10 @@ pub fn transcript(
 fn injection_line(injection: &Injection) -> String {
     let Injection { call, what: event, meanwhile } = injection;
     let happens = match (event, call) {
-        (What::Together(_), At::End) => "beside the next request other processes".to_owned(),
-        (What::Together(_), call) => {
+        (InjectedEvent::Together(_), CallPosition::End) => {
+            "beside the next request other processes".to_owned()
+        }
+        (InjectedEvent::Together(_), call) => {
             format!("beside the next request other processes, the first killed at call {call}")
         }
         _ => format!("at call {call} of the next request: {}", event.word()),
@@ -163,7 +165,7 @@ mod tests {
              number: 7\n",
             Path::new("here"),
         );
-        let scratch = Scratch::default_place();
+        let scratch = Scratch::in_default_directory();
         let transcript = transcript(Until::End, &history.unwrap(), &CoreSubject::boxed, &scratch);
         let lines = transcript.unwrap().lines;
         assert_eq!(lines[0], "write work/alpha/a: \"1\"");

@@ -223,9 +223,9 @@ pub struct AllowedRestore {
     /// Whether a pre-restore checkpoint is taken, and the rule that says so.
     pub safety: (bool, RuleRef),
     /// Whether it may be skipped as well: the content of the newest checkpoint was not observed.
-    pub may_skip_safety: bool,
+    pub may_skip_pre_restore: bool,
     /// Whether it may be taken as well: the newest checkpoint holds this state and is damaged.
-    pub may_take_safety: bool,
+    pub may_take_pre_restore: bool,
     /// Refusals that are allowed as well: what would be overwritten is not captured.
     pub may_refuse: Vec<Refusal>,
     /// Whether the target itself is a pre-restore checkpoint.

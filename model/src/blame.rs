@@ -138,7 +138,7 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
 
 /// Rules about answers only: their violation may follow from a wrong checkpoint, but nothing follows
 /// from it, and the world is as expected.
-pub static ONLY_SAID: &[RuleRef] = &[
+pub static ONLY_IN_ANSWERS: &[RuleRef] = &[
     &rules::SCOPE_ROOT_OF_FILE,
     &rules::SCOPE_ROOT_NEVER_BROAD,
     &rules::CAPTURE_REASON,
@@ -155,7 +155,7 @@ pub static ONLY_SAID: &[RuleRef] = &[
 /// Rules whose violations neither cause others nor follow from them: about the form of a store and of
 /// printed output, the metadata of files, the words of a command or a configuration, and the cost of an
 /// operation.
-pub static STANDS_ALONE: &[RuleRef] = &[
+pub static INDEPENDENT: &[RuleRef] = &[
     &rules::TURN_SHELL_WORDS,
     &rules::CAPTURE_REASON_ONE_LINE,
     &rules::LIST_LAYOUT,
@@ -170,7 +170,7 @@ pub static STANDS_ALONE: &[RuleRef] = &[
 ];
 
 /// Rules about the worst violations: they are always reported, whatever else is the cause.
-pub static ALWAYS_SAID: &[RuleRef] = &[&rules::RESTORE_CONTAINED];
+pub static ALWAYS_REPORTED: &[RuleRef] = &[&rules::RESTORE_CONTAINED];
 
 /// One failure: the violation that is blamed, and those that may follow from it.
 #[derive(Clone, Debug)]
@@ -183,13 +183,13 @@ pub struct Failure {
 
 impl Failure {
     /// Whether the world is as expected, apart from what was answered or recorded.
-    pub fn leaves_the_rest_comparable(&self) -> bool {
+    pub fn keeps_world_comparable(&self) -> bool {
         !explains_others(&self.cause)
     }
 
     /// Whether it never follows from another violation.
-    pub fn stands_alone(&self) -> bool {
-        STANDS_ALONE.contains(&self.cause.rule)
+    pub fn is_independent(&self) -> bool {
+        INDEPENDENT.contains(&self.cause.rule)
     }
 }
 
@@ -201,13 +201,14 @@ fn rank(violation: &Violation) -> usize {
 }
 
 fn is_only_said(violation: &Violation) -> bool {
-    let is_about_answer = violation.judge == Judge::Answer && ONLY_SAID.contains(&violation.rule);
+    let is_about_answer =
+        violation.judge == Judge::Answer && ONLY_IN_ANSWERS.contains(&violation.rule);
     is_about_answer || violation.mismatch.kind == Kind::WrongReason
 }
 
 /// Whether a violation may be the cause of others.
 fn explains_others(violation: &Violation) -> bool {
-    !is_only_said(violation) && !STANDS_ALONE.contains(&violation.rule)
+    !is_only_said(violation) && !INDEPENDENT.contains(&violation.rule)
 }
 
 /// Groups the violations of one operation into failures: one for the first in the table with all that
@@ -218,7 +219,7 @@ pub fn failures(mut violations: Vec<Violation>) -> Vec<Failure> {
     let mut independent = Vec::new();
     let mut answer_only = Vec::new();
     for violation in violations {
-        if STANDS_ALONE.contains(&violation.rule) {
+        if INDEPENDENT.contains(&violation.rule) {
             independent.push(violation);
         } else if is_only_said(&violation) {
             answer_only.push(violation);
@@ -233,7 +234,7 @@ pub fn failures(mut violations: Vec<Violation>) -> Vec<Failure> {
         ranked.extend(answer_only);
         let cause = ranked.remove(0);
         let (always, symptoms): (Vec<_>, Vec<_>) =
-            ranked.into_iter().partition(|violation| ALWAYS_SAID.contains(&violation.rule));
+            ranked.into_iter().partition(|violation| ALWAYS_REPORTED.contains(&violation.rule));
         failures.push(Failure { cause, symptoms });
         independent.splice(0..0, always);
     }

@@ -146,13 +146,13 @@ pub struct Base {
     /// Whether the store was made.
     pub in_use: bool,
     /// Whether anything exists at the path of the store.
-    pub store_stands: bool,
+    pub store_exists: bool,
     /// The locations of each v1 repository that a history added, by its name.
-    pub repositories: BTreeMap<String, Vec<Place>>,
+    pub repositories: BTreeMap<String, Vec<RepositoryLocation>>,
     /// Every archive.
     pub archives: BTreeSet<String>,
     /// Archives whose original content is missing or changed in part.
-    pub spoiled_archives: BTreeSet<String>,
+    pub damaged_archives: BTreeSet<String>,
     /// Whether the marker of the last sweep exists.
     pub marker: bool,
     /// The other added files that still exist.
@@ -163,11 +163,11 @@ pub struct Base {
 
 /// The location of a v1 repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct RepositoryLocation {
     /// The archive it is in; `None` where it is in the base itself.
     pub archive: Option<String>,
     /// Whether it is unchanged.
-    pub whole: bool,
+    pub is_intact: bool,
 }
 
 /// The objects of a store and their sizes.

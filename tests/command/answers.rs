@@ -1,6 +1,6 @@
 //! The answers of commands that succeed.
 
-use crate::command::world::{Said, World, agreed};
+use crate::command::world::{CommandFixture, CommandOutput, assert_text};
 use pretty_assertions::assert_eq;
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +15,7 @@ fn not_utf8() -> &'static OsStr {
 
 #[test]
 fn a_checkpoint_says_what_was_taken_and_what_was_left_out() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let empty = world.herma(&["checkpoint"]).done();
     world.write("a.txt", "one\n");
     world.write("large.bin", vec![0; 10 * 1024 * 1024 + 1]);
@@ -23,13 +23,13 @@ fn a_checkpoint_says_what_was_taken_and_what_was_left_out() {
     let _socket = std::os::unix::net::UnixListener::bind(world.path("socket")).unwrap();
     let taken = world.herma(&["checkpoint"]).done();
     let again = world.herma(&["checkpoint", "--reason", "the same once more"]).done();
-    agreed("checkpoint", &world.transcript(&[empty, taken, again]));
+    assert_text("checkpoint", &world.transcript(&[empty, taken, again]));
     assert_eq!(world.checkpoints(), 1);
 }
 
 #[test]
 fn a_list_shows_number_id_time_reason_and_what_changed() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let empty = world.herma(&["rollback"]).done();
     world.write("config.py", "a = 'old'\n");
     world.checkpoint("before write_file");
@@ -39,12 +39,12 @@ fn a_list_shows_number_id_time_reason_and_what_changed() {
     world.write("more.py", "c = 2\n");
     world.checkpoint("");
     let list = world.herma(&["rollback"]).done();
-    agreed("list", &world.transcript(&[empty, list]));
+    assert_text("list", &world.transcript(&[empty, list]));
 }
 
 #[test]
 fn rollback_lists_at_most_twenty_checkpoints_and_aligns_their_numbers() {
-    let world = World::new();
+    let world = CommandFixture::new();
     for number in 0..22 {
         world.write("a.txt", format!("{number}\n"));
         world.checkpoint(&format!("change {number}"));
@@ -58,7 +58,7 @@ fn rollback_lists_at_most_twenty_checkpoints_and_aligns_their_numbers() {
 
 #[test]
 fn rollback_lists_times_in_the_local_time_zone() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     world.checkpoint("now");
     let list = world.herma(&["rollback", "--json"]).done().json();
@@ -75,7 +75,7 @@ fn rollback_lists_times_in_the_local_time_zone() {
 
 #[test]
 fn a_restore_says_what_it_did_and_the_undo_it_names_undoes_it() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("changed.txt", "old\n");
     world.write("deleted.txt", "was here\n");
     world.write("big", "small\n");
@@ -86,10 +86,9 @@ fn a_restore_says_what_it_did_and_the_undo_it_names_undoes_it() {
     world.write("big", vec![b'x'; 10 * 1024 * 1024 + 1]);
     // The large file, which no checkpoint can hold, is not restored.
     let first = world.herma(&["rollback", "1"]);
-    assert_eq!(first.exit, Some(2), "{}", first.complaint);
+    assert_eq!(first.exit, Some(2), "{}", first.stderr);
     assert!(
-        first.complaint.contains("1 path; the others")
-            && first.complaint.ends_with("[incomplete]\n")
+        first.stderr.contains("1 path; the others") && first.stderr.ends_with("[incomplete]\n")
     );
     assert_eq!(world.read("changed.txt"), "old\n");
     assert_eq!(world.read("deleted.txt"), "was here\n");
@@ -102,12 +101,12 @@ fn a_restore_says_what_it_did_and_the_undo_it_names_undoes_it() {
     assert!(!world.has("deleted.txt"));
     let third = world.herma(&undo).done();
     let list = world.herma(&["rollback"]).done();
-    agreed("restore", &world.transcript(&[first, second, third, list]));
+    assert_text("restore", &world.transcript(&[first, second, third, list]));
 }
 
 #[test]
 fn an_exact_restore_also_removes_what_was_created_since() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "old\n");
     let id = world.checkpoint("before");
     world.write("a.txt", "new\n");
@@ -117,12 +116,12 @@ fn an_exact_restore_also_removes_what_was_created_since() {
     let said = world.herma(&["rollback", &id[..7], "--exact"]).done();
     assert_eq!(world.read("a.txt"), "old\n");
     assert!(!world.has("sub"));
-    agreed("restore-exact", &world.transcript(&[said]));
+    assert_text("restore-exact", &world.transcript(&[said]));
 }
 
 #[test]
 fn one_file_comes_back_and_no_other_changes_whatever_it_is_called() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let names = ["src/plain.py", "diff", "--exact", "-1", "*.txt", "with space", "new\nline"];
     let names: Vec<&OsStr> = names.iter().map(OsStr::new).chain([not_utf8()]).collect();
     for name in &names {
@@ -140,18 +139,18 @@ fn one_file_comes_back_and_no_other_changes_whatever_it_is_called() {
             assert_eq!(world.read(name), if position <= index { "old\n" } else { "new\n" });
         }
     }
-    agreed("restore-file", &world.transcript(&said[..1]));
+    assert_text("restore-file", &world.transcript(&said[..1]));
     // A keyword as the second word may be a slip, so it is refused; another spelling of the file works.
     world.write("diff", "newer\n");
     let refused = world.herma(&["rollback", &id, "diff"]);
-    assert!(refused.exit == Some(2) && refused.complaint.contains("two things"));
+    assert!(refused.exit == Some(2) && refused.stderr.contains("two things"));
     world.herma(&["rollback", &id, "./diff"]).done();
     assert_eq!(world.read("diff"), "old\n");
 }
 
 #[test]
 fn a_diff_shows_a_summary_and_then_a_patch_that_git_applies() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let fill = |is_new: bool| {
         world.write("a.txt", if is_new { "one\n-- two\nthree\r\n" } else { "one\ntwo\n" });
         world.write("run.sh", "echo\n");
@@ -170,7 +169,7 @@ fn a_diff_shows_a_summary_and_then_a_patch_that_git_applies() {
     fs::write(&patch, &said.output).unwrap();
     world.write("image.png", b"\0\xff");
     let binary = world.herma(&["rollback", "diff", "--", "1"]).done();
-    agreed("diff", &world.transcript(&[nothing, said, binary]));
+    assert_text("diff", &world.transcript(&[nothing, said, binary]));
     world.remove("image.png");
     let after = world.everything();
     let content = |name: &str| after.keys().any(|path| path.ends_with(name));
@@ -192,7 +191,7 @@ fn a_diff_shows_a_summary_and_then_a_patch_that_git_applies() {
 
 #[test]
 fn rollback_diff_of_very_many_lines_replaces_the_differing_part_and_git_applies_it() {
-    let world = World::new();
+    let world = CommandFixture::new();
     // A line diff of these files takes a minute, since each line occurs in both thousands of times.
     let fill = |start: usize, end: &str| {
         let middle = (0..400_000).map(|line| format!("{}\n", (line * 7919 + start) % 89));
@@ -220,7 +219,7 @@ fn rollback_diff_of_very_many_lines_replaces_the_differing_part_and_git_applies_
 
 #[test]
 fn the_store_is_shown_in_the_layout_of_the_documents() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let empty = world.herma(&["checkpoints"]).done();
     world.write("a.txt", "one\n");
     world.checkpoint("first");
@@ -263,12 +262,12 @@ fn the_store_is_shown_in_the_layout_of_the_documents() {
         };
         shown.push('\n');
     }
-    agreed("status", &shown);
+    assert_text("status", &shown);
 }
 
 #[test]
 fn the_json_option_gives_every_answer_as_json() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let project = world.project().to_str().unwrap().to_owned();
     world.write("a.txt", "old\n");
     let taken = world.herma(&["checkpoint", "--reason", "two\nlines", "--json"]).done().json();
@@ -300,7 +299,7 @@ fn the_json_option_gives_every_answer_as_json() {
 
 #[test]
 fn checkpoint_takes_the_nearest_marked_directory_unless_a_directory_is_given() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("Makefile", "all:\n");
     world.write("src/deep/a.txt", "old\n");
     let mut inside = world.command();
@@ -319,7 +318,7 @@ fn checkpoint_takes_the_nearest_marked_directory_unless_a_directory_is_given() {
 
 #[test]
 fn rollback_quotes_the_directory_in_its_undo_command_for_a_shell() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let shell = [("plain-1.0", "plain-1.0"), ("with space", "'with space'")];
     let odd = [("it's\n", "$'it\\'s\\x0a'"), ("caf\u{e9}$x", "'caf\u{e9}$x'")];
     for (name, quoted) in shell.into_iter().chain(odd) {
@@ -338,7 +337,7 @@ fn rollback_quotes_the_directory_in_its_undo_command_for_a_shell() {
 
 #[test]
 fn a_project_that_was_deleted_as_a_whole_comes_back() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("sub/a.txt", "old\n");
     world.checkpoint("all there");
     fs::remove_dir_all(world.project()).unwrap();
@@ -350,12 +349,12 @@ fn a_project_that_was_deleted_as_a_whole_comes_back() {
     let list = world.run(elsewhere(), &["rollback", "--dir", "project"]).done();
     let back = world.run(elsewhere(), &["rollback", "--dir", "project", "1"]).done();
     assert_eq!(world.read("sub/a.txt"), "old\n");
-    agreed("deleted-project", &world.transcript(&[list, back]));
+    assert_text("deleted-project", &world.transcript(&[list, back]));
 }
 
 #[test]
 fn rollback_diff_succeeds_if_its_reader_stops_early() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "old\n");
     world.checkpoint("before");
     // More bytes than any pipe buffers.
@@ -371,7 +370,7 @@ fn rollback_diff_succeeds_if_its_reader_stops_early() {
 #[cfg(target_os = "linux")]
 #[test]
 fn rollback_fails_if_its_answer_cannot_be_written() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let mut command = world.command();
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let ended = command.args(["rollback"]).stdout(full).stderr(Stdio::piped()).output().unwrap();
@@ -381,7 +380,7 @@ fn rollback_fails_if_its_answer_cannot_be_written() {
 
 #[test]
 fn help_tells_the_commands_and_shows_examples() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let command_lines: [&[&str]; 7] = [
         &["--help"],
         &["checkpoint", "--help"],
@@ -395,5 +394,5 @@ fn help_tells_the_commands_and_shows_examples() {
     for help in &said {
         assert!(help.text().lines().all(|line| line.chars().count() <= 100));
     }
-    agreed("help", &said.iter().map(Said::text).collect::<Vec<_>>().join("\n"));
+    assert_text("help", &said.iter().map(CommandOutput::text).collect::<Vec<_>>().join("\n"));
 }

@@ -1,6 +1,6 @@
 //! `herma doctor`: each obstacle to checkpoints that it can report is really created.
 
-use crate::command::world::{Said, World, agreed, binary};
+use crate::command::world::{CommandFixture, CommandOutput, assert_text, binary};
 use pretty_assertions::assert_eq;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -13,17 +13,20 @@ const NOBODY: u32 = 65_534;
 
 /// Runs `doctor`, expects that nothing changed and that the text and the JSON report the same.
 #[track_caller]
-fn examine(world: &World, command: impl Fn() -> Command) -> (Said, serde_json::Value) {
+fn examine(
+    world: &CommandFixture,
+    command: impl Fn() -> Command,
+) -> (CommandOutput, serde_json::Value) {
     let before = world.everything();
     let said = world.run(command(), &["doctor"]);
     let json = world.run(command(), &["doctor", "--json"]);
     assert_eq!(world.everything(), before);
-    assert_eq!((json.exit, json.complaint.as_str()), (said.exit, ""));
+    assert_eq!((json.exit, json.stderr.as_str()), (said.exit, ""));
     let data = json.json();
     let verdict = &data["verdict"];
     let exit = said.exit;
     assert_eq!(exit, Some(if verdict == "trouble" { 2 } else { 0 }), "{data}");
-    assert_eq!(said.complaint.ends_with("[trouble]\n"), verdict == "trouble", "{}", said.complaint);
+    assert_eq!(said.stderr.ends_with("[trouble]\n"), verdict == "trouble", "{}", said.stderr);
     for finding in data["findings"].as_array().unwrap() {
         let shown = finding["verdict"].as_str().unwrap();
         let found = finding["found"].as_str().unwrap();
@@ -37,7 +40,7 @@ fn examine(world: &World, command: impl Fn() -> Command) -> (Said, serde_json::V
 
 /// Expects a verdict of a check, whatever the other checks report.
 #[track_caller]
-fn expect_finding(world: &World, check: &str, verdict: &str, part: &str) -> Said {
+fn expect_finding(world: &CommandFixture, check: &str, verdict: &str, part: &str) -> CommandOutput {
     let (said, data) = examine(world, || world.command());
     assert_finding(&data, check, verdict, part);
     said
@@ -53,7 +56,7 @@ fn assert_finding(data: &serde_json::Value, check: &str, verdict: &str, part: &s
 }
 
 /// The transcript without numbers that differ from machine to machine.
-fn steady(world: &World, outputs: &[Said]) -> String {
+fn steady(world: &CommandFixture, outputs: &[CommandOutput]) -> String {
     let text = world.transcript(outputs);
     let lines = text.lines().map(|line| match line.split_once(" MB are free") {
         Some((start, rest)) => {
@@ -67,19 +70,19 @@ fn steady(world: &World, outputs: &[Said]) -> String {
 
 #[test]
 fn where_nothing_is_in_the_way_it_says_so_and_makes_nothing() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     let fresh = expect_finding(&world, "base", "ok", "the first checkpoint makes it");
     world.checkpoint("first");
     world.configure("checkpoints:\n  enabled: true\n");
     let used = expect_finding(&world, "base", "ok", "holds a store");
     world.herma(&["doctor"]).done();
-    agreed("doctor", &steady(&world, &[fresh, used]));
+    assert_text("doctor", &steady(&world, &[fresh, used]));
 }
 
 #[test]
 fn a_store_that_is_in_trouble() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     world.configure("checkpoints:\n  enabled: yes\n");
     fs::write(world.base(), "").unwrap();
@@ -87,7 +90,7 @@ fn a_store_that_is_in_trouble() {
     let said = expect_finding(&world, "base", "trouble", "is no directory");
     expect_finding(&world, "configuration", "trouble", "enabled is");
     assert_eq!(world.herma(&["checkpoint"]).exit, Some(2), "what it says is true");
-    agreed("doctor-trouble", &steady(&world, &[said]));
+    assert_text("doctor-trouble", &steady(&world, &[said]));
     fs::remove_file(world.base()).unwrap();
     world.configure("");
     fs::create_dir(world.base()).unwrap();
@@ -98,7 +101,7 @@ fn a_store_that_is_in_trouble() {
 
 #[test]
 fn doctor_follows_a_link_to_the_checkpoint_base() {
-    let world = World::new();
+    let world = CommandFixture::new();
     symlink("volume", world.root.join("hermes")).unwrap();
     let said = expect_finding(&world, "base", "notice", "which is not there");
     assert_eq!(said.exit, Some(0));
@@ -108,7 +111,7 @@ fn doctor_follows_a_link_to_the_checkpoint_base() {
 
 #[test]
 fn doctor_reports_a_base_that_cannot_be_created_for_lack_of_permission() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     let parent = world.root.join("hermes");
     fs::create_dir(&parent).unwrap();
@@ -135,7 +138,7 @@ fn doctor_reports_a_base_that_cannot_be_created_for_lack_of_permission() {
 
 #[test]
 fn doctor_reports_permissions_of_the_base_that_are_too_wide() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     world.checkpoint("first");
     fs::set_permissions(world.root.join("hermes"), Permissions::from_mode(0o755)).unwrap();
@@ -148,7 +151,7 @@ fn doctor_reports_permissions_of_the_base_that_are_too_wide() {
 
 #[test]
 fn doctor_notices_a_store_that_was_used_in_the_future() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     world.checkpoint("first");
     let projects = fs::read_dir(world.base().join("store/projects")).unwrap();
@@ -163,7 +166,7 @@ fn doctor_notices_a_store_that_was_used_in_the_future() {
 
 #[test]
 fn doctor_notices_locks_that_are_held_or_left_behind() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     world.checkpoint("first");
     let lock = File::open(world.base().join("store/locks/store")).unwrap();
@@ -184,7 +187,7 @@ fn doctor_notices_locks_that_are_held_or_left_behind() {
 
 #[test]
 fn doctor_reports_a_current_directory_of_which_no_checkpoint_can_be_taken() {
-    let world = World::new();
+    let world = CommandFixture::new();
     for (directory, part) in
         [("/".into(), "root is never"), (world.home(), "is the home directory")]
     {
@@ -209,7 +212,7 @@ fn doctor_reports_a_current_directory_of_which_no_checkpoint_can_be_taken() {
 
 #[test]
 fn doctor_reports_that_home_is_not_set() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let homeless = || {
         let mut command = world.command();
         command.env_remove("HOME");

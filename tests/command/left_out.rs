@@ -1,6 +1,6 @@
 //! Files that a checkpoint left out are not missing from it: a restore keeps and names them.
 
-use crate::command::world::{Said, World};
+use crate::command::world::{CommandFixture, CommandOutput};
 use pretty_assertions::assert_eq;
 use std::fs;
 
@@ -8,8 +8,8 @@ const LARGE: usize = 1_500_000;
 
 /// A project with two files over the file size limit, one of which is emptied and the other removed
 /// after a checkpoint.
-fn changed_since() -> World {
-    let world = World::new();
+fn changed_since() -> CommandFixture {
+    let world = CommandFixture::new();
     world.configure("checkpoints:\n  max_file_size_mb: 1\n");
     fs::create_dir_all(world.path("sub")).unwrap();
     world.write("big.dat", vec![0; LARGE]);
@@ -23,7 +23,7 @@ fn changed_since() -> World {
 }
 
 #[track_caller]
-fn names_both(said: &Said, existing: &str) {
+fn names_both(said: &CommandOutput, existing: &str) {
     let text = said.text();
     let line = |word: &str, path: &str| {
         let matches = |line: &&str| line.trim_start().starts_with(word) && line.contains(path);
@@ -50,7 +50,7 @@ fn rollback_keeps_what_the_checkpoint_left_out_also_where_it_is_exact() {
     for words in [&["rollback", "1"][..], &["rollback", "1", "--exact"]] {
         let world = changed_since();
         let said = world.herma(words);
-        assert_eq!(said.exit, Some(2), "{}", said.complaint);
+        assert_eq!(said.exit, Some(2), "{}", said.stderr);
         names_both(&said, "kept");
         assert!(!said.text().contains("removed") && !said.text().contains("created since"));
         assert!(world.has("big.dat") && !world.has("sub/b2"));

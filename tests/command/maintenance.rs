@@ -1,24 +1,24 @@
 //! Making the store smaller manually, and the automatic prune after a checkpoint.
 
-use crate::command::world::{Said, World, agreed};
+use crate::command::world::{CommandFixture, CommandOutput, assert_text};
 use crate::maintenance::world::forget_checkpoints;
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
 /// The command, with `reply` on its standard input.
-fn reply(world: &World, words: &[&str], reply: &str) -> Said {
+fn reply(world: &CommandFixture, words: &[&str], reply: &str) -> CommandOutput {
     let mut command = world.command();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.args(words).spawn().unwrap();
     // The command may end without reading the reply.
     let _ = child.stdin.take().unwrap().write_all(reply.as_bytes());
-    Said::new(format!("herma {}", words.join(" ")), child.wait_with_output().unwrap())
+    CommandOutput::new(format!("herma {}", words.join(" ")), child.wait_with_output().unwrap())
 }
 
 /// A world with two projects, one of which is gone, and two archives. Nothing is pruned yet.
-fn used() -> World {
-    let world = World::new();
+fn used() -> CommandFixture {
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     let gone = world.home().join("gone");
     fs::create_dir(&gone).unwrap();
@@ -33,7 +33,7 @@ fn used() -> World {
 }
 
 /// The transcript without sizes that differ from machine to machine.
-fn without_sizes(world: &World, outputs: &[Said]) -> String {
+fn without_sizes(world: &CommandFixture, outputs: &[CommandOutput]) -> String {
     let transcript = world.transcript(outputs);
     let words = transcript.split(' ').collect::<Vec<_>>();
     let mut text = String::new();
@@ -60,7 +60,7 @@ fn a_prune_says_what_it_removed() {
         world.herma(&["checkpoints", "prune", "--keep-orphans", "--retention-days", "0"]).done();
     let removed = world.herma(&prune).done();
     let again = world.herma(&prune).done();
-    agreed("prune", &without_sizes(&world, &[kept, removed, again]));
+    assert_text("prune", &without_sizes(&world, &[kept, removed, again]));
     assert_eq!(world.checkpoints(), 1);
     let json = world.herma(&["checkpoints", "prune", "--json"]).done().json();
     assert_eq!((&json["scanned"], &json["errors"]), (&1.into(), &0.into()));
@@ -95,15 +95,15 @@ fn what_a_prune_cannot_do_is_said_and_the_rest_is_done() {
     let said = world.herma(&["checkpoints", "prune"]);
     assert_eq!(said.exit, Some(2));
     let json = world.herma(&["checkpoints", "prune", "--json"]);
-    assert_eq!((json.exit, json.complaint.as_str()), (Some(2), ""));
+    assert_eq!((json.exit, json.stderr.as_str()), (Some(2), ""));
     assert_eq!(json.json()["errors"], 1);
     let text = without_sizes(&world, &[said]).replace(live, "[hash]");
-    agreed("prune-incomplete", &text);
+    assert_text("prune-incomplete", &text);
 }
 
 #[test]
 fn a_look_at_everything_says_what_is_damaged_and_what_that_costs() {
-    let world = World::new();
+    let world = CommandFixture::new();
     ["one\n", "two\n"].iter().for_each(|content| {
         world.write("a.txt", content);
         world.checkpoint("r");
@@ -128,9 +128,10 @@ fn a_look_at_everything_says_what_is_damaged_and_what_that_costs() {
     let hash = hash.file_name().into_string().unwrap();
     forget_checkpoints(&world.base().join(format!("store/projects/{hash}.json")));
     let lost = world.herma(&verify);
-    let outputs: Vec<Said> = [intact, file].into_iter().chain(commit).chain([lost]).collect();
+    let outputs: Vec<CommandOutput> =
+        [intact, file].into_iter().chain(commit).chain([lost]).collect();
     let text = world.transcript(&outputs).replace(&hash, "[hash]");
-    agreed("verify", &text);
+    assert_text("verify", &text);
 }
 
 #[test]
@@ -157,7 +158,7 @@ fn clearing_asks_first_and_only_yes_is_yes() {
     said.push(reply(&world, &["checkpoints", "clear"], ""));
     assert!(!world.base().exists());
     assert_eq!(said.iter().filter(|output| output.exit == Some(0)).count(), 4);
-    agreed("clear", &without_sizes(&world, &said));
+    assert_text("clear", &without_sizes(&world, &said));
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Shell completions and man pages.
 
-use crate::command::world::{World, agreed, binary};
+use crate::command::world::{CommandFixture, assert_text, binary};
 use std::process::Command;
 
 const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
 
 #[test]
 fn every_shell_gets_completions_that_know_the_subcommands() {
-    let world = World::new();
+    let world = CommandFixture::new();
     for shell in SHELLS {
         let script = world.herma(&["completions", shell]).done().text();
         for word in ["checkpoint", "rollback", "prune", "--retention-days"] {
@@ -24,7 +24,7 @@ fn every_shell_gets_completions_that_know_the_subcommands() {
 
 #[test]
 fn bash_completes_with_the_output_of_completions() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let typed = r#"
         eval "$("$0" completions bash)"
         COMP_WORDS=(herma checkpoints ver) COMP_CWORD=2
@@ -34,13 +34,13 @@ fn bash_completes_with_the_output_of_completions() {
     let mut bash = Command::new("bash");
     bash.args(["--norc", "-c", typed]).arg(binary()).env("HOME", world.home());
     let ended = bash.output().unwrap();
-    let complaint = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(String::from_utf8_lossy(&ended.stdout), "verify\n", "{complaint}");
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(String::from_utf8_lossy(&ended.stdout), "verify\n", "{stderr}");
 }
 
 #[test]
 fn there_is_a_page_of_the_command_and_of_each_subcommand() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let main_page = world.herma(&["man"]).done().text();
     assert!(
         main_page.contains(".TH HERMA 1") && main_page.contains(".SH \"EXIT STATUS\""),
@@ -63,23 +63,23 @@ fn there_is_a_page_of_the_command_and_of_each_subcommand() {
     assert_eq!(none.refusal(), "unknown_page");
     let json = world.herma(&["man", "frobnicate", "--json"]);
     assert_eq!((json.exit, json.json()["error"]["code"].as_str()), (Some(2), Some("unknown_page")));
-    agreed("man", &world.transcript(&[prune]));
+    assert_text("man", &world.transcript(&[prune]));
 }
 
 #[test]
 fn help_says_what_is_printed_and_what_is_looked_at() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let help = |command| world.herma(&[command, "--help"]).done();
     let said = ["doctor", "completions", "man"].map(help);
     for help in &said {
         assert!(help.text().lines().all(|line| line.chars().count() <= 100));
     }
-    agreed("help-manual", &world.transcript(&said));
+    assert_text("help-manual", &world.transcript(&said));
 }
 
 #[test]
 fn completions_and_man_need_neither_a_home_nor_a_configuration() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.configure("checkpoints: nonsense\n");
     let before = world.everything();
     for words in [&["completions", "bash"][..], &["man"]] {

@@ -1,14 +1,19 @@
 //! Folders that are mounted at a second path: the home is not a project there either, and the store is
 //! never captured. Mounting needs a permission that not every machine grants.
 
-use super::world::{Said, World, binary};
+use super::world::{CommandFixture, CommandOutput, binary};
 use std::path::Path;
 use std::process::Command;
 
-impl World {
+impl CommandFixture {
     /// The output of the command with `folder` also mounted at `mount_point`; `None` where mounting is not
     /// permitted.
-    fn with_mount(&self, folder: &Path, mount_point: &Path, words: &[&str]) -> Option<Said> {
+    fn with_mount(
+        &self,
+        folder: &Path,
+        mount_point: &Path,
+        words: &[&str],
+    ) -> Option<CommandOutput> {
         let script = "mount --bind \"$1\" \"$2\" || exit 99; shift 2; exec \"$0\" \"$@\"";
         let mut command = Command::new("unshare");
         self.prepare(&mut command);
@@ -19,13 +24,13 @@ impl World {
         if ended.is_none() {
             println!("not run: nothing may be mounted here");
         }
-        ended.map(|ended| Said::new(words.join(" "), ended))
+        ended.map(|ended| CommandOutput::new(words.join(" "), ended))
     }
 }
 
 #[test]
 fn checkpoint_refuses_the_home_directory_where_it_is_mounted_at_a_second_path() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let mount_point = world.root.join("elsewhere");
     std::fs::create_dir(&mount_point).unwrap();
     let words = ["checkpoint", mount_point.to_str().unwrap()];
@@ -36,7 +41,7 @@ fn checkpoint_refuses_the_home_directory_where_it_is_mounted_at_a_second_path() 
 
 #[test]
 fn checkpoint_and_rollback_do_not_touch_a_store_that_is_mounted_in_the_project() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     world.write("inside/b.txt", "two\n");
     world.checkpoint("first");

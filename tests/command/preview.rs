@@ -1,12 +1,12 @@
 //! Previews of rollbacks, and errors in the arguments of `herma rollback`.
 
-use crate::command::world::{World, agreed};
+use crate::command::world::{CommandFixture, assert_text};
 use pretty_assertions::assert_eq;
 use std::fs;
 
 /// A project that differs from its newest checkpoint in every way.
-fn changed() -> World {
-    let world = World::new();
+fn changed() -> CommandFixture {
+    let world = CommandFixture::new();
     world.write("edited.txt", "old\n");
     world.write("deleted.txt", "gone\n");
     world.write("in the way", "a file\n");
@@ -32,7 +32,7 @@ fn a_preview_says_exactly_what_a_restore_then_does_and_changes_nothing() {
     assert!(plain.text().contains(&token), "{}", plain.text());
     let done = world.herma(&["rollback", "1", "--as-previewed", &token]).done();
     let again = world.herma(&["rollback", "2", "--dry-run"]).done();
-    agreed("preview", &world.transcript(&[plain, exact, file, done, again]));
+    assert_text("preview", &world.transcript(&[plain, exact, file, done, again]));
     assert_eq!(world.read("edited.txt"), "old\n");
 }
 
@@ -86,14 +86,14 @@ fn a_caret_points_at_the_word_that_cannot_be_read() {
     for refusal in &said {
         assert_eq!((refusal.exit, refusal.text().as_str()), (Some(2), ""));
     }
-    agreed("caret", &world.transcript(&said));
+    assert_text("caret", &world.transcript(&said));
     let json = world.herma(&["rollback", "1", "diff", "--json"]);
     assert_eq!(json.json()["error"]["code"], "usage");
 }
 
 #[test]
 fn a_directory_without_checkpoints_is_told_where_there_are_some() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     world.checkpoint("first");
     let empty = world.home().join("an other");
@@ -104,7 +104,7 @@ fn a_directory_without_checkpoints_is_told_where_there_are_some() {
     let mut command = world.command();
     command.current_dir(&empty);
     let json = world.run(command, &["rollback", "--json"]).done().json();
-    agreed("elsewhere", &world.transcript(&[said]));
+    assert_text("elsewhere", &world.transcript(&[said]));
     assert_eq!(json["elsewhere"][0], world.project().to_str().unwrap());
     assert_eq!(json["checkpoints"].as_array().unwrap().len(), 0);
 }

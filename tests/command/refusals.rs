@@ -1,6 +1,6 @@
 //! What the command refuses: it reports the code of the refusal, and changes nothing.
 
-use crate::command::world::{Said, World, agreed, binary};
+use crate::command::world::{CommandFixture, CommandOutput, assert_text, binary};
 use crate::maintenance::world::noise;
 use git2::{ObjectType, Oid, Repository, Signature};
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use std::process::Command;
 
 /// Runs each command line, expects its code, and that nothing changed anywhere.
 #[track_caller]
-fn refused(world: &World, expected: &[(&[&str], &str)]) -> Vec<Said> {
+fn refused(world: &CommandFixture, expected: &[(&[&str], &str)]) -> Vec<CommandOutput> {
     let before = world.everything();
     let mut said = Vec::new();
     for (words, code) in expected {
@@ -23,8 +23,8 @@ fn refused(world: &World, expected: &[(&[&str], &str)]) -> Vec<Said> {
 }
 
 #[track_caller]
-fn refused_in_json(said: &Said, code: &str) {
-    assert_eq!((said.exit, said.complaint.as_str()), (Some(2), ""));
+fn refused_in_json(said: &CommandOutput, code: &str) {
+    assert_eq!((said.exit, said.stderr.as_str()), (Some(2), ""));
     let error = &said.json()["error"];
     assert_eq!(error["code"], code);
     assert!(error["message"].as_str().unwrap().len() > 10, "{error}");
@@ -32,7 +32,7 @@ fn refused_in_json(said: &Said, code: &str) {
 
 #[test]
 fn a_target_that_names_no_checkpoint_of_the_project() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     world.checkpoint("first");
     let other_project = world.home().join("other");
@@ -60,12 +60,12 @@ fn a_target_that_names_no_checkpoint_of_the_project() {
             (&["rollback", "2", "a.txt"], "unknown_checkpoint"),
         ],
     );
-    agreed("refused-targets", &world.transcript(&said));
+    assert_text("refused-targets", &world.transcript(&said));
 }
 
 #[test]
 fn rollback_refuses_a_short_id_of_two_checkpoints() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     let id = world.checkpoint("first");
     // Another git tool adds a second checkpoint, whose id happens to begin like the first.
@@ -89,13 +89,13 @@ fn rollback_refuses_a_short_id_of_two_checkpoints() {
     });
     store.reference(&name.unwrap(), second, true, "").unwrap();
     let said = refused(&world, &[(&["rollback", &id[..4]], "ambiguous_checkpoint")]);
-    assert!(said[0].complaint.contains("give more digits"), "{}", said[0].complaint);
+    assert!(said[0].stderr.contains("give more digits"), "{}", said[0].stderr);
     world.herma(&["rollback", &id]).done();
 }
 
 #[test]
 fn a_file_that_is_not_in_the_checkpoint_or_cannot_be_written_alone() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     world.write("was-file", "one\n");
     world.write("was-directory/file", "one\n");
@@ -122,17 +122,17 @@ fn a_file_that_is_not_in_the_checkpoint_or_cannot_be_written_alone() {
             (&["rollback", "1", "was-directory/file"], "would_overwrite"),
         ],
     );
-    agreed("refused-files", &world.transcript(&said));
+    assert_text("refused-files", &world.transcript(&said));
     let mut inside = world.command();
     inside.current_dir(world.path("was-file"));
     world.write("Makefile", "all:\n");
-    let hint = world.run(inside, &["rollback", "1", "inside"]).complaint;
+    let hint = world.run(inside, &["rollback", "1", "inside"]).stderr;
     assert!(hint.contains(": files are named from") && hint.contains("/project\""), "{hint}");
 }
 
 #[test]
 fn a_directory_that_is_never_checkpointed() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     world.checkpoint("first");
     symlink(world.home(), world.root.join("home-by-another-name")).unwrap();
@@ -147,7 +147,7 @@ fn a_directory_that_is_never_checkpointed() {
             (&["checkpoint", "a.txt"], "not_a_directory"),
         ],
     );
-    agreed("refused-directories", &world.transcript(&said));
+    assert_text("refused-directories", &world.transcript(&said));
     let mut at_home = world.command();
     at_home.current_dir(world.home());
     assert_eq!(world.run(at_home, &["checkpoint"]).refusal(), "scope_home");
@@ -155,7 +155,7 @@ fn a_directory_that_is_never_checkpointed() {
 
 #[test]
 fn checkpoint_refuses_a_directory_with_more_files_than_the_limit() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("more", "one too many\n");
     // Hard links are created fast, and count like other files.
     for folder in 0..50 {
@@ -168,14 +168,14 @@ fn checkpoint_refuses_a_directory_with_more_files_than_the_limit() {
     }
     let said = world.herma(&["checkpoint"]);
     assert_eq!(said.refusal(), "too_many_files");
-    assert!(said.complaint.contains("more than 50000 files"), "{}", said.complaint);
+    assert!(said.stderr.contains("more than 50000 files"), "{}", said.stderr);
     world.remove("more");
     world.herma(&["checkpoint"]).done();
 }
 
 #[test]
 fn a_restore_that_nothing_could_undo_unless_it_is_forced() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "old\n");
     world.checkpoint("before");
     world.write("a.txt", "new\n");
@@ -201,12 +201,12 @@ fn a_restore_that_nothing_could_undo_unless_it_is_forced() {
         (None, Some(start)) => format!("{}taken: [cause]", &line[..start]),
         (None, None) => line.to_owned(),
     });
-    agreed("refused-without-safety", &steady.collect::<Vec<_>>().join("\n"));
+    assert_text("refused-without-safety", &steady.collect::<Vec<_>>().join("\n"));
 }
 
 #[test]
 fn a_restore_that_could_not_bring_all_paths_back_fails_and_names_them() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("fits.txt", "old\n");
     world.write("grown.txt", "again and again\n".repeat(10_000));
     world.checkpoint("before");
@@ -217,16 +217,16 @@ fn a_restore_that_could_not_bring_all_paths_back_fails_and_names_them() {
     assert_eq!(world.read("fits.txt"), "old\n");
     assert_eq!(world.read("grown.txt"), "new\n");
     let in_json = world.run(world.confined_command(), &["rollback", "2", "--json"]);
-    assert_eq!((in_json.exit, in_json.complaint.as_str()), (Some(2), ""));
+    assert_eq!((in_json.exit, in_json.stderr.as_str()), (Some(2), ""));
     assert_eq!(in_json.json()["failed"][0]["path"], "grown.txt");
     world.herma(&["rollback", "3"]).done();
     assert_eq!(world.read("grown.txt"), "again and again\n".repeat(10_000));
-    agreed("restore-incomplete", &world.transcript(&[said]));
+    assert_text("restore-incomplete", &world.transcript(&[said]));
 }
 
 #[test]
 fn rollback_refuses_a_corrupt_checkpoint() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("sub/a.txt", "old\n");
     world.checkpoint("whole");
     let store = world.base().join("store");
@@ -252,7 +252,7 @@ fn rollback_refuses_a_corrupt_checkpoint() {
 
 #[test]
 fn checkpoint_is_refused_while_another_process_holds_the_store() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "old\n");
     world.checkpoint("before");
     world.write("a.txt", "new\n");
@@ -265,7 +265,7 @@ fn checkpoint_is_refused_while_another_process_holds_the_store() {
 
 #[test]
 fn a_machine_without_a_home_or_a_current_directory() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     let mut unset = world.command();
     unset.env_remove("HOME");
@@ -293,12 +293,12 @@ fn a_machine_without_a_home_or_a_current_directory() {
     // Commands that do not depend on the current directory succeed.
     from_nowhere(&["checkpoints"]).done();
     from_nowhere(&["rollback", "--dir", world.project().to_str().unwrap()]).done();
-    agreed("refused-surroundings", &world.transcript(&[unset, nowhere]));
+    assert_text("refused-surroundings", &world.transcript(&[unset, nowhere]));
 }
 
 #[test]
 fn words_that_make_no_sense_together() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     world.checkpoint("first");
     let before = world.everything();
@@ -325,5 +325,5 @@ fn words_that_make_no_sense_together() {
     }
     assert_eq!(world.everything(), before);
     // Without the first output, which is the complete help.
-    agreed("refused-words", &world.transcript(&said[1..]));
+    assert_text("refused-words", &world.transcript(&said[1..]));
 }

@@ -1,7 +1,7 @@
 //! Nothing harmful passes through the command: neither from a name or a reason to the terminal, nor from
 //! the user's git to the store, nor from the store to the user's git.
 
-use crate::command::world::{Said, World, agreed};
+use crate::command::world::{CommandFixture, CommandOutput, assert_text};
 use herma_harness::sandbox::hostility;
 use std::ffi::OsStr;
 use std::fs;
@@ -13,7 +13,7 @@ const HARMFUL: &str = "a\x1b[2Jb\x07c\u{202e}d\ne\u{9b}31mf\rg\u{2066}h\x7fi\u{2
 
 #[test]
 fn no_command_prints_escape_sequences_of_a_name_or_a_reason() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let name = OsStr::from_bytes(b"x\x1b]0;title\x07\n\xe2\x80\xae\xff\xc2\x9b");
     world.write(name, "old\n");
     let large = [name, OsStr::new("large")].join(OsStr::new("-"));
@@ -57,8 +57,8 @@ fn no_command_prints_escape_sequences_of_a_name_or_a_reason() {
 
 /// Expects no characters that control the terminal or the direction of the text.
 #[track_caller]
-fn assert_harmless(said: &Said) {
-    let text = String::from_utf8(said.output.clone()).unwrap() + &said.complaint;
+fn assert_harmless(said: &CommandOutput) {
+    let text = String::from_utf8(said.output.clone()).unwrap() + &said.stderr;
     let is_harmful = |c: &char| {
         (c.is_control() && *c != '\n')
             || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -68,18 +68,18 @@ fn assert_harmless(said: &Said) {
 
 #[test]
 fn a_reason_is_shown_on_one_line_and_kept_whole() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.write("a.txt", "one\n");
     world.checkpoint(HARMFUL);
     let list = world.herma(&["rollback"]).done();
     assert_eq!(list.text().lines().filter(|line| line.contains(". ")).count(), 1);
     let json = world.herma(&["rollback", "--json"]).done().json();
     assert_eq!(json["checkpoints"][0]["reason"], HARMFUL);
-    agreed("reason", &world.transcript(&[list]));
+    assert_text("reason", &world.transcript(&[list]));
 }
 
 /// The command with an environment that misleads git.
-fn misled(world: &World) -> Command {
+fn misled(world: &CommandFixture) -> Command {
     let decoy = world.root.join("decoy");
     let config = world.home().join(".gitconfig");
     let mut command = world.command();
@@ -109,7 +109,7 @@ fn misled(world: &World) -> Command {
 
 #[test]
 fn checkpoint_and_rollback_neither_use_nor_change_the_git_of_the_user() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let traps = world.root.join("traps");
     hostility::plant(&world.home(), &traps).unwrap();
     git2::Repository::init_bare(world.root.join("decoy")).unwrap();

@@ -1,7 +1,7 @@
 //! Sessions from a file or typed: tools that write, checkpoints before them, and rollbacks together with
 //! the conversation.
 
-use crate::command::world::{Said, World, agreed};
+use crate::command::world::{CommandFixture, CommandOutput, assert_text};
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::Write;
@@ -9,14 +9,14 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// Runs a session with these lines from a file.
-fn run_session(world: &World, lines: &str) -> Said {
+fn run_session(world: &CommandFixture, lines: &str) -> CommandOutput {
     let script = world.root.join("script");
     fs::write(&script, lines).unwrap();
     world.herma(&["session".as_ref(), "--script".as_ref(), script.as_os_str()])
 }
 
-fn enabled() -> World {
-    let world = World::new();
+fn enabled() -> CommandFixture {
+    let world = CommandFixture::new();
     world.configure("checkpoints:\n  enabled: true\n");
     world
 }
@@ -58,7 +58,7 @@ fn a_session_takes_checkpoints_before_its_tools_and_rolls_back_with_the_conversa
     let world = enabled();
     let said = run_session(&world, WORK);
     assert_eq!(said.exit, Some(2), "two lines could not be done");
-    agreed("session", &world.transcript(&[said]));
+    assert_text("session", &world.transcript(&[said]));
     assert!(!world.has("README.orig") && world.has("main.py"));
 }
 
@@ -77,7 +77,7 @@ fn rollback_of_a_single_file_in_a_session_keeps_the_turn() {
 
 #[test]
 fn a_session_without_enabled_checkpoints_works_and_creates_no_store() {
-    let world = World::new();
+    let world = CommandFixture::new();
     let said =
         run_session(&world, "say one\nwrite_file a.txt one\nterminal rm a.txt\n/rollback\n").done();
     assert!(said.text().starts_with("notice: no checkpoints are taken"), "{}", said.text());
@@ -131,7 +131,7 @@ fn a_session_reads_typed_lines_and_prints_no_escape_sequences() {
     let mut child = command.spawn().unwrap();
     let lines = b"say \x1b[2J\nterminal printf '\\033[2J'\nwrite_file 'a\x1bb' x\n\x1bfrob\n";
     child.stdin.take().unwrap().write_all(lines).unwrap();
-    let said = Said::new("session".to_owned(), child.wait_with_output().unwrap());
+    let said = CommandOutput::new("session".to_owned(), child.wait_with_output().unwrap());
     assert!(!said.output.contains(&0x1b), "{}", said.text());
     assert!(said.text().contains("wrote 2 bytes"), "{}", said.text());
 }
@@ -208,5 +208,5 @@ fn what_somebody_else_wrote_is_told_from_the_work_of_the_agent() {
     assert_eq!(json["others"], serde_json::json!(["shared.txt"]));
     let done = world.herma(&["rollback", "1"]).done();
     let list = world.herma(&["rollback"]).done();
-    agreed("another-hand", &world.transcript(&[preview, done, list]));
+    assert_text("another-hand", &world.transcript(&[preview, done, list]));
 }

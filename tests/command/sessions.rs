@@ -3,7 +3,7 @@
 //!
 //! `HERMA_SESSION_ROUNDS` is the number of rounds of each test.
 
-use crate::command::world::{Said, World};
+use crate::command::world::{CommandFixture, CommandOutput};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -20,11 +20,11 @@ fn rounds() -> usize {
     rounds.map_or(2, |rounds| rounds.parse().expect("HERMA_SESSION_ROUNDS is a number"))
 }
 
-fn agent_folder(world: &World) -> PathBuf {
+fn agent_folder(world: &CommandFixture) -> PathBuf {
     world.root.join("hermes/agent")
 }
 
-fn part(world: &World, name: &str) -> Value {
+fn part(world: &CommandFixture, name: &str) -> Value {
     let text = fs::read(agent_folder(world).join(format!("{name}.json"))).unwrap();
     serde_json::from_slice(&text).unwrap()
 }
@@ -34,7 +34,7 @@ fn ids(list: &Value) -> Vec<String> {
 }
 
 /// The command that runs a session with these lines in a project.
-fn session(world: &World, project: &str, lines: &str) -> Command {
+fn session(world: &CommandFixture, project: &str, lines: &str) -> Command {
     let directory = world.home().join(project);
     fs::create_dir_all(&directory).unwrap();
     let count = fs::read_dir(&world.root).unwrap().count();
@@ -46,13 +46,13 @@ fn session(world: &World, project: &str, lines: &str) -> Command {
 }
 
 /// Runs sessions at the same time, and returns their output.
-fn run_concurrently(sessions: Vec<Command>) -> Vec<Said> {
+fn run_concurrently(sessions: Vec<Command>) -> Vec<CommandOutput> {
     let begun = sessions.into_iter().map(|mut session| {
         session.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     });
     let begun: Vec<_> = begun.collect();
     let said = |child: std::process::Child| {
-        Said::new("session".to_owned(), child.wait_with_output().unwrap())
+        CommandOutput::new("session".to_owned(), child.wait_with_output().unwrap())
     };
     begun.into_iter().map(said).collect()
 }
@@ -62,7 +62,7 @@ fn run_concurrently(sessions: Vec<Command>) -> Vec<Said> {
 fn a_rollback_of_several_projects_at_once_restores_the_state_of_one_checkpoint() {
     let mut wrong = Vec::new();
     for round in 0..rounds() {
-        let world = World::new();
+        let world = CommandFixture::new();
         world.configure("checkpoints:\n  enabled: true\n");
         for label in LABELS {
             let set = format!("goal {label}\ncard card doing {label}\nremember {label}\n");
@@ -101,7 +101,7 @@ fn a_rollback_of_several_projects_at_once_restores_the_state_of_one_checkpoint()
 fn a_card_line_of_several_sessions_at_once_loses_no_card_and_remember_gives_no_id_twice() {
     let mut wrong = Vec::new();
     for round in 0..rounds() {
-        let world = World::new();
+        let world = CommandFixture::new();
         let lines = |name: usize| {
             let line = |card| format!("card c{name}-{card} todo x\nremember m{name}-{card}\n");
             (0..15).map(line).collect::<String>()
@@ -130,7 +130,7 @@ fn a_card_line_of_several_sessions_at_once_loses_no_card_and_remember_gives_no_i
 #[test]
 fn a_card_line_is_refused_where_a_fifo_or_socket_is_in_the_place_of_kanban_json() {
     for kind in ["fifo", "socket"] {
-        let world = World::new();
+        let world = CommandFixture::new();
         fs::create_dir_all(agent_folder(&world)).unwrap();
         let path = agent_folder(&world).join("kanban.json");
         let _listener = match kind {
@@ -150,7 +150,8 @@ fn a_card_line_is_refused_where_a_fifo_or_socket_is_in_the_place_of_kanban_json(
             }
             thread::sleep(Duration::from_millis(10));
         }
-        let said = Said::new("session".to_owned(), session.wait_with_output().unwrap()).text();
+        let said =
+            CommandOutput::new("session".to_owned(), session.wait_with_output().unwrap()).text();
         assert!(said.contains("kanban.json is not a regular file"), "{said}");
         assert!(said.contains("the goal is: Ship it"), "{said}");
     }

@@ -1,18 +1,18 @@
 //! An agent with state in addition to its files, in a session and on the command line: the example of the
 //! document, compensations, and unusable or damaged state.
 
-use crate::command::world::{Said, World, agreed};
+use crate::command::world::{CommandFixture, CommandOutput, assert_text};
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::path::Path;
 
-fn enabled() -> World {
-    let world = World::new();
+fn enabled() -> CommandFixture {
+    let world = CommandFixture::new();
     world.configure("checkpoints:\n  enabled: true\n");
     world
 }
 
-fn run_session(world: &World, lines: &str) -> Said {
+fn run_session(world: &CommandFixture, lines: &str) -> CommandOutput {
     let script = world.root.join("script");
     fs::write(&script, lines).unwrap();
     world.herma(&["session".as_ref(), "--script".as_ref(), script.as_os_str()])
@@ -36,7 +36,7 @@ fn the_example_of_the_document_is_played_as_it_stands_in_docs() {
     let world = enabled();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/whole-agent.session");
     let said = run_session(&world, &fs::read_to_string(script).unwrap()).done();
-    agreed("whole-agent", &without_turns(&world.transcript(&[said])));
+    assert_text("whole-agent", &without_turns(&world.transcript(&[said])));
     assert_eq!(world.read("src/auth.py"), "provider = \"legacy\"\n");
     assert_eq!(world.read("outside.log"), "closed pull request 1234\n");
     let agent = world.root.join("hermes/agent");
@@ -97,7 +97,7 @@ fn compensate_reports_a_failed_compensation_which_stays_failed_until_again_or_ac
 // rule: agent/pinned
 #[test]
 fn checkpoint_with_a_label_is_pinned_until_unpin() {
-    let world = World::new();
+    let world = CommandFixture::new();
     world.configure("checkpoints:\n  max_snapshots: 1\n");
     world.write("a.txt", "one\n");
     world.herma(&["checkpoint", "--label", "base"]).done();
@@ -144,7 +144,7 @@ fn rollback_restores_files_and_reports_what_is_wrong_with_the_state_of_the_agent
     fs::write(agent.join("compensations.json"), "{").unwrap();
     let list = world.herma(&["rollback"]);
     assert_eq!(list.exit, Some(0));
-    assert!(list.complaint.contains("compensations.json\" cannot be read"), "{}", list.complaint);
+    assert!(list.stderr.contains("compensations.json\" cannot be read"), "{}", list.stderr);
     fs::remove_file(agent.join("compensations.json")).unwrap();
     fs::write(agent.join("goal.json"), "{").unwrap();
     let examined = world.herma(&["doctor"]).done().text();

@@ -23,22 +23,22 @@ pub fn binary() -> &'static Path {
 }
 
 /// The output of a command.
-pub struct Said {
+pub struct CommandOutput {
     /// The command line.
     command_line: String,
     /// Standard output.
     pub output: Vec<u8>,
     /// Standard error.
-    pub complaint: String,
+    pub stderr: String,
     /// The exit code, unless a signal ended the command.
     pub exit: Option<i32>,
 }
 
-impl Said {
+impl CommandOutput {
     /// The output of a process that ended.
-    pub fn new(command_line: String, ended: Output) -> Said {
-        let complaint = String::from_utf8_lossy(&ended.stderr).into_owned();
-        Said { command_line, output: ended.stdout, complaint, exit: ended.status.code() }
+    pub fn new(command_line: String, ended: Output) -> CommandOutput {
+        let stderr = String::from_utf8_lossy(&ended.stderr).into_owned();
+        CommandOutput { command_line, output: ended.stdout, stderr, exit: ended.status.code() }
     }
 
     /// The answer as text.
@@ -53,8 +53,8 @@ impl Said {
 
     /// The same; panics unless the command succeeded and wrote nothing to standard error.
     #[track_caller]
-    pub fn done(self) -> Said {
-        assert_eq!((self.exit, self.complaint.as_str()), (Some(0), ""), "{}", self.command_line);
+    pub fn done(self) -> CommandOutput {
+        assert_eq!((self.exit, self.stderr.as_str()), (Some(0), ""), "{}", self.command_line);
         self
     }
 
@@ -63,26 +63,26 @@ impl Said {
     #[track_caller]
     pub fn refusal(&self) -> &str {
         assert_eq!((self.exit, self.text().as_str()), (Some(2), ""), "{}", self.command_line);
-        let (_, code) = self.complaint.trim_end().rsplit_once('[').expect(&self.complaint);
-        code.strip_suffix(']').expect(&self.complaint)
+        let (_, code) = self.stderr.trim_end().rsplit_once('[').expect(&self.stderr);
+        code.strip_suffix(']').expect(&self.stderr)
     }
 }
 
 /// The files of one test.
-pub struct World {
+pub struct CommandFixture {
     _folder: TempDir,
     /// The canonical path of the folder that contains everything.
     pub root: PathBuf,
     ids: RefCell<Vec<String>>,
 }
 
-impl World {
+impl CommandFixture {
     /// A home with an empty project, and no store.
-    pub fn new() -> World {
+    pub fn new() -> CommandFixture {
         let folder = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(folder.path()).unwrap();
         fs::create_dir_all(root.join("home/project")).unwrap();
-        World { _folder: folder, root, ids: RefCell::default() }
+        CommandFixture { _folder: folder, root, ids: RefCell::default() }
     }
 
     pub fn home(&self) -> PathBuf {
@@ -182,12 +182,12 @@ impl World {
     }
 
     /// Runs the command with these words.
-    pub fn herma<W: AsRef<OsStr>>(&self, words: &[W]) -> Said {
+    pub fn herma<W: AsRef<OsStr>>(&self, words: &[W]) -> CommandOutput {
         self.run(self.command(), words)
     }
 
     /// Runs a prepared command with these words.
-    pub fn run<W: AsRef<OsStr>>(&self, mut command: Command, words: &[W]) -> Said {
+    pub fn run<W: AsRef<OsStr>>(&self, mut command: Command, words: &[W]) -> CommandOutput {
         let ended = command.args(words).output().unwrap();
         let shown = words.iter().map(|word| match word.as_ref().to_str() {
             Some(plain) if !plain.is_empty() && !plain.contains([' ', '\n', '\x1b']) => {
@@ -196,7 +196,7 @@ impl World {
             _ => format!("\"{}\"", word.as_ref().as_bytes().escape_ascii()),
         });
         let words = std::iter::once("herma".to_owned()).chain(shown).collect::<Vec<_>>();
-        Said::new(words.join(" "), ended)
+        CommandOutput::new(words.join(" "), ended)
     }
 
     /// Takes a checkpoint of the project, which must have changed, and returns its full id.
@@ -211,11 +211,11 @@ impl World {
     }
 
     /// The commands and their output as on a terminal, without the parts that differ between runs.
-    pub fn transcript(&self, outputs: &[Said]) -> String {
+    pub fn transcript(&self, outputs: &[CommandOutput]) -> String {
         let mut text = String::new();
-        for Said { command_line, output, complaint, exit } in outputs {
+        for CommandOutput { command_line, output, stderr, exit } in outputs {
             text += &format!("$ {command_line}\n{}", String::from_utf8_lossy(output));
-            text += complaint;
+            text += stderr;
             if *exit != Some(0) {
                 text += &format!("[exit {}]\n", exit.unwrap_or(-1));
             }
@@ -295,7 +295,7 @@ impl World {
 
 /// Compares a text with its snapshot.
 #[track_caller]
-pub fn agreed(name: &str, text: &str) {
+pub fn assert_text(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../../snapshots");
     settings.set_prepend_module_to_snapshot(false);

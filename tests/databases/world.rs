@@ -1,6 +1,6 @@
 //! The fixture of the database tests: a project with real databases, used by a process of python3.
 
-use crate::command::world::{Said, World};
+use crate::command::world::{CommandFixture, CommandOutput};
 use herma_tests::cache;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -74,7 +74,7 @@ pub fn level_db() -> Option<&'static Path> {
 /// A project, and a process that uses databases in it.
 pub struct Databases {
     /// The project.
-    pub world: World,
+    pub world: CommandFixture,
     user: Option<User>,
 }
 
@@ -100,7 +100,7 @@ impl Rows {
     }
 }
 
-fn python(world: &World) -> Command {
+fn python(world: &CommandFixture) -> Command {
     let mut python = Command::new("python3");
     let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("databases/databases.py");
     python.arg(driver).env_clear().current_dir(world.project());
@@ -114,7 +114,7 @@ fn python(world: &World) -> Command {
 impl Databases {
     /// An empty project with this configuration.
     pub fn new(configuration: &str) -> Self {
-        let world = World::new();
+        let world = CommandFixture::new();
         world.configure(configuration);
         Databases { world, user: None }
     }
@@ -221,9 +221,9 @@ impl Databases {
     pub fn rollback(&self, words: &[&str]) -> (Value, Option<i32>) {
         let words: Vec<OsString> =
             [&["rollback"], words, &["--json"]].concat().iter().map(OsString::from).collect();
-        let Said { output, complaint, exit, .. } = self.world.herma(&words);
+        let CommandOutput { output, stderr, exit, .. } = self.world.herma(&words);
         let answer = serde_json::from_slice(&output);
-        (answer.unwrap_or_else(|_| panic!("{complaint}")), exit)
+        (answer.unwrap_or_else(|_| panic!("{stderr}")), exit)
     }
 
     /// The sorted names of the files in the folder of `path` that begin with the name of `path`.

@@ -48,21 +48,21 @@ fn content_shared_by_two_projects_is_stored_once() {
 fn answering_first_leaves_the_collection_to_keep_up() {
     let fixture = StoreFixture::new();
     let config = Config { max_snapshots: 1, ..Config::default() };
-    let manager = fixture.manager_on(SystemDisk, config).answering_first();
+    let manager = fixture.manager_on(SystemDisk, config).deferring_collection();
     let project = fixture.project("project");
     let take = |seed: u64| {
         fixture.write("project", &large(seed));
         take_checkpoint(&manager, &project, "r")
     };
     let first = take(1);
-    manager.keep_up();
+    manager.collect_deferred();
     assert!(is_stored(&fixture, &first), "nothing was pushed out yet");
     let second = take(2);
     let listed: Vec<String> =
         manager.list(&project).unwrap().into_iter().map(|entry| entry.id).collect();
     assert!(listed.iter().eq([&second]), "{listed:?}");
     assert!(is_stored(&fixture, &first), "whoever asked for the second did not wait");
-    manager.keep_up();
+    manager.collect_deferred();
     assert!(!is_stored(&fixture, &first) && is_stored(&fixture, &second));
 }
 

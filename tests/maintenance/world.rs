@@ -39,7 +39,7 @@ pub struct StoreFixture {
 impl StoreFixture {
     pub fn new() -> StoreFixture {
         // In memory if possible, since the tests write and sync a lot.
-        let folder = Scratch::default_place().temporary().unwrap();
+        let folder = Scratch::in_default_directory().temporary().unwrap();
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("home")).unwrap();
         let fixture = StoreFixture { _folder: folder, root, clock: Arc::default() };

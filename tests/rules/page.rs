@@ -153,8 +153,8 @@ fn causes() -> String {
         writeln!(text, "1. {}{judge}", link_to(rule)).unwrap();
     }
     for (about, rules) in [
-        ("Only said, so that nothing follows from them", blame::ONLY_SAID),
-        ("By themselves, whatever else is broken", blame::STANDS_ALONE),
+        ("Only said, so that nothing follows from them", blame::ONLY_IN_ANSWERS),
+        ("By themselves, whatever else is broken", blame::INDEPENDENT),
     ] {
         let rules: Vec<_> = rules.iter().map(|rule| link_to(rule)).collect();
         writeln!(text, "\n{about}: {}.", rules.join(", ")).unwrap();

@@ -316,9 +316,9 @@ impl Store {
     // rule: a/above
     /// Something.
     pub fn open() {
-        walk(|one| {
+        walk(|file| {
             // rule: a/one, a/two: both at once, or so
-            one.close()
+            file.close()
         });
     }
 }

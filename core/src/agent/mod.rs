@@ -115,7 +115,7 @@ impl CheckpointManager {
         config: Config,
     ) -> Self {
         let manager = Manager::new(disk.clone(), clock, environment.clone(), config);
-        let manager = Ok(manager.answering_first());
+        let manager = Ok(manager.deferring_collection());
         CheckpointManager {
             manager,
             disk,
@@ -182,7 +182,7 @@ impl CheckpointManager {
 
     /// A conversation turn begins: every project may have one automatic checkpoint again.
     pub fn new_turn(&mut self) {
-        self.keep_up();
+        self.collect_deferred();
         if let Ok(manager) = &mut self.manager {
             manager.new_turn();
         }
@@ -227,14 +227,14 @@ impl CheckpointManager {
                 self.try_to(|manager| manager.tool_wrote(&project, &borrowed(&paths)));
             }
         }
-        self.keep_up();
+        self.collect_deferred();
     }
 
     /// Frees the space of evicted checkpoints, for which no tool has waited; also done after each tool and
     /// at the beginning of a turn.
-    pub fn keep_up(&self) {
+    pub fn collect_deferred(&self) {
         if let Ok(manager) = &self.manager {
-            manager.keep_up();
+            manager.collect_deferred();
         }
     }
 

@@ -212,8 +212,8 @@ fn before_and_after_attribute_changes_to_tools_or_to_others() {
         named(&["a", "before"]),
         "what is not there needs no restore"
     );
-    let hands = fixture.path(".hermes/checkpoints/store/hands");
-    let file = fs::read_dir(&hands).unwrap().next().unwrap().unwrap().path();
+    let attribution = fixture.path(".hermes/checkpoints/store/hands");
+    let file = fs::read_dir(&attribution).unwrap().next().unwrap().unwrap().path();
     fs::write(file, "no JSON").unwrap();
     assert_eq!(changed_by_others(&manager), None, "what is damaged is not known");
 }

@@ -1,7 +1,7 @@
 //! The members of a unit, which are captured together, as of one moment, or not at all.
 
 use super::walk::{Bounds, Candidate, IgnoreChain, levels};
-use crate::disk::{Disk, Entry, Kind, Stat, is_unreadable};
+use crate::disk::{Disk, Kind, ListedEntry, Stat, is_unreadable};
 use crate::error::{Context, Result};
 use crate::ignore::Excludes;
 use crate::path::{join, on_disk};
@@ -71,7 +71,7 @@ pub struct Scan<'a> {
 
 impl Scan<'_> {
     /// The units of a folder with these entries.
-    pub fn units(&self, folder: &[u8], entries: &[Entry]) -> Vec<Unit> {
+    pub fn units(&self, folder: &[u8], entries: &[ListedEntry]) -> Vec<Unit> {
         let names = entries.iter().map(|(name, _)| name.as_bytes());
         let suggestive: Vec<&[u8]> = names.filter(|name| crate::unit::suggests(name)).collect();
         if suggestive.is_empty() {
@@ -113,7 +113,7 @@ impl Scan<'_> {
     /// # Errors
     /// The disk fails.
     // rule: unit/captured
-    pub fn members_among(&self, found: &FoundUnit, entries: Vec<Entry>) -> Result<Members> {
+    pub fn members_among(&self, found: &FoundUnit, entries: Vec<ListedEntry>) -> Result<Members> {
         let mut members = Members::default();
         for (name, stat) in entries {
             let role = found.unit.role(name.as_bytes());

@@ -5,7 +5,7 @@
 
 use super::together::{FoundUnit, Scan};
 use crate::capture::leftover::LeftoverName;
-use crate::disk::{Disk, Entry, Kind, Stat, is_unreadable};
+use crate::disk::{Disk, Kind, ListedEntry, Stat, is_unreadable};
 use crate::error::{Context, Error, Result};
 use crate::ignore::{Excludes, IGNORE_BYTES_MAX, IgnoreFile};
 use crate::own_folders::OwnFolders;
@@ -129,7 +129,7 @@ impl Walk<'_> {
         &mut self,
         directory: Vec<u8>,
         above: Option<Rc<IgnoreChain>>,
-        entries: Vec<Entry>,
+        entries: Vec<ListedEntry>,
     ) -> Result<()> {
         let has_ignore_file = entries.iter().any(|(name, _)| name == ".gitignore");
         let ignores =
@@ -191,14 +191,14 @@ impl Walk<'_> {
     fn take_units(
         &mut self,
         directory: &[u8],
-        entries: Vec<Entry>,
+        entries: Vec<ListedEntry>,
         ignores: &Option<Rc<IgnoreChain>>,
-    ) -> Result<Vec<Entry>> {
+    ) -> Result<Vec<ListedEntry>> {
         let Walk { disk, root, bounds, excludes, .. } = *self;
         let scan = Scan { disk, root, bounds, excludes };
         let mut rest = entries;
         for unit in scan.units(directory, &rest) {
-            let is_of_unit = |(name, stat): &Entry| {
+            let is_of_unit = |(name, stat): &ListedEntry| {
                 let is_folder = stat.as_ref().is_ok_and(|stat| stat.kind == Kind::Directory);
                 !is_folder && unit.role(name.as_bytes()).is_some()
             };

@@ -112,7 +112,7 @@ pub fn remove_file(disk: &dyn Disk, path: &Path) -> Result<()> {
 
 /// Removes the file at the path of a file of this tool, if it exists, or an empty folder, which a
 /// damaged disk may leave there. A folder with content is not removed.
-pub fn remove_place(disk: &dyn Disk, path: &Path) -> Result<()> {
+pub fn remove_path(disk: &dyn Disk, path: &Path) -> Result<()> {
     let removed = remove_file(disk, path);
     if removed.is_err() && stat(disk, path)?.is_some_and(|stat| stat.kind == Kind::Directory) {
         return ignore_absence(disk.remove_directory(path)).context("removing the directory", path);

@@ -146,7 +146,7 @@ pub trait LockGuard: Send {}
 impl LockGuard for File {}
 
 /// A name in a directory, and its stat or why it cannot be read.
-pub type Entry = (OsString, io::Result<Stat>);
+pub type ListedEntry = (OsString, io::Result<Stat>);
 
 /// A stream of the bytes of a file.
 pub type Stream = Box<dyn Read>;
@@ -158,7 +158,7 @@ pub trait Disk: Send + Sync {
     /// The names in a directory, sorted.
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>>;
     /// The names in a directory, sorted, with their stats.
-    fn entries(&self, path: &Path) -> io::Result<Vec<Entry>> {
+    fn entries(&self, path: &Path) -> io::Result<Vec<ListedEntry>> {
         let with_stat = |name: OsString| {
             let stat = self.stat(&path.join(&name));
             (name, stat)

@@ -2,7 +2,7 @@
 //! even if a process replaces a directory by a link meanwhile.
 
 use super::place::{AnchoredPath, ENTER};
-use super::{Access, Disk, Entry, Kind, LockGuard, Sharing, Stat, Stream};
+use super::{Access, Disk, Kind, ListedEntry, LockGuard, Sharing, Stat, Stream};
 #[cfg(target_os = "linux")]
 use rustix::buffer::spare_capacity;
 use rustix::fd::OwnedFd;
@@ -111,7 +111,7 @@ impl Disk for SystemDisk {
         names(&AnchoredPath::of(path)?.open(READ_FOLDER, Mode::empty())?)
     }
 
-    fn entries(&self, path: &Path) -> io::Result<Vec<Entry>> {
+    fn entries(&self, path: &Path) -> io::Result<Vec<ListedEntry>> {
         let folder = AnchoredPath::of(path)?.open(READ_FOLDER, Mode::empty())?;
         let with_stat = |name: OsString| {
             let stat = fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW);

@@ -5,7 +5,7 @@ use super::{Check, Finding};
 use crate::disk::{Disk, Kind};
 use crate::path::shown;
 use crate::state::{PartKind, readable_log, readable_part};
-use crate::store::{lock, undo};
+use crate::store::{journal, lock};
 use std::path::Path;
 
 /// Checks the agent's folder, and the journals of restores in the store of `base`.
@@ -40,10 +40,10 @@ fn interrupted(disk: &dyn Disk, base: &Path) -> Option<String> {
     // Locks that cannot be read are reported by the finding about the base.
     let lock_path = |hash: &String| store.join("locks").join(hash);
     let is_running = |hash: &String| lock::is_held(disk, &lock_path(hash)).unwrap_or(false);
-    let hash = undo::projects(disk, &store).ok()?.into_iter().find(|hash| !is_running(hash))?;
-    match undo::read(disk, &store, &hash) {
-        Ok(undo) => {
-            Some(format!("a rollback of {} was interrupted half-way", shown(&undo?.directory)))
+    let hash = journal::projects(disk, &store).ok()?.into_iter().find(|hash| !is_running(hash))?;
+    match journal::read(disk, &store, &hash) {
+        Ok(journal) => {
+            Some(format!("a rollback of {} was interrupted half-way", shown(&journal?.directory)))
         }
         Err(error) => Some(format!(
             "a rollback was interrupted, and how to undo it is lost: {}",

@@ -3,7 +3,7 @@
 use crate::disk::{Disk, Kind, Sharing, folder};
 use crate::error::{Error, Result};
 use crate::report::{Cleared, ClearedLegacy, Holdings};
-use crate::store::base::{self, Entry};
+use crate::store::base::{self, BaseEntry};
 use crate::store::{Store, lock, ref_recovery};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -16,12 +16,12 @@ pub fn holdings(disk: &dyn Disk, base: &Path) -> Result<Holdings> {
         holdings.entries += 1;
         holdings.bytes += bytes;
         match entry {
-            Entry::Archive => {
+            BaseEntry::Archive => {
                 holdings.archives += 1;
                 holdings.archive_bytes += bytes;
             }
-            Entry::Repository => holdings.repositories += 1,
-            Entry::Store | Entry::Marker | Entry::Leftover => {}
+            BaseEntry::Repository => holdings.repositories += 1,
+            BaseEntry::Store | BaseEntry::Marker | BaseEntry::Leftover => {}
         }
     }
     Ok(holdings)
@@ -46,9 +46,9 @@ pub fn clear(disk: &dyn Disk, base: &Path) -> Result<Cleared> {
 
 /// As [`crate::Manager::clear_legacy`].
 pub fn clear_legacy(disk: &dyn Disk, base: &Path) -> Result<ClearedLegacy> {
-    let archives = base::named(disk, base, Entry::Archive)?;
+    let archives = base::named(disk, base, BaseEntry::Archive)?;
     let before = bytes_seen(disk, base);
-    remove_all(disk, base, archives.iter().map(|name| (name.as_os_str(), Entry::Archive)))?;
+    remove_all(disk, base, archives.iter().map(|name| (name.as_os_str(), BaseEntry::Archive)))?;
     let bytes_freed = before.saturating_sub(bytes_seen(disk, base));
     Ok(ClearedLegacy { archives: archives.len(), bytes_freed })
 }
@@ -72,14 +72,14 @@ fn bytes_seen(disk: &dyn Disk, path: &Path) -> u64 {
 fn remove_all<'a>(
     disk: &dyn Disk,
     base: &Path,
-    names: impl Iterator<Item = (&'a OsStr, Entry)>,
+    names: impl Iterator<Item = (&'a OsStr, BaseEntry)>,
 ) -> Result<()> {
     let mut first_error = None;
     for (name, entry) in names {
         let removed = match entry {
-            Entry::Leftover | Entry::Marker => folder::remove(disk, &base.join(name)),
-            Entry::Archive => base::discard_archive(disk, base, name),
-            Entry::Store | Entry::Repository => base::discard(disk, base, Path::new(name)),
+            BaseEntry::Leftover | BaseEntry::Marker => folder::remove(disk, &base.join(name)),
+            BaseEntry::Archive => base::discard_archive(disk, base, name),
+            BaseEntry::Store | BaseEntry::Repository => base::discard(disk, base, Path::new(name)),
         };
         if let Err(error) = removed {
             tracing::debug!("{name:?} was not removed: {error}");

@@ -17,9 +17,9 @@ use crate::store::commit::{self, Checkpoint};
 use crate::store::envelopes::Envelopes;
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
-use crate::store::rollbacks::{self, Place};
+use crate::store::pre_restore::{self, PreRestoreRef};
 use crate::store::shallow::{self, Boundaries};
-use crate::store::{Store, history, metadata, pins, ref_recovery, snapshot, undo, usage};
+use crate::store::{Store, history, journal, metadata, pins, ref_recovery, snapshot, usage};
 use git2::Oid;
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -115,7 +115,7 @@ impl Limit<'_> {
             let history = history::newest_first(self.store, self.objects, self.hash, self.most)?;
             let excess = listed_without_pin(&history).count().saturating_sub(self.most);
             let may_be_evicted = |checkpoint: &&Checkpoint| {
-                let is_listed = checkpoint.beside.is_some_and(|place| place.is_listed);
+                let is_listed = checkpoint.pre_restore_ref.is_some_and(|place| place.is_listed);
                 is_listed && checkpoint.id != target && !checkpoint.is_pinned
             };
             let evicted: Vec<Oid> = history
@@ -142,7 +142,7 @@ impl Limit<'_> {
     fn try_keep_newest(&self) -> Result<Evicted> {
         let Limit { store, objects, hash, most, .. } = *self;
         // rule: agent/all-or-none
-        if undo::is_noted(store.disk, &store.path, hash)? {
+        if journal::has_journal(store.disk, &store.path, hash)? {
             return Ok(Evicted::default());
         }
         let listed = history::newest_first(store, objects, hash, most)?;
@@ -214,19 +214,21 @@ impl Limit<'_> {
             return Ok(checkpoint);
         }
         // A checkpoint of the history may also have a ref, if the restore that took it was interrupted.
-        let refs = || rollbacks::all(store.disk, &store.path, hash);
-        let is_its_ref = |(place, id): &(Place, Oid)| place.is_listed && *id == checkpoint.id;
-        let before = match checkpoint.beside {
+        let refs = || pre_restore::all(store.disk, &store.path, hash);
+        let is_its_ref =
+            |(place, id): &(PreRestoreRef, Oid)| place.is_listed && *id == checkpoint.id;
+        let before = match checkpoint.pre_restore_ref {
             None => refs()?.into_iter().find(is_its_ref).map(|(place, _)| place),
-            beside => beside,
+            pre_restore_ref => pre_restore_ref,
         };
         let number = checkpoint.rollback.unwrap_or(0);
         let parent = before.map_or(checkpoint.parent, |place| place.parent);
-        let place = Place { number, parent, is_listed: false };
+        let place = PreRestoreRef { number, parent, is_listed: false };
         // The new ref first: a checkpoint that has both is listed.
-        rollbacks::add(store.disk, &store.path, hash, place, checkpoint.id)?;
-        before.map_or(Ok(()), |before| rollbacks::remove(store.disk, &store.path, hash, before))?;
-        Ok(Checkpoint { beside: Some(place), ..checkpoint })
+        pre_restore::add(store.disk, &store.path, hash, place, checkpoint.id)?;
+        before
+            .map_or(Ok(()), |before| pre_restore::remove(store.disk, &store.path, hash, before))?;
+        Ok(Checkpoint { pre_restore_ref: Some(place), ..checkpoint })
     }
 
     /// Removes the refs of evicted checkpoints outside the history, and returns how many pre-restore
@@ -236,15 +238,16 @@ impl Limit<'_> {
         let Limit { store, objects, hash, .. } = *self;
         let mut is_large = false;
         let mut removed = 0;
-        for (place, id) in
-            evicted.iter().filter_map(|checkpoint| Some((checkpoint.beside?, checkpoint.id)))
+        for (place, id) in evicted
+            .iter()
+            .filter_map(|checkpoint| Some((checkpoint.pre_restore_ref?, checkpoint.id)))
         {
             let tree_of = |id| commit::read(objects, id).map(|checkpoint| checkpoint.tree);
             if let (Ok(tree), Some(Ok(parent_tree))) = (tree_of(id), place.parent.map(tree_of)) {
                 is_large |= bytes_not_in(objects, tree, parent_tree)
                     .is_ok_and(|bytes| bytes > LEFT_BYTES_MAX);
             }
-            rollbacks::remove(store.disk, &store.path, hash, place)?;
+            pre_restore::remove(store.disk, &store.path, hash, place)?;
             removed += 1;
         }
         let mut backlog = removed;
@@ -298,7 +301,7 @@ impl Limit<'_> {
 
 /// The checkpoints that would be listed even if they were not pinned.
 fn listed_without_pin(checkpoints: &[Checkpoint]) -> impl Iterator<Item = &Checkpoint> {
-    checkpoints.iter().filter(|checkpoint| !checkpoint.is_aside && !checkpoint.is_unlisted())
+    checkpoints.iter().filter(|checkpoint| !checkpoint.pinned_only && !checkpoint.is_unlisted())
 }
 
 /// Ends the history of a project with these checkpoints, newest first. A pinned one to which the others

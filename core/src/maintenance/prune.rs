@@ -12,11 +12,11 @@ use crate::maintenance::reclaim::reclaim;
 use crate::maintenance::total::{Evictions, keep_total};
 use crate::path::shown;
 use crate::report::{ProjectState, Pruned};
-use crate::store::base::{self, Entry, archived_at};
+use crate::store::base::{self, BaseEntry, archived_at};
 use crate::store::objects::Objects;
 use crate::store::{
-    Store, commit, envelopes, hands, metadata, pins, ref_recovery, refs, restoring, rollbacks,
-    undo, usage,
+    Store, attribution, commit, envelopes, journal, metadata, pins, pre_restore, ref_recovery,
+    refs, restoring, usage,
 };
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -213,12 +213,12 @@ impl Prune<'_> {
             // rule: sweep/orphans
             // The metadata goes last, so that a prune that was killed here can be repeated.
             envelopes::remove_all(store, hash)?;
-            rollbacks::remove_all(self.disk, &store.path, hash)?;
+            pre_restore::remove_all(self.disk, &store.path, hash)?;
             refs::remove(self.disk, &store.path, &refs::of_project(hash))?;
-            folder::remove_place(self.disk, &store.path.join("indexes").join(hash))?;
+            folder::remove_path(self.disk, &store.path.join("indexes").join(hash))?;
             restoring::end(store, hash)?;
-            hands::remove(store, hash)?;
-            folder::remove_place(self.disk, &metadata::path_of(&store.path, hash))?;
+            attribution::remove(store, hash)?;
+            folder::remove_path(self.disk, &metadata::path_of(&store.path, hash))?;
         }
         Ok(verdict)
     }
@@ -235,7 +235,7 @@ impl Prune<'_> {
         }
         // Without the project a restore that died could not be undone.
         // rule: agent/all-or-none
-        if undo::is_noted(self.disk, &store.path, hash)? {
+        if journal::has_journal(self.disk, &store.path, hash)? {
             return Ok(Verdict::Keep);
         }
         let metadata = metadata::stored(self.disk, &store.path, hash)?;
@@ -285,23 +285,23 @@ impl Prune<'_> {
 
 /// Entries of the base other than the store.
 impl Prune<'_> {
-    fn entry(&mut self, name: &OsStr, entry: Entry) {
+    fn entry(&mut self, name: &OsStr, entry: BaseEntry) {
         let subject = shown(name.as_bytes());
         match entry {
-            Entry::Store | Entry::Marker => {}
-            Entry::Leftover => {
+            BaseEntry::Store | BaseEntry::Marker => {}
+            BaseEntry::Leftover => {
                 if let Err(error) = folder::remove(self.disk, &self.base.join(name)) {
                     self.failed(&subject, &error);
                 }
             }
-            Entry::Archive => {
+            BaseEntry::Archive => {
                 (self.progress)(PruneStep::Legacy(&subject));
                 match self.archive(name) {
                     Ok(removed) => self.pruned.archives += usize::from(removed),
                     Err(error) => self.failed(&subject, &error),
                 }
             }
-            Entry::Repository => {
+            BaseEntry::Repository => {
                 (self.progress)(PruneStep::Legacy(&subject));
                 self.pruned.scanned += 1;
                 let verdict = self.repository(name);

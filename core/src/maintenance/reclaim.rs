@@ -12,7 +12,7 @@ use crate::store::envelopes::{self, Envelopes};
 use crate::store::objects::Objects;
 use crate::store::shallow::Boundaries;
 use crate::store::{
-    Store, git_lock, history, metadata, pins, ref_recovery, refs, rollbacks, shallow, usage,
+    Store, git_lock, history, metadata, pins, pre_restore, ref_recovery, refs, shallow, usage,
 };
 use git2::Oid;
 use std::collections::HashSet;
@@ -138,7 +138,7 @@ fn remove_envelopes(store: &Store<'_>, objects: &Objects<'_>) -> Result<()> {
 /// Makes the refs and boundaries durable, which decide which objects are removed.
 fn sync_refs(store: &Store<'_>) -> Result<()> {
     let mut folders = ["", "refs", "refs/hermes"].map(str::to_owned).to_vec();
-    for kind in rollbacks::FOLDERS.into_iter().chain([pins::FOLDER, envelopes::FOLDER]) {
+    for kind in pre_restore::FOLDERS.into_iter().chain([pins::FOLDER, envelopes::FOLDER]) {
         folders.extend(refs::folders(store.disk, &store.path, kind)?);
     }
     for folder in folders {
@@ -242,7 +242,7 @@ impl Reclaim<'_> {
 
     /// Removes a pack, its index first, so that no index names a pack that is gone.
     fn remove(&self, pack: &PackFiles) -> Result<()> {
-        pack.files.iter().try_for_each(|file| folder::remove_place(self.disk, file))
+        pack.files.iter().try_for_each(|file| folder::remove_path(self.disk, file))
     }
 
     fn record_failure(&mut self, result: Result<()>) {

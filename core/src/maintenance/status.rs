@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::maintenance::evidence;
 use crate::path::shown;
 use crate::report::{Interrupted, ProjectStatus, Status};
-use crate::store::base::{self, Entry};
+use crate::store::base::{self, BaseEntry};
 use crate::store::{Store, history, metadata, ref_recovery, restoring};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub fn of(disk: &dyn Disk, base: &Path, listed_max: usize) -> Result<Status> {
         others: base::others(disk, base)?,
         projects: Vec::new(),
     };
-    for name in base::named(disk, base, Entry::Archive)? {
+    for name in base::named(disk, base, BaseEntry::Archive)? {
         let bytes = folder::bytes(disk, &base.join(&name))?;
         status.legacy.push((shown(name.as_bytes()), bytes));
     }

@@ -10,9 +10,9 @@ use crate::maintenance::reclaim::reclaim;
 use crate::maintenance::space;
 use crate::store::commit::Checkpoint;
 use crate::store::objects::Objects;
-use crate::store::rollbacks;
+use crate::store::pre_restore;
 use crate::store::shallow::{self, Boundaries};
-use crate::store::{Store, history, metadata, ref_recovery, undo};
+use crate::store::{Store, history, journal, metadata, ref_recovery};
 use git2::Oid;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -108,7 +108,7 @@ impl ProjectHistory {
             lock => lock?,
         };
         // rule: agent/all-or-none
-        if undo::is_noted(store.disk, &store.path, &self.hash)? {
+        if journal::has_journal(store.disk, &store.path, &self.hash)? {
             return Ok(0);
         }
         let present = history::newest_first(store, objects, &self.hash, usize::MAX)?;
@@ -124,8 +124,9 @@ impl ProjectHistory {
 
     /// The oldest checkpoint that the history leads to, without those that have refs of their own.
     fn end(&self) -> Option<Oid> {
-        let in_history =
-            |checkpoint: &&Checkpoint| checkpoint.beside.is_none() && !checkpoint.is_aside;
+        let in_history = |checkpoint: &&Checkpoint| {
+            checkpoint.pre_restore_ref.is_none() && !checkpoint.pinned_only
+        };
         self.history.iter().rfind(in_history).map(|end| end.id)
     }
 
@@ -140,9 +141,9 @@ impl ProjectHistory {
     /// `listed`.
     fn remove_refs(&self, store: &Store<'_>, listed: &[Oid]) -> Result<()> {
         let stays = |id: Oid| listed.contains(&id) && !self.evicted.contains(&id);
-        let refs = rollbacks::all(store.disk, &store.path, &self.hash)?.into_iter();
+        let refs = pre_restore::all(store.disk, &store.path, &self.hash)?.into_iter();
         for (place, _) in refs.filter(|(_, id)| !stays(*id)) {
-            rollbacks::remove(store.disk, &store.path, &self.hash, place)?;
+            pre_restore::remove(store.disk, &store.path, &self.hash, place)?;
         }
         Ok(())
     }
@@ -163,7 +164,7 @@ fn evict_oldest(
     for hash in ref_recovery::projects(store, &objects)? {
         let history = history::newest_first(store, &objects, &hash, usize::MAX)?;
         let is_intact = history.iter().all(|checkpoint| checkpoint.damage.is_none())
-            && !undo::is_noted(store.disk, &store.path, &hash)?;
+            && !journal::has_journal(store.disk, &store.path, &hash)?;
         let damaged = history.iter().filter(|checkpoint| checkpoint.damage.is_some());
         lost.extend(damaged.map(|checkpoint| checkpoint.id));
         if !history.is_empty() {
@@ -297,7 +298,7 @@ impl SizeLimit<'_> {
         for project in projects.iter() {
             let mut is_reached = false;
             for checkpoint in &project.history {
-                let has_own_ref = checkpoint.beside.is_some() || checkpoint.is_aside;
+                let has_own_ref = checkpoint.pre_restore_ref.is_some() || checkpoint.pinned_only;
                 if has_own_ref || checkpoint.is_pinned {
                     // It stays reachable when the checkpoints that lead to it are evicted.
                     reach.add(checkpoint.id)?;
@@ -324,7 +325,7 @@ impl SizeLimit<'_> {
                         return Ok(());
                     }
                     let Some(chosen) = project.choose_oldest() else { break };
-                    if chosen.beside.is_some() {
+                    if chosen.pre_restore_ref.is_some() {
                         reach.remove(chosen.id)?;
                     }
                     // Its children are ends of the history now.

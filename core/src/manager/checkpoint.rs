@@ -20,8 +20,8 @@ use crate::store::metadata::Newest;
 use crate::store::objects::Objects;
 use crate::store::snapshot;
 use crate::store::{
-    Store, commit, envelopes, hands, history, metadata, pins, ref_recovery, refs, restoring,
-    rollbacks, shallow, usage,
+    Store, attribution, commit, envelopes, history, metadata, pins, pre_restore, ref_recovery,
+    refs, restoring, shallow, usage,
 };
 use git2::Oid;
 
@@ -119,7 +119,7 @@ impl Manager {
                         // Before the ref is advanced, so that no checkpoint exists without its envelope.
                         envelopes::keep(store, hash, id, envelope)?;
                     }
-                    hands::mark(store, &project.hash, id);
+                    attribution::mark(store, &project.hash, id);
                     let name = refs::of_project(&project.hash);
                     refs::advance(store.disk, &store.path, &name, tip, id)?;
                     if occasion.label.is_some() {
@@ -172,7 +172,7 @@ impl Manager {
         let mut listed = history::newest_first(store, objects, hash, most)?;
         let numbers = listed.iter().filter_map(|checkpoint| checkpoint.rollback);
         let number = numbers.max().unwrap_or(0).saturating_add(1);
-        listed.retain(|checkpoint| !checkpoint.is_aside && !checkpoint.is_unlisted());
+        listed.retain(|checkpoint| !checkpoint.pinned_only && !checkpoint.is_unlisted());
         if listed.len() < most || newest.rollback.is_none() {
             return Ok((Some(newest.id), Some(number)));
         }
@@ -181,12 +181,13 @@ impl Manager {
         let followed = listed.iter().take_while(|checkpoint| checkpoint.rollback.is_some());
         // A checkpoint with a ref of its own keeps it, also if the one it followed was evicted: with
         // two refs it would remain after its eviction.
-        let in_history =
-            |checkpoint: &&Checkpoint| checkpoint.damage.is_none() && checkpoint.beside.is_none();
+        let in_history = |checkpoint: &&Checkpoint| {
+            checkpoint.damage.is_none() && checkpoint.pre_restore_ref.is_none()
+        };
         for checkpoint in followed.filter(in_history) {
             let number = checkpoint.rollback.unwrap_or(0);
-            let place = rollbacks::Place { number, parent: base, is_listed: true };
-            rollbacks::add(store.disk, &store.path, hash, place, checkpoint.id)?;
+            let place = pre_restore::PreRestoreRef { number, parent: base, is_listed: true };
+            pre_restore::add(store.disk, &store.path, hash, place, checkpoint.id)?;
         }
         Ok((base, Some(number)))
     }

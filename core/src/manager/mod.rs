@@ -3,9 +3,9 @@
 //! It joins the other modules: it takes the locks and decides the order of steps. None of them
 //! depends on it.
 
+mod attribution;
 mod carry;
 mod checkpoint;
-mod hands;
 mod interrupted;
 mod owner;
 mod patch;
@@ -13,8 +13,8 @@ mod recovery;
 mod rollback;
 mod whole;
 
+pub use attribution::Look;
 pub use carry::Occasion;
-pub use hands::Look;
 pub use owner::PartChanged;
 pub use rollback::{Extent, RestoreOptions};
 
@@ -67,7 +67,7 @@ enum Upkeep {
     /// Before the request is answered.
     #[default]
     AtOnce,
-    /// When [`Manager::keep_up`] is called: `Some` if that is needed, with whether space is to be freed.
+    /// When [`Manager::collect_deferred`] is called: `Some` if that is needed, with whether space is to be freed.
     Later(Mutex<Option<bool>>),
 }
 
@@ -128,8 +128,8 @@ impl Manager {
     }
 
     /// The same, answering before it frees the space of the checkpoints that a new one evicted: the
-    /// caller does not wait for that, and calls [`Manager::keep_up`] afterwards.
-    pub fn answering_first(self) -> Self {
+    /// caller does not wait for that, and calls [`Manager::collect_deferred`] afterwards.
+    pub fn deferring_collection(self) -> Self {
         Manager { upkeep: Upkeep::Later(Mutex::default()), ..self }
     }
 
@@ -137,7 +137,7 @@ impl Manager {
     /// checkpoints were evicted because the store was too large. Failures are logged, and retried after
     /// the next checkpoint.
     // rule: limit/newest-remain
-    pub fn keep_up(&self) -> usize {
+    pub fn collect_deferred(&self) -> usize {
         let Upkeep::Later(postponed) = &self.upkeep else { return 0 };
         self.keep_limits(postponed.lock().map(|mut postponed| postponed.take()).unwrap_or_default())
     }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::project::Project;
 use crate::state::Owner;
 use crate::store::lock::Lock;
-use crate::store::{Store, lock, undo};
+use crate::store::{Store, journal, lock};
 use serde_json::Value;
 
 /// How many restores may die while an operation waits for the locks.
@@ -104,7 +104,7 @@ impl Manager {
             part.check(&after).and_then(|()| part.restore(&after)).map_err(bad)?;
             Ok(result)
         };
-        let PartChanged { result, notices } = self.while_alone(change)?;
+        let PartChanged { result, notices } = self.with_exclusive_state(change)?;
         Ok(PartChanged { result: result?, notices })
     }
 
@@ -112,7 +112,7 @@ impl Manager {
     ///
     /// # Errors
     /// [`Error::Busy`] while another process does, before anything is done.
-    pub fn while_alone<T>(&self, work: impl FnOnce() -> T) -> Result<PartChanged<T>> {
+    pub fn with_exclusive_state<T>(&self, work: impl FnOnce() -> T) -> Result<PartChanged<T>> {
         let mut notices = Vec::new();
         let mut deaths = 0;
         loop {
@@ -138,7 +138,7 @@ impl Manager {
         if self.state.is_empty() {
             return false;
         }
-        let journals = undo::projects(self.disk.as_ref(), &self.base().join("store"));
+        let journals = journal::projects(self.disk.as_ref(), &self.base().join("store"));
         journals.is_ok_and(|journals| journals.iter().any(|hash| !recovered.failed.contains(hash)))
     }
 }

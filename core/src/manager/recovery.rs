@@ -13,10 +13,10 @@ use crate::path::shown;
 use crate::project::Project;
 use crate::restore::{Restore, left_anything};
 use crate::state::Take;
+use crate::store::journal::Journal;
 use crate::store::objects::Objects;
 use crate::store::snapshot::Item;
-use crate::store::undo::Undo;
-use crate::store::{Store, lock, restoring, undo};
+use crate::store::{Store, journal, lock, restoring};
 use git2::Oid;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -72,7 +72,7 @@ impl Manager {
         }
         let disk = self.disk.as_ref();
         let Some(store) = Store::open(disk, &self.base())? else { return Ok(recovered) };
-        let hashes = match undo::projects(disk, &store.path) {
+        let hashes = match journal::projects(disk, &store.path) {
             Err(error) if error.is_damage() => {
                 let why = error.cause();
                 let notice = format!("whether a rollback was interrupted is not known: {why}");
@@ -103,7 +103,7 @@ impl Manager {
             true => (store.lock_project(hash)?, lock::take),
             false => (store.try_lock_project(hash)?, lock::take_briefly),
         };
-        if !undo::is_noted(store.disk, &store.path, hash)? {
+        if !journal::has_journal(store.disk, &store.path, hash)? {
             return Ok(());
         }
         let _owner = self.state.lock_parts(store.disk, Sharing::Exclusive, take)?;
@@ -114,7 +114,7 @@ impl Manager {
                 error.cause()
             )),
         }
-        if undo::is_noted(store.disk, &store.path, hash)? {
+        if journal::has_journal(store.disk, &store.path, hash)? {
             recovered.failed.insert(hash.to_owned());
         }
         Ok(())
@@ -127,9 +127,9 @@ impl Manager {
         objects: &Objects<'_>,
         hash: &str,
     ) -> Result<Option<String>> {
-        let undo = match undo::read(store.disk, &store.path, hash) {
+        let journal = match journal::read(store.disk, &store.path, hash) {
             Err(error) if error.is_damage() => {
-                undo::end(store, hash)?;
+                journal::end(store, hash)?;
                 return Ok(Some(format!(
                     "a rollback was interrupted, and how to undo it is lost: {}",
                     error.cause()
@@ -137,11 +137,11 @@ impl Manager {
             }
             read => read?,
         };
-        let Some(undo) = undo else { return Ok(None) };
-        let directory = PathBuf::from(OsStr::from_bytes(&undo.directory));
+        let Some(journal) = journal else { return Ok(None) };
+        let directory = PathBuf::from(OsStr::from_bytes(&journal.directory));
         let project = &Project { directory, hash: hash.to_owned() };
-        let short = undo.target.get(..7).unwrap_or_default();
-        Ok(Some(match self.undo_restore(store, objects, project, &undo)? {
+        let short = journal.target.get(..7).unwrap_or_default();
+        Ok(Some(match self.undo_restore(store, objects, project, &journal)? {
             None => format!("a rollback to {short} was interrupted, and is undone"),
             Some(left) => {
                 format!("a rollback to {short} was interrupted, and is undone but for this: {left}")
@@ -156,22 +156,22 @@ impl Manager {
         store: &Store<'_>,
         objects: &Objects<'_>,
         project: &Project,
-        undo: &Undo,
+        journal: &Journal,
     ) -> Result<Option<String>> {
         let mut left = Vec::new();
-        for (name, text) in &undo.parts {
+        for (name, text) in &journal.parts {
             if let Some(Err(why)) = self.state.part(name).map(|part| part.restore(text)) {
                 left.push(format!("the agent's {name}: {why}"));
             }
         }
-        let are_parts_undone = left.is_empty() && !undo.parts.is_empty();
-        let files = self.undo_files(store, objects, project, undo);
+        let are_parts_undone = left.is_empty() && !journal.parts.is_empty();
+        let files = self.undo_files(store, objects, project, journal);
         if files.as_ref().is_ok_and(|files| files.is_final) {
-            undo::end(store, &project.hash)?;
+            journal::end(store, &project.hash)?;
         } else {
             // Another project may be restored before the next attempt, which must not undo that.
-            let parts = if are_parts_undone { BTreeMap::new() } else { undo.parts.clone() };
-            let _ = undo::begin(store, &project.hash, &Undo { parts, ..undo.clone() });
+            let parts = if are_parts_undone { BTreeMap::new() } else { journal.parts.clone() };
+            let _ = journal::begin(store, &project.hash, &Journal { parts, ..journal.clone() });
         }
         left.extend(files?.left);
         Ok((!left.is_empty()).then(|| left.join("; ")))
@@ -185,10 +185,10 @@ impl Manager {
         store: &Store<'_>,
         objects: &Objects<'_>,
         project: &Project,
-        undo: &Undo,
+        journal: &Journal,
     ) -> Result<UndoneFiles> {
         let by_id = |id: &str| Wanted::by_id(objects, Oid::from_str(id).ok());
-        let before = match by_id(undo.before.as_deref().unwrap_or_default()) {
+        let before = match by_id(journal.before.as_deref().unwrap_or_default()) {
             Err(error) if error.is_damage() => {
                 let why = error.cause();
                 return Ok(UndoneFiles::final_failure(format!(
@@ -198,7 +198,7 @@ impl Manager {
             before => before?,
         };
         let mut left = Vec::new();
-        let target = match by_id(&undo.target) {
+        let target = match by_id(&journal.target) {
             Err(error) if error.is_damage() => {
                 let why = error.cause();
                 left.push(format!("what it changed or brought is lost, and stays: {why}"));
@@ -216,7 +216,7 @@ impl Manager {
         // Only files that are as the restore left them, or as they were before, may be overwritten.
         let is_written = |path: &Vec<u8>, item: &Item| {
             let was_there = before.snapshot.contains_key(path);
-            (was_there || undo.creates.contains(path)) && target.snapshot.get(path) == Some(item)
+            (was_there || journal.creates.contains(path)) && target.snapshot.get(path) == Some(item)
         };
         let is_as_it_was = |path: &Vec<u8>, item: &Item| before.snapshot.get(path) == Some(item);
         let snapshot = snapshot

@@ -1,8 +1,8 @@
 //! Restores: finds the target, takes the pre-restore checkpoint, and only then lets
 //! [`crate::restore`] write.
 
+use super::attribution::reason;
 use super::carry::Taking;
-use super::hands::reason;
 use super::owner::{OperationLocks, Purpose};
 use super::whole::{StateRestore, WantedParts};
 use super::{Manager, Occasion, Stored, no_checkpoint};
@@ -17,14 +17,14 @@ use crate::report::{AgentRestored, Outcome, Preview, Remark, Restored};
 use crate::restore::{
     CHANGED_SINCE, CapturedProject, Restore, TargetIgnores, Units, has_changed_since, left_anything,
 };
+use crate::store::attribution::Change;
 use crate::store::commit::Checkpoint;
 use crate::store::envelopes::{Envelopes, Kept};
-use crate::store::hands::Change;
 use crate::store::left_out::LeftOut;
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{self, Snapshot};
-use crate::store::{Store, commit, hands, lock, ref_recovery, restoring};
+use crate::store::{Store, attribution, commit, lock, ref_recovery, restoring};
 use crate::token::Token;
 use git2::Oid;
 use std::collections::BTreeSet;
@@ -78,7 +78,7 @@ impl Wanted {
     fn read(stored: Stored<'_>, hash: &str, checkpoint: &Checkpoint) -> Result<Self> {
         let Stored { store, objects } = stored;
         let Checkpoint { id, tree, seconds, .. } = *checkpoint.whole()?;
-        let changes = hands::read(store, hash).and_then(|log| log.since(id));
+        let changes = attribution::read(store, hash).and_then(|log| log.since(id));
         let envelope = Envelopes::of(store, objects, hash)?.get(checkpoint)?;
         let snapshot = snapshot::read(objects, id, tree)?;
         let left_out = commit::left_out(objects, id)?;
@@ -213,7 +213,9 @@ impl Manager {
         let others = wanted.changes.as_ref().map(by_others);
         let would = Restored { others, ..would };
         match refused {
-            Some(error) if !extent.is_forced() => Err(Error::NoSafetyCheckpoint(Box::new(error))),
+            Some(error) if !extent.is_forced() => {
+                Err(Error::NoPreRestoreCheckpoint(Box::new(error)))
+            }
             refused => {
                 let forced_past = refused.map(|error| error.to_string());
                 Ok((Restored { forced_past, ..would }, token))
@@ -315,7 +317,7 @@ impl Manager {
         let stored = Stored { store: &store, objects: &objects };
         let state_restore =
             StateRestore { stored, project: &project, wanted: &wanted, parts: &parts };
-        let undo = parts
+        let journal = parts
             .has_parts()
             .then(|| self.begin_state_restore(&state_restore, &restore, before))
             .transpose()?;
@@ -337,8 +339,8 @@ impl Manager {
         };
         let others = others.map(|others| by_others(others, &report));
         self.record_restore(stored, &project, &restore, &report);
-        if let Some(undo) = &undo {
-            self.end_state_restore(&state_restore, undo, &report)?;
+        if let Some(journal) = &journal {
+            self.end_state_restore(&state_restore, journal, &report)?;
         }
         // The restore of a single file does not complete an interrupted full restore.
         let is_recorded = restoring::read(disk, &store.path, &project.hash).is_some();
@@ -428,7 +430,7 @@ impl Manager {
                 Ok(PreRestore { current, forced_past, ..PreRestore::default() })
             }
             // rule: restore/safety-required
-            Err(error) => Err(Error::NoSafetyCheckpoint(Box::new(error))),
+            Err(error) => Err(Error::NoPreRestoreCheckpoint(Box::new(error))),
         }
     }
 

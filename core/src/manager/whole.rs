@@ -15,9 +15,9 @@ use crate::restore::Restore;
 use crate::state::{External, ListedAction, PART_BYTES_MAX, Since};
 use crate::store::envelope::PartNote;
 use crate::store::envelopes::Kept;
+use crate::store::journal::{self, Journal};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
-use crate::store::undo::{self, Undo};
 use crate::token::Token;
 use git2::Oid;
 use std::collections::BTreeMap;
@@ -149,7 +149,7 @@ impl Manager {
         state_restore: &StateRestore<'_>,
         restore: &Restore<'_>,
         before: Option<Oid>,
-    ) -> Result<Undo> {
+    ) -> Result<Journal> {
         let StateRestore { stored: Stored { store, .. }, project, wanted, parts } = *state_restore;
         let is_new = |path: &&Vec<u8>| {
             let full = on_disk(&project.directory, path);
@@ -157,25 +157,25 @@ impl Manager {
                 && folder::stat(store.disk, &full)
                     .is_ok_and(|stat| stat.is_none_or(|stat| stat.kind == FileKind::Directory))
         };
-        let undo = Undo {
+        let journal = Journal {
             directory: project.directory.as_os_str().as_bytes().to_vec(),
             creates: wanted.snapshot.keys().filter(is_new).cloned().collect(),
             target: wanted.id.to_string(),
             before: before.map(|before| before.to_string()),
             parts: parts.before.clone(),
         };
-        undo::begin(store, &project.hash, &undo).map(|()| undo)
+        journal::begin(store, &project.hash, &journal).map(|()| journal)
     }
 
     /// Restores the parts after the files, or undoes everything.
     ///
     /// # Errors
-    /// [`Error::RolledBackNothing`].
+    /// [`Error::RestoreUndone`].
     // rule: agent/all-or-none
     pub(super) fn end_state_restore(
         &self,
         state_restore: &StateRestore<'_>,
-        undo: &Undo,
+        journal: &Journal,
         report: &Restored,
     ) -> Result<()> {
         let StateRestore { stored: Stored { store, objects }, project, wanted, parts } =
@@ -204,14 +204,14 @@ impl Manager {
             why = Some(format!("{}: {error}", project.directory.display()));
         }
         // As long as its journal exists it would be undone later, over files that are saved until then.
-        let ended =
-            why.map_or_else(|| undo::end(store, &project.hash).map_err(|error| error.cause()), Err);
+        let ended = why
+            .map_or_else(|| journal::end(store, &project.hash).map_err(|error| error.cause()), Err);
         let Err(why) = ended else { return Ok(()) };
-        let left = match self.undo_restore(store, objects, project, undo) {
+        let left = match self.undo_restore(store, objects, project, journal) {
             Ok(left) => left.map(|left| format!("but for this: {left}")),
             Err(error) => Some(format!("as far as that could be done: {}", error.cause())),
         };
-        Err(Error::RolledBackNothing { why, left })
+        Err(Error::RestoreUndone { why, left })
     }
 
     /// The report on the agent state after a restore, or for a preview of one.

@@ -16,7 +16,7 @@ mod together;
 
 pub use ignores::TargetIgnores;
 pub use left_out::{LEFT_OUT, Unrecorded};
-use plan::{Step, Surplus};
+use plan::{PlanStep, Surplus};
 use together::UnitPlan;
 pub use together::{CapturedProject, Units, has_changed_since};
 
@@ -54,7 +54,7 @@ const FOLDERS_MAX: usize = 16;
 /// Removes what interrupted restores left in the project at `root`; returns whether all of it is
 /// removed.
 pub fn tidy(disk: &dyn Disk, root: &Path, leftovers: &[Vec<u8>]) -> bool {
-    let remove = |path: &Vec<u8>| folder::remove_place(disk, &on_disk(root, path));
+    let remove = |path: &Vec<u8>| folder::remove_path(disk, &on_disk(root, path));
     leftovers.iter().map(remove).filter(Result::is_err).count() == 0
 }
 
@@ -112,17 +112,17 @@ impl Restore<'_> {
                 continue;
             }
             match self.step(path, item) {
-                Ok(Step::Write(_)) if self.is_interrupted() => {
+                Ok(PlanStep::Write(_)) if self.is_interrupted() => {
                     report.failed.push(Remark::new(path, INTERRUPTED.into()));
                 }
-                Ok(Step::Write(obstacles)) => {
+                Ok(PlanStep::Write(obstacles)) => {
                     self.draft(path, item, obstacles, &mut batch, &mut report);
                     if batch.is_full() {
                         self.settle(std::mem::take(&mut batch), &mut report);
                     }
                 }
-                Ok(Step::InPlace) => {}
-                Ok(Step::Keep(remark)) => report.kept.push(remark),
+                Ok(PlanStep::InPlace) => {}
+                Ok(PlanStep::Keep(remark)) => report.kept.push(remark),
                 Err(error) => report.failed.push(Remark::new(path, error.to_string())),
             }
         }

@@ -5,8 +5,8 @@
 
 use super::{KEPT, Restore};
 use crate::report::{Remark, Restored};
+use crate::store::attribution::State;
 use crate::store::content::Content;
-use crate::store::hands::State;
 use crate::store::snapshot::Item;
 use crate::token::Token;
 use sha2::{Digest, Sha256};
@@ -16,7 +16,7 @@ use std::io;
 const UNDER_AN_IGNORE_RULE: &str = "an ignore rule of the checkpoint covers it";
 
 /// What is to be done so that a path is as recorded.
-pub(super) enum Step {
+pub(super) enum PlanStep {
     /// It is written, after these obstacles are removed.
     Write(Vec<Vec<u8>>),
     /// It is already as recorded, though no checkpoint holds it.
@@ -41,11 +41,11 @@ impl Restore<'_> {
         self.target.iter().filter(|(path, item)| self.current.get(*path) != Some(*item))
     }
 
-    pub(super) fn step(&self, path: &[u8], item: &Item) -> io::Result<Step> {
+    pub(super) fn step(&self, path: &[u8], item: &Item) -> io::Result<PlanStep> {
         Ok(match self.removable_obstacles(path)? {
-            Some(obstacles) => Step::Write(obstacles),
-            None if self.is_in_place(path, item) => Step::InPlace,
-            None => Step::Keep(Remark::new(path, KEPT.into())),
+            Some(obstacles) => PlanStep::Write(obstacles),
+            None if self.is_in_place(path, item) => PlanStep::InPlace,
+            None => PlanStep::Keep(Remark::new(path, KEPT.into())),
         })
     }
 
@@ -74,15 +74,15 @@ impl Restore<'_> {
                 continue;
             }
             match self.step(path, item) {
-                Ok(Step::Write(obstacles)) => match Content::of(self.objects, item.blob) {
+                Ok(PlanStep::Write(obstacles)) => match Content::of(self.objects, item.blob) {
                     Ok(_) => {
                         removed.extend(obstacles);
                         report.restored.push(path.clone());
                     }
                     Err(error) => report.failed.push(Remark::new(path, error.cause())),
                 },
-                Ok(Step::InPlace) => {}
-                Ok(Step::Keep(remark)) => report.kept.push(remark),
+                Ok(PlanStep::InPlace) => {}
+                Ok(PlanStep::Keep(remark)) => report.kept.push(remark),
                 Err(error) => report.failed.push(Remark::new(path, error.to_string())),
             }
         }

@@ -18,7 +18,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// A step that was done, and what undoes it.
-enum Step {
+enum SwapStep {
     /// A folder replaced the anchor, which was moved to that path if it existed.
     Barrier(Option<PathBuf>),
     /// A file was moved aside.
@@ -36,7 +36,7 @@ struct Change<'a> {
     placement: Placement<'a>,
     /// The path of the anchor.
     anchor: &'a [u8],
-    done: Vec<Step>,
+    done: Vec<SwapStep>,
 }
 
 impl Restore<'_> {
@@ -66,7 +66,7 @@ impl Restore<'_> {
         let mut change = Change { restore: self, placement, anchor: &anchor, done: Vec::new() };
         let swapped = change.run(unit, &drafts, &swap.remove, &swap.derived);
         if !matches!(swapped, Ok(true)) {
-            change.undo();
+            change.journal();
             drafts.iter().for_each(|(_, draft)| self.placement().discard(draft));
         }
         let paths = swap.write.iter().chain(&swap.remove);
@@ -197,7 +197,7 @@ impl Change<'_> {
         self.open(anchor.first().map(|(_, draft)| draft), is_removed)?;
         // The unit is as recorded now; a checkpoint holds the files that were moved aside.
         for step in std::mem::take(&mut self.done) {
-            if let Step::Aside { away, .. } = step {
+            if let SwapStep::Aside { away, .. } = step {
                 self.placement.remove_staged(&away);
             }
         }
@@ -241,11 +241,11 @@ impl Change<'_> {
                     let _ = disk.remove_directory(&barrier);
                     return Err(error).context("replacing", &anchor);
                 }
-                self.done.push(Step::Barrier(Some(barrier.clone())));
+                self.done.push(SwapStep::Barrier(Some(barrier.clone())));
                 return self.is_captured(self.anchor, &barrier);
             }
         }
-        self.done.push(Step::Barrier(None));
+        self.done.push(SwapStep::Barrier(None));
         Ok(true)
     }
 
@@ -278,7 +278,7 @@ impl Change<'_> {
             Err(Error::Io { source, .. }) if is_absence(&source) => return Ok(false),
             away => away?,
         };
-        self.done.push(Step::Aside { path: full, away: away.clone() });
+        self.done.push(SwapStep::Aside { path: full, away: away.clone() });
         Ok(!is_held || self.is_captured(path, &away)?)
     }
 
@@ -314,7 +314,8 @@ impl Change<'_> {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(false),
             placed => placed.context("replacing", destination)?,
         }
-        self.done.push(Step::Placed { path: destination.clone(), temporary: temporary.clone() });
+        self.done
+            .push(SwapStep::Placed { path: destination.clone(), temporary: temporary.clone() });
         Ok(true)
     }
 
@@ -323,7 +324,7 @@ impl Change<'_> {
         let disk = self.placement.disk;
         let anchor = self.anchor_path();
         let old = self.done.iter().find_map(|step| match step {
-            Step::Barrier(old) => old.clone(),
+            SwapStep::Barrier(old) => old.clone(),
             _ => None,
         });
         let new = match draft {
@@ -362,16 +363,16 @@ impl Change<'_> {
     }
 
     /// Undoes what was done, the anchor last.
-    fn undo(&mut self) {
+    fn journal(&mut self) {
         let disk = self.placement.disk;
         let anchor = self.anchor_path();
         for step in std::mem::take(&mut self.done).into_iter().rev() {
             let undone = match step {
-                Step::Placed { path, temporary } => self.rename_new(&path, &temporary),
+                SwapStep::Placed { path, temporary } => self.rename_new(&path, &temporary),
                 // If another file was saved at the path since, both are left.
-                Step::Aside { path, away } => self.rename_new(&away, &path),
-                Step::Barrier(None) => disk.remove_directory(&anchor),
-                Step::Barrier(Some(old)) => match disk.exchange(&old, &anchor) {
+                SwapStep::Aside { path, away } => self.rename_new(&away, &path),
+                SwapStep::Barrier(None) => disk.remove_directory(&anchor),
+                SwapStep::Barrier(Some(old)) => match disk.exchange(&old, &anchor) {
                     Err(error) if error.kind() == ErrorKind::Unsupported => {
                         self.replace_barrier(&old, &anchor)
                     }

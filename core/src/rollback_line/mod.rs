@@ -52,7 +52,7 @@ pub enum Task {
 
 /// A parsed command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct ParsedRollback {
     /// The requested task.
     pub task: Task,
     /// The project's directory, if one is named.
@@ -65,7 +65,7 @@ pub struct Asked {
 
 /// Why a command is invalid or ambiguous.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misread {
+pub struct SyntaxError {
     /// What is wrong, and what can be typed instead.
     pub message: String,
     /// The bytes of the line that the message is about; empty, at its end, where something is missing.
@@ -88,12 +88,12 @@ pub struct Misread {
 /// let misread = read(&line).unwrap_err();
 /// assert_eq!(&line.text[misread.at], b"file.txt");
 /// ```
-pub fn read(line: &Line) -> Result<Asked, Misread> {
+pub fn read(line: &Line) -> Result<ParsedRollback, SyntaxError> {
     let Sorted { words, literal, options } = Sorted::of(line)?;
     if options.help {
         // Whatever else was typed: a user who requests help may not know the grammar.
         let dir = options.dir.map(|(_, dir)| dir);
-        return Ok(Asked { task: Task::List, dir, json: options.json, help: true });
+        return Ok(ParsedRollback { task: Task::List, dir, json: options.json, help: true });
     }
     if let [word, target] = words[..]
         && word.bytes == b"show"
@@ -102,7 +102,7 @@ pub fn read(line: &Line) -> Result<Asked, Misread> {
         let task = Task::Show { target: target.bytes.clone() };
         options.fit(&task)?;
         let dir = options.dir.map(|(_, dir)| dir);
-        return Ok(Asked { task, dir, json: options.json, help: false });
+        return Ok(ParsedRollback { task, dir, json: options.json, help: false });
     }
     let is_list = matches!(words[..], [word] if word.bytes == b"list") && literal.is_empty();
     let is_diff = words.first().is_some_and(|word| word.bytes == b"diff");
@@ -143,7 +143,7 @@ pub fn read(line: &Line) -> Result<Asked, Misread> {
     };
     options.fit(&task)?;
     let dir = options.dir.map(|(_, dir)| dir);
-    Ok(Asked { task, dir, json: options.json, help: false })
+    Ok(ParsedRollback { task, dir, json: options.json, help: false })
 }
 
 /// The typed options, each with its range in the line.
@@ -163,9 +163,9 @@ const NAMES: [&str; 7] =
 
 impl Options {
     /// Checks that the options are valid for the task.
-    fn fit(&self, task: &Task) -> Result<(), Misread> {
+    fn fit(&self, task: &Task) -> Result<(), SyntaxError> {
         let misread = |at: &Range<usize>, message: &str| {
-            Err(Misread { message: message.to_owned(), at: at.clone() })
+            Err(SyntaxError { message: message.to_owned(), at: at.clone() })
         };
         let exact_or_force = [&self.exact, &self.force].into_iter().flatten().next();
         let token = self.token.as_ref().map(|(at, _)| at);
@@ -193,7 +193,7 @@ impl Options {
         line: &Line,
         word: &Word,
         rest: &mut impl Iterator<Item = &'a Word>,
-    ) -> Result<(), Misread> {
+    ) -> Result<(), SyntaxError> {
         let equals = word.bytes.iter().position(|byte| *byte == b'=');
         let (name, value) = match equals {
             Some(at) => (&word.bytes[..at], word.bytes.get(at + 1..)),
@@ -218,7 +218,7 @@ impl Options {
                 let token = std::str::from_utf8(&typed).ok().and_then(|text| text.parse().ok());
                 let message = "this is no token of a preview, which has 16 digits: see --dry-run";
                 let Some(token) = token else {
-                    return Err(Misread { message: message.to_owned(), at });
+                    return Err(SyntaxError { message: message.to_owned(), at });
                 };
                 self.token = Some((at, token));
             }
@@ -236,7 +236,7 @@ impl Options {
     }
 }
 
-fn unknown(word: &Word, name: &[u8]) -> Misread {
+fn unknown(word: &Word, name: &[u8]) -> SyntaxError {
     let typed = shown_name(name);
     let nearest = NAMES
         .iter()
@@ -256,7 +256,7 @@ struct Sorted<'a> {
 }
 
 impl<'a> Sorted<'a> {
-    fn of(line: &'a Line) -> Result<Self, Misread> {
+    fn of(line: &'a Line) -> Result<Self, SyntaxError> {
         let mut sorted =
             Sorted { words: Vec::new(), literal: Vec::new(), options: Options::default() };
         let mut rest = line.words.iter();
@@ -275,11 +275,17 @@ impl<'a> Sorted<'a> {
 
 impl Line {
     /// The error for something that is missing at the end of the line.
-    fn lacks(&self, message: &str) -> Misread {
-        Misread { message: message.to_owned(), at: self.text.len()..self.text.len() }
+    fn lacks(&self, message: &str) -> SyntaxError {
+        SyntaxError { message: message.to_owned(), at: self.text.len()..self.text.len() }
     }
 
-    fn two_files(&self, target: &Word, first: &Word, second: &Word, files: &[&Word]) -> Misread {
+    fn two_files(
+        &self,
+        target: &Word,
+        first: &Word,
+        second: &Word,
+        files: &[&Word],
+    ) -> SyntaxError {
         let number = shown(target);
         let names: Vec<&[u8]> = files.iter().map(|word| &word.bytes[..]).collect();
         second.misread(&format!(
@@ -293,8 +299,8 @@ impl Line {
 }
 
 impl Word {
-    fn misread(&self, message: &str) -> Misread {
-        Misread { message: message.to_owned(), at: self.range.clone() }
+    fn misread(&self, message: &str) -> SyntaxError {
+        SyntaxError { message: message.to_owned(), at: self.range.clone() }
     }
 }
 

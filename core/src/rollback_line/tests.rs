@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-fn asked(line: &str) -> Result<Asked, Misread> {
+fn asked(line: &str) -> Result<ParsedRollback, SyntaxError> {
     read(&Line::split(line.as_bytes())?)
 }
 

@@ -1,7 +1,7 @@
 //! Splits a line into words as a shell does, each with its range in the line: blanks separate words,
 //! quotes and backslashes keep them together, and nothing is ever expanded.
 
-use super::Misread;
+use super::SyntaxError;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
@@ -29,7 +29,7 @@ impl Line {
     ///
     /// # Errors
     /// A quote that is not closed, or a backslash at the end.
-    pub fn split(text: &[u8]) -> Result<Line, Misread> {
+    pub fn split(text: &[u8]) -> Result<Line, SyntaxError> {
         let mut words = Vec::new();
         let mut at = 0;
         while let Some(start) = (at..text.len()).find(|at| !text[*at].is_ascii_whitespace()) {
@@ -57,7 +57,7 @@ impl Line {
 }
 
 /// The word that begins at `start`, and the offset where it ends.
-fn word(text: &[u8], start: usize) -> Result<(Vec<u8>, usize), Misread> {
+fn word(text: &[u8], start: usize) -> Result<(Vec<u8>, usize), SyntaxError> {
     let mut bytes = Vec::new();
     let mut at = start;
     while let Some(byte) = text.get(at).filter(|byte| !byte.is_ascii_whitespace()) {
@@ -96,8 +96,8 @@ fn word(text: &[u8], start: usize) -> Result<(Vec<u8>, usize), Misread> {
     Ok((bytes, at))
 }
 
-fn unfinished(message: &str, at: Range<usize>) -> Misread {
-    Misread { message: message.to_owned(), at }
+fn unfinished(message: &str, at: Range<usize>) -> SyntaxError {
+    SyntaxError { message: message.to_owned(), at }
 }
 
 /// Quotes a word so that it stays one word when it is typed; bytes that are not UTF-8 are replaced.

@@ -10,8 +10,8 @@ mod kinds;
 mod owner;
 
 pub use external::{
-    Action, Compensated, Compensation, Compensations, Decided, External, INTERRUPTED,
-    Listed as ListedAction, Standing,
+    Action, ActionStatus, Compensated, Compensation, Compensations, Decided, External, INTERRUPTED,
+    Listed as ListedAction,
 };
 pub use file_part::{FilePart, LOCK_FILE};
 pub use kinds::{Kind as PartKind, TAIL_MAX};

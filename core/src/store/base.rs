@@ -26,7 +26,7 @@ const HASH_BYTES: usize = 16;
 
 /// An entry that belongs to this tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum BaseEntry {
     /// The store.
     Store,
     /// A folder into which v1 repositories were moved.
@@ -40,7 +40,7 @@ pub enum Entry {
 }
 
 /// The entries of the base that belong to this tool, by name; empty if there is no base.
-pub fn entries(disk: &dyn Disk, base: &Path) -> Result<Vec<(OsString, Entry)>> {
+pub fn entries(disk: &dyn Disk, base: &Path) -> Result<Vec<(OsString, BaseEntry)>> {
     let mut entries = Vec::new();
     for name in folder::names(disk, base)? {
         if let Some(entry) = entry(disk, base, &name)? {
@@ -57,7 +57,7 @@ pub fn others(disk: &dyn Disk, base: &Path) -> Result<usize> {
 }
 
 /// The names of the entries of one kind.
-pub fn named(disk: &dyn Disk, base: &Path, kind: Entry) -> Result<Vec<OsString>> {
+pub fn named(disk: &dyn Disk, base: &Path, kind: BaseEntry) -> Result<Vec<OsString>> {
     let entries = entries(disk, base)?.into_iter();
     Ok(entries.filter(|(_, entry)| *entry == kind).map(|(name, _)| name).collect())
 }
@@ -100,20 +100,20 @@ pub fn discard(disk: &dyn Disk, base: &Path, entry: &Path) -> Result<()> {
 }
 
 /// What an entry of the base is; `None` if it does not belong to this tool.
-fn entry(disk: &dyn Disk, base: &Path, name: &OsString) -> Result<Option<Entry>> {
+fn entry(disk: &dyn Disk, base: &Path, name: &OsString) -> Result<Option<BaseEntry>> {
     let path = base.join(name);
     let Some(kind) = kind(disk, &path)? else {
         return Ok(None);
     };
     Ok(match kind {
-        Kind::Directory if was_being_removed(name) => Some(Entry::Leftover),
-        Kind::File if name == MARKER => Some(Entry::Marker),
-        Kind::File if is_half_written_marker(name) => Some(Entry::Leftover),
-        Kind::Directory if name == "store" => Some(Entry::Store),
+        Kind::Directory if was_being_removed(name) => Some(BaseEntry::Leftover),
+        Kind::File if name == MARKER => Some(BaseEntry::Marker),
+        Kind::File if is_half_written_marker(name) => Some(BaseEntry::Leftover),
+        Kind::Directory if name == "store" => Some(BaseEntry::Store),
         Kind::Directory if archived_at(name).is_some() && is_archive(disk, &path)? => {
-            Some(Entry::Archive)
+            Some(BaseEntry::Archive)
         }
-        Kind::Directory if is_repository(disk, &path)? => Some(Entry::Repository),
+        Kind::Directory if is_repository(disk, &path)? => Some(BaseEntry::Repository),
         _ => None,
     })
 }

@@ -5,7 +5,7 @@ use crate::store::left_out::{self, LeftOut};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
-use crate::store::rollbacks::Place;
+use crate::store::pre_restore::PreRestoreRef;
 use git2::Oid;
 
 /// A stored checkpoint.
@@ -20,11 +20,11 @@ pub struct Checkpoint {
     /// Its number among the pre-restore checkpoints of its project; `None` for any other checkpoint.
     pub rollback: Option<u64>,
     /// The place of a pre-restore checkpoint that has a ref of its own.
-    pub beside: Option<Place>,
+    pub pre_restore_ref: Option<PreRestoreRef>,
     /// Whether it is pinned, so that no limit evicts it.
     pub is_pinned: bool,
     /// Whether only its pin keeps it: it is older than the listed history.
-    pub is_aside: bool,
+    pub pinned_only: bool,
     /// When it was taken, in seconds since the epoch.
     pub seconds: i64,
     /// Why it was taken, the full text.
@@ -38,7 +38,7 @@ pub struct Checkpoint {
 impl Checkpoint {
     /// Whether it is a pre-restore checkpoint that does not fit in the list and can be named only by id.
     pub fn is_unlisted(&self) -> bool {
-        self.beside.is_some_and(|place| !place.is_listed)
+        self.pre_restore_ref.is_some_and(|place| !place.is_listed)
     }
 
     /// The checkpoint, unless its commit is damaged.
@@ -151,9 +151,9 @@ fn parse(id: Oid, bytes: &[u8]) -> Option<Checkpoint> {
         id,
         tree: object(header("tree ")?)?,
         parent,
-        beside: None,
+        pre_restore_ref: None,
         is_pinned: false,
-        is_aside: false,
+        pinned_only: false,
         rollback: header(ROLLBACK).and_then(|number| number.parse().ok()),
         seconds,
         reason: String::from_utf8_lossy(reason).into_owned(),

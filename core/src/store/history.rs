@@ -7,7 +7,7 @@ use crate::store::commit::{self, Checkpoint};
 use crate::store::metadata::{self, Recorded};
 use crate::store::objects::Objects;
 use crate::store::pins;
-use crate::store::rollbacks::{self, Place};
+use crate::store::pre_restore::{self, PreRestoreRef};
 use crate::store::shallow::{self, Boundaries};
 use crate::store::{Store, ref_recovery};
 use git2::Oid;
@@ -28,7 +28,7 @@ pub fn newest_first(
     // boundary, which would hide one checkpoint too many below the old ref.
     let boundaries = shallow::read(store.disk, &store.path)?;
     let tip = ref_recovery::newest(store, objects, hash)?;
-    let pre_restore = rollbacks::all(store.disk, &store.path, hash)?;
+    let pre_restore = pre_restore::all(store.disk, &store.path, hash)?;
     let (listed, unlisted): (Vec<_>, Vec<_>) =
         pre_restore.into_iter().partition(|(place, _)| place.is_listed);
     let metadata = || metadata::read(store.disk, &store.path, hash);
@@ -37,15 +37,16 @@ pub fn newest_first(
     let mut checkpoints = walk(objects, tip, &boundaries, &recorded, walk_limit)?;
     // A pre-restore checkpoint is inserted in front of its parent, or at the end if the parent is not
     // listed.
-    let insert = |checkpoints: &mut Vec<Checkpoint>, (place, id): (Place, Oid)| -> Result<()> {
-        if checkpoints.iter().all(|checkpoint| checkpoint.id != id) {
-            let is_parent = |checkpoint: &Checkpoint| Some(checkpoint.id) == place.parent;
-            let parent = checkpoints.iter().position(is_parent);
-            let checkpoint = read_pre_restore(objects, &boundaries, place, id)?;
-            checkpoints.insert(parent.unwrap_or(checkpoints.len()), checkpoint);
-        }
-        Ok(())
-    };
+    let insert =
+        |checkpoints: &mut Vec<Checkpoint>, (place, id): (PreRestoreRef, Oid)| -> Result<()> {
+            if checkpoints.iter().all(|checkpoint| checkpoint.id != id) {
+                let is_parent = |checkpoint: &Checkpoint| Some(checkpoint.id) == place.parent;
+                let parent = checkpoints.iter().position(is_parent);
+                let checkpoint = read_pre_restore(objects, &boundaries, place, id)?;
+                checkpoints.insert(parent.unwrap_or(checkpoints.len()), checkpoint);
+            }
+            Ok(())
+        };
     listed.into_iter().try_for_each(|listed| insert(&mut checkpoints, listed))?;
     // A damaged checkpoint may be a pre-restore checkpoint, and must not hide any older checkpoint.
     // rule: restore/keeps-history
@@ -88,14 +89,14 @@ fn read_pinned(objects: &Objects<'_>, boundaries: &Boundaries, id: Oid) -> Resul
         read => read?,
     };
     let parent = checkpoint.parent.filter(|_| !boundaries.contains(&id));
-    Ok(Checkpoint { parent, is_pinned: true, is_aside: true, ..checkpoint })
+    Ok(Checkpoint { parent, is_pinned: true, pinned_only: true, ..checkpoint })
 }
 
 /// Reads a pre-restore checkpoint, damaged or not.
 fn read_pre_restore(
     objects: &Objects<'_>,
     boundaries: &Boundaries,
-    place: Place,
+    place: PreRestoreRef,
     id: Oid,
 ) -> Result<Checkpoint> {
     let checkpoint = match commit::read(objects, id) {
@@ -103,7 +104,12 @@ fn read_pre_restore(
         read => read?,
     };
     let parent = checkpoint.parent.filter(|_| !boundaries.contains(&id));
-    Ok(Checkpoint { parent, rollback: Some(place.number), beside: Some(place), ..checkpoint })
+    Ok(Checkpoint {
+        parent,
+        rollback: Some(place.number),
+        pre_restore_ref: Some(place),
+        ..checkpoint
+    })
 }
 
 /// The newest `limit` checkpoints from `tip` back. A checkpoint that is a boundary is the last, and is
@@ -143,9 +149,9 @@ fn damaged(id: Oid, why: String, recorded: &[Recorded]) -> Checkpoint {
         // Metadata that names a checkpoint twice must not make it its own parent.
         parent: parent.filter(|parent| *parent != id),
         rollback: None,
-        beside: None,
+        pre_restore_ref: None,
         is_pinned: false,
-        is_aside: false,
+        pinned_only: false,
         seconds: position.map_or(0, |position| recorded[position].seconds),
         reason: String::new(),
         project: None,

@@ -6,7 +6,7 @@
 
 use crate::disk::Disk;
 use crate::error::{Context, Error, Result};
-use crate::store::base::{self, ARCHIVE, Entry, TIME};
+use crate::store::base::{self, ARCHIVE, BaseEntry, TIME};
 use jiff::Timestamp;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub fn archive_v1(disk: &dyn Disk, base: &Path, seconds: i64) {
 
 // rule: migration/archives
 fn archive(disk: &dyn Disk, base: &Path, seconds: i64) -> Result<()> {
-    let names = base::named(disk, base, Entry::Repository)?;
+    let names = base::named(disk, base, BaseEntry::Repository)?;
     if names.is_empty() {
         return Ok(());
     }

@@ -4,6 +4,7 @@
 //! This module ends at what is stored. [`crate::capture`] decides which files belong in a
 //! checkpoint, [`crate::restore`] what is written back, and [`crate::maintenance`] what is evicted.
 
+pub mod attribution;
 pub mod base;
 pub mod commit;
 pub mod content;
@@ -11,9 +12,9 @@ mod delta;
 pub mod envelope;
 pub mod envelopes;
 pub mod git_lock;
-pub mod hands;
 mod header;
 pub mod history;
+pub mod journal;
 pub mod left_out;
 pub mod lock;
 mod loose;
@@ -28,15 +29,14 @@ mod packed;
 mod packs;
 pub mod permissions;
 pub mod pins;
+pub mod pre_restore;
 pub mod ref_recovery;
 pub mod refs;
 mod repack;
 mod repository;
 pub mod restoring;
-pub mod rollbacks;
 pub mod shallow;
 pub mod snapshot;
-pub mod undo;
 pub mod usage;
 
 pub use repository::Store;

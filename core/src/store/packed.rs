@@ -68,7 +68,7 @@ pub struct EntryHeader {
 }
 
 /// An entry of a pack, whose compressed bytes are not read yet.
-struct Entry {
+struct PackEntry {
     form: Form,
     /// The stated size of the uncompressed object or delta, in bytes.
     bytes: u64,
@@ -89,7 +89,7 @@ struct Chain {
 /// An object that is not stored as a delta.
 enum Base {
     /// It is not read yet.
-    Stored(Entry),
+    Stored(PackEntry),
     /// It was read before.
     Cached(Rc<Vec<u8>>),
 }
@@ -169,7 +169,7 @@ impl Pack {
     /// # Errors
     /// As [`Pack::read`].
     pub fn entry_header(&self, disk: &dyn Disk, offset: u64) -> Result<Found<EntryHeader>> {
-        Ok(self.entry(disk, offset)?.then(|Entry { form, bytes, header_bytes, .. }| {
+        Ok(self.entry(disk, offset)?.then(|PackEntry { form, bytes, header_bytes, .. }| {
             Found::Intact(EntryHeader { form, bytes, data_offset: offset + header_bytes })
         }))
     }
@@ -209,9 +209,9 @@ impl Pack {
         Ok(Found::Damaged("is made of too many others"))
     }
 
-    fn entry(&self, disk: &dyn Disk, offset: u64) -> Result<Found<Entry>> {
+    fn entry(&self, disk: &dyn Disk, offset: u64) -> Result<Found<PackEntry>> {
         open_at(disk, &self.path, offset)?
-            .and_then(|stream| classify_read(Entry::read(stream, offset), &self.path))
+            .and_then(|stream| classify_read(PackEntry::read(stream, offset), &self.path))
     }
 
     /// Resolves the deltas of an object and verifies its id.
@@ -267,7 +267,7 @@ impl Chain {
     }
 }
 
-impl Entry {
+impl PackEntry {
     fn read(stream: Stream, offset: u64) -> io::Result<Self> {
         let mut stream = BufReader::with_capacity(STEP_BYTES, stream);
         let mut byte = read_byte(&mut stream)?;
@@ -296,7 +296,7 @@ impl Entry {
             }
             _ => Form::Full(Kind::of_number(number).ok_or(ErrorKind::InvalidData)?),
         };
-        Ok(Entry { form, bytes, header_bytes, inflated: ZlibDecoder::new(stream) })
+        Ok(PackEntry { form, bytes, header_bytes, inflated: ZlibDecoder::new(stream) })
     }
 
     /// Reads all bytes. Memory is allocated for the bytes read, not for the stated size.

@@ -9,7 +9,7 @@ use crate::disk::folder::{self, remove_file};
 use crate::disk::{Disk, Kind};
 use crate::error::{Context, Error, Result};
 use crate::store::repository::{is_directory, make_private};
-use crate::store::{envelopes, pins, rollbacks};
+use crate::store::{envelopes, pins, pre_restore};
 use git2::Oid;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -228,7 +228,7 @@ pub fn is_hash(text: &str) -> bool {
 pub fn all(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
     let mut hashes = folder::text_names(disk, &store.join(PROJECTS))?;
     hashes.extend(packed_below(disk, store, PROJECTS)?);
-    for kind in rollbacks::FOLDERS.into_iter().chain([pins::FOLDER]) {
+    for kind in pre_restore::FOLDERS.into_iter().chain([pins::FOLDER]) {
         hashes.extend(projects_below(disk, store, kind)?);
     }
     hashes.retain(|hash| is_hash(hash));
@@ -258,7 +258,7 @@ pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
             if !content.starts_with(b"ref:") {
                 match parse(&path, &content) {
                     // Its checkpoint is lost, since nothing else names it.
-                    Err(_) if rollbacks::has(store, &path) => {}
+                    Err(_) if pre_restore::has(store, &path) => {}
                     // The checkpoints of pins and envelopes can be found without them.
                     Err(_) if pins::has(store, &path) || envelopes::has(store, &path) => {}
                     id => drop(found.insert(path, id?)),

@@ -122,11 +122,11 @@ impl Driven {
         let (repository, directory) = self.project(asked)?;
         let listed = checkpoint::list(&repository, &directory, ALL);
         let listed = self.runtime.block_on(listed)?;
-        let ids = whole(&repository, listed.iter().map(|one| one.commit.as_str()))?;
-        let entries = (1..).zip(&listed).zip(ids).map(|((number, one), id)| {
-            let time = DateTime::parse_from_rfc3339(&one.timestamp);
-            let time = time.map_err(|error| format!("{:?}: {error}", one.timestamp))?;
-            let (time, reason) = (time.timestamp(), &one.label);
+        let ids = whole(&repository, listed.iter().map(|entry| entry.commit.as_str()))?;
+        let entries = (1..).zip(&listed).zip(ids).map(|((number, entry), id)| {
+            let time = DateTime::parse_from_rfc3339(&entry.timestamp);
+            let time = time.map_err(|error| format!("{:?}: {error}", entry.timestamp))?;
+            let (time, reason) = (time.timestamp(), &entry.label);
             Ok(json!({ "number": number, "id": id, "time": time, "reason": reason }))
         });
         Ok(json!({ "checkpoints": entries.collect::<Result<Vec<_>, Refused>>()? }))

@@ -63,7 +63,7 @@ impl Case {
     }
 
     /// Whether a subject with these capabilities can be judged by it.
-    pub fn suits(&self, capabilities: &Capabilities) -> bool {
+    pub fn is_applicable(&self, capabilities: &Capabilities) -> bool {
         let has = |need: &str| capabilities.names().any(|name| name == need);
         // An automatic checkpoint in a separate turn replaces a manual one, unless the case is about manual
         // checkpoints.

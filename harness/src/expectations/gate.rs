@@ -1,6 +1,6 @@
 //! Comparing the failures of a run with the expectations.
 
-use super::{Entry, Expectations};
+use super::{Expectation, Expectations};
 use crate::nearest::nearest;
 use crate::results::{FailureFound, Results};
 use crate::suite::Verdict;
@@ -38,12 +38,12 @@ impl Judgement<'_> {
 pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement<'a> {
     let mut judgement = Judgement::default();
     let version = &results.started.subject.version;
-    let entries: Vec<&Entry> =
+    let entries: Vec<&Expectation> =
         expectations.expect.iter().filter(|entry| entry.covers(version)).collect();
-    let shown = |entry: &Entry| {
+    let shown = |entry: &Expectation| {
         results.failures.iter().any(|failure| failure.fingerprint == entry.fingerprint())
     };
-    let mut unmatched: Vec<&Entry> = Vec::new();
+    let mut unmatched: Vec<&Expectation> = Vec::new();
     let mut seen = BTreeSet::new();
     for entry in &entries {
         let name = entry.fingerprint();
@@ -106,7 +106,7 @@ pub fn judged(results: &Results) -> usize {
 }
 
 /// Why an entry that matches no failure needs work.
-fn stale(entry: &Entry, results: &Results) -> String {
+fn stale(entry: &Expectation, results: &Results) -> String {
     let rule = results.rules.iter().find(|rule| rule.id == entry.rule);
     let name = entry.fingerprint();
     match rule.map(|rule| rule.verdict) {
@@ -129,7 +129,7 @@ mod tests {
             inject = true\njudged = 0\nmost = 0\n";
         let mut expectations = Expectations::read(plan, "here".into()).unwrap();
         assert!(!judge(&expectations, &results).regressions.is_empty());
-        let entry = |failure: &FailureFound| Entry {
+        let entry = |failure: &FailureFound| Expectation {
             rule: failure.fingerprint.rule.clone(),
             verdict: failure.fingerprint.verdict,
             symptom: failure.fingerprint.symptom.clone(),

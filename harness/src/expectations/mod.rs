@@ -43,10 +43,10 @@ pub struct Expectations {
     pub most: usize,
     /// Every expected failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub expect: Vec<Entry>,
+    pub expect: Vec<Expectation>,
     /// Failures that another file of the same subject expects: they may occur here, too, but need not.
     #[serde(skip)]
-    pub elsewhere: Vec<Entry>,
+    pub elsewhere: Vec<Expectation>,
 }
 
 /// Why a failure is expected.
@@ -64,7 +64,7 @@ pub enum Why {
 /// One expected failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct Expectation {
     /// The broken rule.
     pub rule: String,
     /// The kind of the failure.
@@ -72,7 +72,7 @@ pub struct Entry {
     /// The symptom, as the run reports it.
     pub symptom: String,
     /// Whether it is a known failure or by design.
-    #[serde(default, skip_serializing_if = "Entry::is_known_failure")]
+    #[serde(default, skip_serializing_if = "Expectation::is_known_failure")]
     pub kind: Why,
     /// The versions of the implementation that have the failure.
     pub versions: semver::VersionReq,
@@ -83,7 +83,7 @@ pub struct Entry {
     pub link: String,
 }
 
-impl Entry {
+impl Expectation {
     fn is_known_failure(why: &Why) -> bool {
         *why == Why::KnownFailure
     }
@@ -150,7 +150,7 @@ pub enum ExpectationsError {
 
 impl Expectations {
     /// The entry of a failure in a version, from this file or `elsewhere`.
-    fn entry_of(&self, failure: &Fingerprint, version: &str) -> Option<&Entry> {
+    fn entry_of(&self, failure: &Fingerprint, version: &str) -> Option<&Expectation> {
         let mut entries = self.expect.iter().chain(&self.elsewhere);
         entries.find(|entry| entry.covers(version) && entry.fingerprint() == *failure)
     }

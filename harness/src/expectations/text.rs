@@ -1,7 +1,7 @@
 //! The text of an expectations file after an update: what a user wrote in it is kept, with every comment,
 //! as long as its entry is kept.
 
-use super::{Entry, Expectations};
+use super::{Expectation, Expectations};
 use serde::Deserialize;
 
 const ENTRY: &str = "[[expect]]";
@@ -9,7 +9,7 @@ const ENTRY: &str = "[[expect]]";
 /// The text of an entry, with the comments above it.
 struct Block {
     text: String,
-    entry: Entry,
+    entry: Expectation,
 }
 
 /// The parts of a file.
@@ -71,10 +71,10 @@ fn parts(text: &str) -> Option<Parts> {
     Some(Parts { head, blocks: blocks.collect::<Option<_>>()?, tail: pending })
 }
 
-fn entry(text: &str) -> Option<Entry> {
+fn entry(text: &str) -> Option<Expectation> {
     #[derive(Deserialize)]
     struct Section {
-        expect: Vec<Entry>,
+        expect: Vec<Expectation>,
     }
     toml::from_str::<Section>(text).ok()?.expect.pop()
 }

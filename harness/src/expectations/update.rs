@@ -1,6 +1,6 @@
 //! Updating expectations from a run.
 
-use super::{Entry, Expectations, Why, gate};
+use super::{Expectation, Expectations, Why, gate};
 use crate::results::{FailureFound, Results};
 use semver::{Comparator, Op, VersionReq};
 
@@ -39,13 +39,13 @@ pub fn update(
         }
     }
     let version = &started.subject.version;
-    let is_for_version = |entry: &&Entry| entry.covers(version);
-    let fails = |entry: &Entry| {
+    let is_for_version = |entry: &&Expectation| entry.covers(version);
+    let fails = |entry: &Expectation| {
         results.failures.iter().any(|failure| failure.fingerprint == entry.fingerprint())
     };
     // This run gives no evidence about entries for other versions.
-    let kept = |entry: &&Entry| !is_for_version(entry) || fails(entry);
-    let mut expect: Vec<Entry> = before.expect.iter().filter(kept).cloned().collect();
+    let kept = |entry: &&Expectation| !is_for_version(entry) || fails(entry);
+    let mut expect: Vec<Expectation> = before.expect.iter().filter(kept).cloned().collect();
     let is_new = |failure: &&FailureFound| before.entry_of(&failure.fingerprint, version).is_none();
     let new: Vec<_> = results.failures.iter().filter(is_new).collect();
     if !new.is_empty() && !allow_new {
@@ -53,7 +53,7 @@ pub fn update(
             new.iter().map(|failure| failure.fingerprint.to_string()).collect();
         return Err(UpdateRefused::New(names.join("\n")));
     }
-    expect.extend(new.iter().map(|failure| Entry {
+    expect.extend(new.iter().map(|failure| Expectation {
         rule: failure.fingerprint.rule.clone(),
         verdict: failure.fingerprint.verdict,
         symptom: failure.fingerprint.symptom.clone(),
@@ -62,7 +62,7 @@ pub fn update(
         reason: String::new(),
         link: String::new(),
     }));
-    expect.sort_by_key(Entry::fingerprint);
+    expect.sort_by_key(Expectation::fingerprint);
     let most = expect.iter().filter(is_for_version).filter(|entry| !entry.is_by_design()).count();
     let most = if new.is_empty() { before.most.min(most) } else { most };
     let judged = gate::judged(results);

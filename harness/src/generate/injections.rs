@@ -8,7 +8,9 @@ use super::content::Sizes;
 use super::damage::follow_up;
 use super::idiom::{self, Fixture, PRUNE, checkpoint, once_in, prune, restore, write};
 use super::names;
-use crate::history::{At, Event, Injection, Left, Operation, StoreEvent, Target, What};
+use crate::history::{
+    CallPosition, Event, InjectedEvent, Injection, Operation, PowerLoss, StoreEvent, Target,
+};
 use herma_model::{ByteString, Edit, Request};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -33,16 +35,17 @@ pub fn fragments_with_packs(
 
 /// A generated effect at a generated call. Most requests make few calls, some of the core a hundred.
 fn injection() -> BoxedStrategy<Injection> {
-    let effect = select(What::ALONE.to_vec());
-    let call = prop_oneof![3 => 1..=8u64, 3 => 1..=40u64, 2 => 1..=120u64].prop_map(At::Call);
-    let at_end = Just(At::End);
+    let effect = select(InjectedEvent::ALONE.to_vec());
+    let call =
+        prop_oneof![3 => 1..=8u64, 3 => 1..=40u64, 2 => 1..=120u64].prop_map(CallPosition::Call);
+    let at_end = Just(CallPosition::End);
     (effect, prop_oneof![3 => call, 1 => at_end])
         .prop_map(|(effect, call)| {
-            let is_possible = effect.ends_process() || call != At::End;
-            let call = if is_possible { call } else { At::Call(1) };
+            let is_possible = effect.ends_process() || call != CallPosition::End;
+            let call = if is_possible { call } else { CallPosition::Call(1) };
             // Before the end, this power loss has the effect of another one at an earlier call.
-            let at_end = effect == What::PowerLoss(Left::Nothing);
-            Injection::new(if at_end { At::End } else { call }, effect)
+            let at_end = effect == InjectedEvent::PowerLoss(PowerLoss::Nothing);
+            Injection::new(if at_end { CallPosition::End } else { call }, effect)
         })
         .boxed()
 }
@@ -103,7 +106,7 @@ fn edited(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
                         ]
                     }
                 };
-                let injection = Injection::edited(At::Call(call), meanwhile);
+                let injection = Injection::edited(CallPosition::Call(call), meanwhile);
                 operations.extend([
                     write(&path, &"the second version".into(), false),
                     Event::Inject(injection).into(),
@@ -136,7 +139,7 @@ fn overlapped(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
             };
             let mut operations = vec![write(&path, &content, false), checkpoint(&dir)];
             for number in 0..REPETITIONS {
-                let call = At::Call(call + 4 * number);
+                let call = CallPosition::Call(call + 4 * number);
                 operations.extend([
                     write(&path, &format!("version {number}").as_str().into(), false),
                     write(
@@ -161,7 +164,10 @@ fn killed_prunes(sizes: Sizes) -> impl Strategy<Value = Vec<Operation>> {
         let removed_project = ByteString::from("work/gone");
         let mut operations = vec![write(&path, &content, false), checkpoint(&dir)];
         for number in 0..REPETITIONS {
-            let kill = Injection::new(At::Call(call + REPETITIONS * number), What::Kill);
+            let kill = Injection::new(
+                CallPosition::Call(call + REPETITIONS * number),
+                InjectedEvent::Kill,
+            );
             operations.extend([
                 write(
                     &names::join(&removed_project, &"a".into()),

@@ -6,11 +6,11 @@
 
 mod agent;
 mod attributes;
+mod attribution;
 mod collected;
 mod content;
 mod damage;
 mod damages;
-mod hands;
 mod idiom;
 mod injections;
 mod kept_times;
@@ -20,7 +20,7 @@ mod measured;
 mod names;
 mod operation;
 mod repositories;
-mod stories;
+mod scenarios;
 mod together;
 mod units;
 
@@ -40,7 +40,7 @@ use content::Sizes;
 pub use damages::damages;
 pub use measured::measured;
 pub use operation::Kinds;
-pub use stories::stories;
+pub use scenarios::scenarios;
 
 /// Options of the generator.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub struct Options {
     /// Whether there are maintenance requests and events of the store.
     pub maintenance: bool,
     /// Whether the agent's tools report their writes to the subject.
-    pub hands: bool,
+    pub attribution: bool,
     /// Whether the store is damaged.
     pub damage: bool,
     /// One history of so many has injections; none for 0.
@@ -77,7 +77,7 @@ impl Default for Options {
             operations_max: 60,
             workspace: None,
             maintenance: true,
-            hands: true,
+            attribution: true,
             damage: true,
             injections: 6,
             measured: 150,
@@ -95,16 +95,16 @@ impl Options {
     /// These options for a subject with these capabilities: without the requests and events that it does not
     /// support, and with the sizes that it can be configured with.
     pub fn within(&self, capabilities: &Capabilities) -> Options {
-        let maintenance = self.maintenance && capabilities.keeps_store();
-        let hands = self.hands && capabilities.has("restore.others");
+        let maintenance = self.maintenance && capabilities.has_store_operations();
+        let attribution = self.attribution && capabilities.has("restore.others");
         let damage = self.damage && capabilities.has("test.damage") && capabilities.has("layout");
         let injections = if capabilities.has(INJECTION) { self.injections } else { 0 };
         let measured = if capabilities.has(MEASUREMENT) { self.measured } else { 0 };
         let together = if capabilities.has(INJECTION) { self.together } else { 0 };
-        let agent = self.agent && capabilities.keeps_agent();
+        let agent = self.agent && capabilities.has_agent_state();
         let databases = self.databases && capabilities.has("capture.units");
         let units = capabilities.units();
-        let options = Options { maintenance, hands, damage, injections, ..self.clone() };
+        let options = Options { maintenance, attribution, damage, injections, ..self.clone() };
         Options { measured, together, agent, databases, units, ..options }
     }
 }
@@ -120,7 +120,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let workspace_paths = options.workspace.map(|(_, paths)| paths).unwrap_or_default();
     let is_workspace = workspace.is_some();
     let maintenance = options.maintenance;
-    let has_attribution = options.hands;
+    let has_attribution = options.attribution;
     let units = options.units;
     let damages = options.damage && !is_workspace;
     let injections = if is_workspace { 0 } else { options.injections };
@@ -147,8 +147,8 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
         let workspace = workspace.clone();
         // Fragments that were added to this suite later are generated last, so that nothing else changes.
         let command = option::weighted(0.3, operation::command());
-        let hands =
-            if has_attribution { hands::fragments(sizes) } else { Just(Vec::new()).boxed() };
+        let attribution =
+            if has_attribution { attribution::fragments(sizes) } else { Just(Vec::new()).boxed() };
         let fragments = vec(fragment, 1..=options.operations_max);
         let last = last::fragments(maintenance);
         let damage = if damages { damage::fragments(sizes) } else { Just(Vec::new()).boxed() };
@@ -174,12 +174,12 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
         let together = together::history(together, options.processes.clone());
         let alone = (measured::history(measured), packs, together);
         let rest = (ending, databases, injected, alone);
-        let parts = (fragments, attributes, command, last, hands, damage, agent, gc, rest);
+        let parts = (fragments, attributes, command, last, attribution, damage, agent, gc, rest);
         parts.prop_map(
-            move |(fragments, attributes, command, last, hands, damage, agent, gc, rest)| {
+            move |(fragments, attributes, command, last, attribution, damage, agent, gc, rest)| {
                 let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
                 let mut operations = attributes::among(operations, attributes);
-                operations = attributes::among(operations, hands);
+                operations = attributes::among(operations, attribution);
                 // No rule decides how damage affects agent state, so a history has only one of both.
                 let mut packed = gc.iter().flat_map(|(_, operations)| operations);
                 let is_undamaged = damage.is_empty() && !packed.any(collected::damages);
@@ -254,7 +254,7 @@ fn settings(is_workspace: bool, unit: u64) -> BoxedStrategy<Settings> {
 }
 
 /// The history for `seed` and `number`; the same on every machine.
-pub fn draw(options: &Options, seed: u64, number: u64) -> History {
+pub fn generate_history(options: &Options, seed: u64, number: u64) -> History {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     bytes[8..16].copy_from_slice(&number.to_le_bytes());

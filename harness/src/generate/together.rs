@@ -5,7 +5,7 @@
 //! contains while its project changes.
 
 use super::idiom::{PRUNE, checkpoint, once_in, restore, write};
-use crate::history::{At, Event, History, Injection, Operation, StoreEvent, Target};
+use crate::history::{CallPosition, Event, History, Injection, Operation, StoreEvent, Target};
 use herma_model::{ByteString, Request, Settings};
 use proptest::collection::vec;
 use proptest::option::weighted;
@@ -114,7 +114,7 @@ impl Round {
         if self.collects {
             requests.push(Event::Store(StoreEvent::Collected).into());
         }
-        let kill = self.kill.map_or(At::End, At::Call);
+        let kill = self.kill.map_or(CallPosition::End, CallPosition::Call);
         operations.push(Event::Inject(Injection::together(kill, self.processes, requests)).into());
         operations.push(self.first_request(number));
         if self.kill.is_some() {
@@ -153,9 +153,9 @@ fn request(Choice { project, kind }: Choice, reason: &str) -> Request<Target> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Options, draw};
+    use super::super::{Options, generate_history};
     use crate::history::file::{from_yaml, to_yaml};
-    use crate::history::{At, Operation};
+    use crate::history::{CallPosition, Operation};
     use std::collections::BTreeSet;
 
     #[test]
@@ -164,11 +164,11 @@ mod tests {
         let mut names = BTreeSet::new();
         let mut kills = 0;
         let mut collects = 0;
-        for history in (0..60).map(|number| draw(&options, 1, number)) {
+        for history in (0..60).map(|number| generate_history(&options, 1, number)) {
             assert_eq!(from_yaml(&to_yaml(&history), "here".as_ref()).unwrap(), history);
             for (_, injection) in history.injections() {
                 assert!(injection.is_possible().is_ok(), "{injection:?}");
-                kills += u64::from(injection.call != At::End);
+                kills += u64::from(injection.call != CallPosition::End);
                 for operation in &injection.meanwhile {
                     match operation {
                         Operation::Ask(request) => drop(names.insert(request.name())),

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 /// The meaning of an operation in a given world.
 #[derive(Debug)]
-pub enum Step {
+pub enum ConcreteStep {
     /// The runner edits files.
     Edit(Edit),
     /// The runner changes the store.
@@ -32,24 +32,24 @@ const UNUSED_ID: &str = "0123456789abcdef0123456789abcdef01234567";
 pub const SANDBOX: &str = "$SANDBOX";
 
 /// The concrete step of an operation.
-pub fn step(operation: &Operation, world: &World) -> Step {
+pub fn step(operation: &Operation, world: &World) -> ConcreteStep {
     match operation {
-        Operation::Ask(request) => Step::Ask(vec![concrete(request.clone(), world)]),
-        Operation::Edit(edit) => Step::Edit(located(edit, world)),
+        Operation::Ask(request) => ConcreteStep::Ask(vec![concrete(request.clone(), world)]),
+        Operation::Edit(edit) => ConcreteStep::Edit(located(edit, world)),
         Operation::Event(Event::Store(event)) => match store_edit(event, world) {
-            Some(edit) => Step::Store(edit),
-            None => Step::Ask(Vec::new()),
+            Some(edit) => ConcreteStep::Store(edit),
+            None => ConcreteStep::Ask(Vec::new()),
         },
-        Operation::Event(Event::Database(database)) => Step::Database(database.clone()),
-        Operation::Event(Event::Inject(injection)) => Step::Inject(injection.clone()),
-        Operation::Event(Event::Measure) => Step::Measure,
+        Operation::Event(Event::Database(database)) => ConcreteStep::Database(database.clone()),
+        Operation::Event(Event::Inject(injection)) => ConcreteStep::Inject(injection.clone()),
+        Operation::Event(Event::Measure) => ConcreteStep::Measure,
         Operation::Event(Event::RestoreEach { dir }) => {
-            Step::Ask(restore_each(&typed(dir, world), world))
+            ConcreteStep::Ask(restore_each(&typed(dir, world), world))
         }
         Operation::Event(Event::Advance { seconds }) => {
             // Git knows no time before the epoch.
             let seconds = world.seconds().saturating_add(*seconds).max(0);
-            Step::Ask(vec![Request::SetClock { seconds }])
+            ConcreteStep::Ask(vec![Request::SetClock { seconds }])
         }
     }
 }
@@ -87,7 +87,7 @@ fn located(edit: &Edit, world: &World) -> Edit {
 }
 
 /// The node with the path of the sandbox, `root`, replaced by [`SANDBOX`].
-pub fn without_place(node: &Node, root: &[u8]) -> Node {
+pub fn with_sandbox_placeholder(node: &Node, root: &[u8]) -> Node {
     match node {
         Node::Link { target } => match target.strip_prefix(root) {
             Some(inside) => Node::Link { target: [SANDBOX.as_bytes(), inside].concat().into() },

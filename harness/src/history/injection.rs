@@ -16,9 +16,9 @@ use std::str::FromStr;
 #[serde(deny_unknown_fields)]
 pub struct Injection {
     /// The call.
-    pub call: At,
+    pub call: CallPosition,
     /// The effect.
-    pub what: What,
+    pub what: InjectedEvent,
     /// What the call waits for: edits if the call is held, or one request to another process if it overlaps
     /// that. For several processes: the requests to the other processes at the same time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -27,20 +27,20 @@ pub struct Injection {
 
 impl Injection {
     /// An effect without edits or other requests.
-    pub fn new(call: At, effect: What) -> Self {
+    pub fn new(call: CallPosition, effect: InjectedEvent) -> Self {
         Injection { call, what: effect, meanwhile: Vec::new() }
     }
 
     /// Edits while a call waits.
-    pub fn edited(call: At, edits: Vec<Edit>) -> Self {
+    pub fn edited(call: CallPosition, edits: Vec<Edit>) -> Self {
         let meanwhile = edits.into_iter().map(Operation::Edit).collect();
-        Injection { call, what: What::Hold, meanwhile }
+        Injection { call, what: InjectedEvent::Hold, meanwhile }
     }
 
     /// The next request goes to a separate process, and at the same time `requests` go to so many other
-    /// processes in turn. The first of the others is killed at that call; [`At::End`] kills none.
-    pub fn together(call: At, processes: u8, requests: Vec<Operation>) -> Self {
-        Injection { call, what: What::Together(processes), meanwhile: requests }
+    /// processes in turn. The first of the others is killed at that call; [`CallPosition::End`] kills none.
+    pub fn together(call: CallPosition, processes: u8, requests: Vec<Operation>) -> Self {
+        Injection { call, what: InjectedEvent::Together(processes), meanwhile: requests }
     }
 
     /// The edits that are made meanwhile.
@@ -52,8 +52,8 @@ impl Injection {
     }
 
     /// A request to another process while a call waits.
-    pub fn overlapped(call: At, request: Request<Target>) -> Self {
-        Injection { call, what: What::Overlap, meanwhile: vec![Operation::Ask(request)] }
+    pub fn overlapped(call: CallPosition, request: Request<Target>) -> Self {
+        Injection { call, what: InjectedEvent::Overlap, meanwhile: vec![Operation::Ask(request)] }
     }
 
     /// Whether `meanwhile` suits the effect.
@@ -74,10 +74,12 @@ impl Injection {
             operation => *operation == Event::Store(StoreEvent::Collected).into(),
         };
         let is_suitable = match (self.what, &self.meanwhile[..]) {
-            (What::Hold, edits) => edits.iter().all(|edit| matches!(edit, Operation::Edit(_))),
-            (What::Overlap, [Operation::Ask(request)]) => may_overlap(request),
-            (What::Overlap, _) => false,
-            (What::Together(processes), requests) => {
+            (InjectedEvent::Hold, edits) => {
+                edits.iter().all(|edit| matches!(edit, Operation::Edit(_)))
+            }
+            (InjectedEvent::Overlap, [Operation::Ask(request)]) => may_overlap(request),
+            (InjectedEvent::Overlap, _) => false,
+            (InjectedEvent::Together(processes), requests) => {
                 processes > 0 && !requests.is_empty() && requests.iter().all(may_be_together)
             }
             (_, meanwhile) => meanwhile.is_empty(),
@@ -92,7 +94,7 @@ impl Injection {
 
 /// A call of a request, among the calls at which the effect is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
+pub enum CallPosition {
     /// The call with this number, from 1; 0 is before the first call and not possible in a file.
     Call(u64),
     /// After the answer.
@@ -103,17 +105,17 @@ pub enum At {
     Spread(u64),
 }
 
-impl At {
+impl CallPosition {
     /// Whether it means several runs, one for each call.
     pub fn is_for_several(self) -> bool {
-        matches!(self, At::Every | At::Spread(_))
+        matches!(self, CallPosition::Every | CallPosition::Spread(_))
     }
 }
 
 /// The effect of an injection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub enum InjectedEvent {
     /// The process is killed before the call is made, or half-way through what it writes.
     Kill,
     /// A call that changes something fails with EIO.
@@ -128,7 +130,7 @@ pub enum What {
     /// get it.
     ShortWrite,
     /// The power fails before the call is made.
-    PowerLoss(Left),
+    PowerLoss(PowerLoss),
     /// The call waits while files are edited.
     Hold,
     /// The call waits while another process handles a request.
@@ -140,7 +142,7 @@ pub enum What {
 /// The part of the unsynced changes that remains after a power loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Left {
+pub enum PowerLoss {
     /// All names, and no bytes of files that were not synced.
     Names,
     /// All names, and every second changed block of those files.
@@ -149,48 +151,48 @@ pub enum Left {
     Nothing,
 }
 
-impl What {
+impl InjectedEvent {
     /// All effects without edits or requests meanwhile.
-    pub const ALONE: [What; 9] = [
-        What::Kill,
-        What::Error,
-        What::NoSpace,
-        What::DiskFull,
-        What::ReadError,
-        What::ShortWrite,
-        What::PowerLoss(Left::Names),
-        What::PowerLoss(Left::Blocks),
-        What::PowerLoss(Left::Nothing),
+    pub const ALONE: [InjectedEvent; 9] = [
+        InjectedEvent::Kill,
+        InjectedEvent::Error,
+        InjectedEvent::NoSpace,
+        InjectedEvent::DiskFull,
+        InjectedEvent::ReadError,
+        InjectedEvent::ShortWrite,
+        InjectedEvent::PowerLoss(PowerLoss::Names),
+        InjectedEvent::PowerLoss(PowerLoss::Blocks),
+        InjectedEvent::PowerLoss(PowerLoss::Nothing),
     ];
 
     /// The name of the effect in a symptom.
     pub fn word(self) -> &'static str {
         match self {
-            What::Kill => "kill",
-            What::Error => "error",
-            What::NoSpace => "no space",
-            What::DiskFull => "disk full",
-            What::ReadError => "read error",
-            What::ShortWrite => "short write",
-            What::PowerLoss(_) => "power loss",
-            What::Hold => "edited meanwhile",
-            What::Overlap => "another process meanwhile",
-            What::Together(_) => "several processes together",
+            InjectedEvent::Kill => "kill",
+            InjectedEvent::Error => "error",
+            InjectedEvent::NoSpace => "no space",
+            InjectedEvent::DiskFull => "disk full",
+            InjectedEvent::ReadError => "read error",
+            InjectedEvent::ShortWrite => "short write",
+            InjectedEvent::PowerLoss(_) => "power loss",
+            InjectedEvent::Hold => "edited meanwhile",
+            InjectedEvent::Overlap => "another process meanwhile",
+            InjectedEvent::Together(_) => "several processes together",
         }
     }
 
     /// Whether the call waits for edits or for another process.
     pub fn waits(self) -> bool {
-        matches!(self, What::Hold | What::Overlap)
+        matches!(self, InjectedEvent::Hold | InjectedEvent::Overlap)
     }
 
     /// Whether the effect ends the process, so that there is no answer.
     pub fn ends_process(self) -> bool {
-        matches!(self, What::Kill | What::PowerLoss(_))
+        matches!(self, InjectedEvent::Kill | InjectedEvent::PowerLoss(_))
     }
 }
 
-impl FromStr for What {
+impl FromStr for InjectedEvent {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -199,31 +201,34 @@ impl FromStr for What {
 }
 
 /// The words for calls without a number.
-const WORDS: [(&str, At); 2] = [("end", At::End), ("every", At::Every)];
+const WORDS: [(&str, CallPosition); 2] =
+    [("end", CallPosition::End), ("every", CallPosition::Every)];
 
-impl fmt::Display for At {
+impl fmt::Display for CallPosition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = WORDS.iter().find(|(_, at)| at == self).map(|(word, _)| *word);
         match (word, self) {
             (Some(word), _) => formatter.pad(word),
-            (None, At::Call(number)) => number.fmt(formatter),
-            (None, At::Spread(number)) => write!(formatter, "spread over {number}"),
+            (None, CallPosition::Call(number)) => number.fmt(formatter),
+            (None, CallPosition::Spread(number)) => write!(formatter, "spread over {number}"),
             (None, _) => Ok(()),
         }
     }
 }
 
-impl Serialize for At {
+impl Serialize for CallPosition {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            At::Call(number) => serializer.serialize_u64(*number),
-            At::Spread(number) => BTreeMap::from([("spread", number)]).serialize(serializer),
+            CallPosition::Call(number) => serializer.serialize_u64(*number),
+            CallPosition::Spread(number) => {
+                BTreeMap::from([("spread", number)]).serialize(serializer)
+            }
             word => serializer.collect_str(word),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for At {
+impl<'de> Deserialize<'de> for CallPosition {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
@@ -233,9 +238,11 @@ impl<'de> Deserialize<'de> for At {
             Spread { spread: u64 },
         }
         let word = match Written::deserialize(deserializer) {
-            Ok(Written::Number(number @ 1..)) => return Ok(At::Call(number)),
+            Ok(Written::Number(number @ 1..)) => return Ok(CallPosition::Call(number)),
             Ok(Written::Word(word)) => word,
-            Ok(Written::Spread { spread: spread @ 1.. }) => return Ok(At::Spread(spread)),
+            Ok(Written::Spread { spread: spread @ 1.. }) => {
+                return Ok(CallPosition::Spread(spread));
+            }
             Ok(_) | Err(_) => String::new(),
         };
         let found = WORDS.iter().find(|(name, _)| *name == word);
@@ -256,13 +263,21 @@ mod tests {
     #[test]
     fn inject_operations_round_trip_through_yaml() {
         for (text, call, effect) in [
-            ("inject: {call: 3, what: kill}", At::Call(3), What::Kill),
-            ("inject: {call: every, what: disk_full}", At::Every, What::DiskFull),
-            ("inject: {call: {spread: 12}, what: error}", At::Spread(12), What::Error),
+            ("inject: {call: 3, what: kill}", CallPosition::Call(3), InjectedEvent::Kill),
+            (
+                "inject: {call: every, what: disk_full}",
+                CallPosition::Every,
+                InjectedEvent::DiskFull,
+            ),
+            (
+                "inject: {call: {spread: 12}, what: error}",
+                CallPosition::Spread(12),
+                InjectedEvent::Error,
+            ),
             (
                 "inject: {call: end, what: {power_loss: names}}",
-                At::End,
-                What::PowerLoss(Left::Names),
+                CallPosition::End,
+                InjectedEvent::PowerLoss(PowerLoss::Names),
             ),
         ] {
             let injection = Operation::Event(Event::Inject(Injection::new(call, effect)));

@@ -11,7 +11,7 @@ mod operation;
 pub(crate) mod plain_names;
 pub(crate) mod reading;
 
-pub use injection::{At, Injection, Left, What};
+pub use injection::{CallPosition, InjectedEvent, Injection, PowerLoss};
 pub use operation::{DatabaseEnd, DatabaseWrite, Event, JournalMode, Operation, Target};
 
 use herma_model::store_edit::{Damage, Likeness, StoreFile};
@@ -56,23 +56,25 @@ impl History {
     }
 
     /// The history with injections at `call` instead of several calls.
-    pub fn at_call(&self, call: Option<At>) -> History {
+    pub fn at_call(&self, call: Option<CallPosition>) -> History {
         self.with_calls(|planned| if planned.is_for_several() { call } else { None })
     }
 
     /// The history without effects at calls: edits for which a call would wait are made before the request.
     pub fn before_calls(&self) -> History {
-        self.with_calls(|_| Some(At::Call(0)))
+        self.with_calls(|_| Some(CallPosition::Call(0)))
     }
 
     /// The history with injections at every call instead of one call; `None` if it has no injection.
     pub fn at_every_call(&self) -> Option<History> {
-        let every = self.with_calls(|call| matches!(call, At::Call(_)).then_some(At::Every));
+        let every = self.with_calls(|call| {
+            matches!(call, CallPosition::Call(_)).then_some(CallPosition::Every)
+        });
         every.is_for_every_call().then_some(every)
     }
 
     /// The history with the calls of injections replaced where `replace` returns another one.
-    fn with_calls(&self, replace: impl Fn(At) -> Option<At>) -> History {
+    fn with_calls(&self, replace: impl Fn(CallPosition) -> Option<CallPosition>) -> History {
         let mut history = self.clone();
         for operation in &mut history.operations {
             if let Operation::Event(Event::Inject(injection)) = operation {

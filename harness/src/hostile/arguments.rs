@@ -7,7 +7,7 @@ use super::{Fixture, escaped};
 use crate::sandbox::Scratch;
 use crate::sandbox::manifest::outline;
 use crate::subject::Subject;
-use herma_core::rollback_line::{Line, Misread, Task, read};
+use herma_core::rollback_line::{Line, SyntaxError, Task, read};
 use herma_model::answer::{Answer, Code};
 use herma_model::{ByteString, Request};
 
@@ -19,7 +19,7 @@ use herma_model::{ByteString, Request};
 pub fn judge_line(typed: &[u8], scratch: &Scratch) -> Result<(), String> {
     let arguments = Line::split(typed).and_then(|line| read(&line));
     match arguments.map(|arguments| arguments.task) {
-        Err(Misread { message, at }) if typed.get(at.clone()).is_none() => {
+        Err(SyntaxError { message, at }) if typed.get(at.clone()).is_none() => {
             Err(format!("{message}: {at:?} lies outside of the line"))
         }
         Err(_) | Ok(Task::List) => Ok(()),

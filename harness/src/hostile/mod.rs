@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn escaped_finds_changes_outside_the_project_or_in_its_repository_only() {
-        let fixture = Fixture::new(&Scratch::default_place()).expect("a sandbox");
+        let fixture = Fixture::new(&Scratch::in_default_directory()).expect("a sandbox");
         let root = fixture.sandbox.root();
         let before = fixture.manifest().expect("a manifest");
         std::fs::write(root.join("work/alpha/a.txt"), "other\n").expect("a write");

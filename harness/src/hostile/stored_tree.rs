@@ -32,7 +32,7 @@ pub enum Child {
 
 /// One entry of a stored tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct StoredEntry {
     /// Its mode, as git prints it.
     pub mode: u32,
     /// Its name, which may be invalid.
@@ -42,7 +42,7 @@ pub struct Entry {
 }
 
 /// Trees, each of which may contain earlier ones; the last is the root tree of the checkpoint.
-pub type Trees = Vec<Vec<Entry>>;
+pub type Trees = Vec<Vec<StoredEntry>>;
 
 /// Names that are or may be harmful.
 pub const NAMES: &[&[u8]] = &[
@@ -93,7 +93,7 @@ pub fn from_bytes(bytes: &[u8]) -> Trees {
         let name = name.into_iter().filter(|byte| *byte != 0).collect();
         let mode = MODES.get(usize::from(mode)).copied().unwrap_or(u32::from(mode) << 8);
         if let Some(tree) = trees.last_mut() {
-            tree.push(Entry { mode, name, child });
+            tree.push(StoredEntry { mode, name, child });
         }
     }
     trees

@@ -1,6 +1,6 @@
 //! The kinds of calls of a process at which an event can be injected.
 
-use crate::history::What;
+use crate::history::InjectedEvent;
 use std::str::FromStr;
 
 /// Calls of a process.
@@ -16,10 +16,10 @@ pub enum Calls {
 
 impl Calls {
     /// The calls at which this injection can happen.
-    pub fn of(injection: What) -> Calls {
+    pub fn of(injection: InjectedEvent) -> Calls {
         match injection {
-            What::ReadError => Calls::Reading,
-            What::Hold => Calls::All,
+            InjectedEvent::ReadError => Calls::Reading,
+            InjectedEvent::Hold => Calls::All,
             _ => Calls::Changing,
         }
     }

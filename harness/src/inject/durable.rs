@@ -5,7 +5,7 @@
 //! with a sync of that file. So three images are allowed: all names with the synced bytes, all names
 //! with some blocks of the unsynced bytes, and the names of the last sync.
 
-use crate::history::Left;
+use crate::history::PowerLoss;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File, Metadata, Permissions};
 use std::io;
@@ -97,11 +97,11 @@ impl Durable {
     ///
     /// # Errors
     /// The folders cannot be written.
-    pub fn lose(&self, left: Left) -> io::Result<()> {
+    pub fn lose(&self, left: PowerLoss) -> io::Result<()> {
         match left {
-            Left::Nothing => self.restore_names(),
-            Left::Names => self.change_unsynced(|_, durable| durable.to_vec()),
-            Left::Blocks => self.change_unsynced(torn),
+            PowerLoss::Nothing => self.restore_names(),
+            PowerLoss::Names => self.change_unsynced(|_, durable| durable.to_vec()),
+            PowerLoss::Blocks => self.change_unsynced(torn),
         }
     }
 
@@ -251,7 +251,7 @@ mod tests {
     }
 
     /// The paths and contents below a folder after a power loss.
-    fn after(left: Left) -> Vec<(String, String)> {
+    fn after(left: PowerLoss) -> Vec<(String, String)> {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         fs::create_dir(root.join("a")).unwrap();
@@ -292,9 +292,9 @@ mod tests {
                 ("b/new", new),
             ])
         };
-        assert_eq!(after(Left::Names), names_stay("old", ""));
-        assert_eq!(after(Left::Blocks), names_stay("old\0\0\0\0", "\0\0\0"));
+        assert_eq!(after(PowerLoss::Names), names_stay("old", ""));
+        assert_eq!(after(PowerLoss::Blocks), names_stay("old\0\0\0\0", "\0\0\0"));
         let before = [("a", "folder"), ("a/link", "old"), ("a/old", "old"), ("gone", "gone")];
-        assert_eq!(after(Left::Nothing), pairs(&before));
+        assert_eq!(after(PowerLoss::Nothing), pairs(&before));
     }
 }

@@ -13,7 +13,7 @@ pub use calls::Calls;
 pub use disk::{Call, Hook, HookedDisk};
 pub use gate::Gate;
 
-use crate::history::{At, What};
+use crate::history::{CallPosition, InjectedEvent};
 use durable::Durable;
 use herma_model::Answer;
 use rustix::io::Errno;
@@ -27,9 +27,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Clone)]
 pub struct Point {
     /// The call.
-    pub call: At,
+    pub call: CallPosition,
     /// The event.
-    pub what: What,
+    pub what: InjectedEvent,
     /// The gate at which a held call waits.
     pub gate: Arc<Gate>,
 }
@@ -100,7 +100,7 @@ impl Injector {
     /// # Errors
     /// The durable state cannot be read.
     pub fn arm(&self, point: Point, base: &Path, projects: &Path) -> io::Result<()> {
-        let is_power_loss = matches!(point.what, What::PowerLoss(_));
+        let is_power_loss = matches!(point.what, InjectedEvent::PowerLoss(_));
         let durable =
             is_power_loss.then(|| Durable::all(&[base.into(), projects.into()])).transpose()?;
         *self.armed() = Some(Armed {
@@ -126,9 +126,11 @@ impl Injector {
             return Ok(Injected { answer: Some(answer), came: false, calls: Vec::new() });
         };
         let Point { call, what: event, .. } = armed.point;
-        let is_end = call == At::End && event.ends_process();
+        let is_end = call == CallPosition::End && event.ends_process();
         armed.came |= is_end;
-        if let (true, What::PowerLoss(left), Some(durable)) = (armed.came, event, &armed.durable) {
+        if let (true, InjectedEvent::PowerLoss(left), Some(durable)) =
+            (armed.came, event, &armed.durable)
+        {
             durable.lose(left)?;
         }
         let is_answered = is_end || !(armed.came && event.ends_process());
@@ -167,7 +169,7 @@ impl Injector {
     }
 
     /// The injection of the current request, and whether it has happened.
-    pub fn happens(&self) -> Option<(What, bool)> {
+    pub fn happens(&self) -> Option<(InjectedEvent, bool)> {
         self.armed().as_ref().map(|armed| (armed.point.what, armed.came))
     }
 
@@ -191,22 +193,22 @@ impl Armed {
         let event = self.point.what;
         // Edits meanwhile only show at a call in a project: at another call, the effect is the same as at the
         // next call in a project.
-        let is_irrelevant = event == What::Hold && !path.starts_with(&self.projects);
+        let is_irrelevant = event == InjectedEvent::Hold && !path.starts_with(&self.projects);
         if is_irrelevant || !counts(event, call) {
             return Ok(None);
         }
         let happens_now = self.count(call, path);
         match event {
-            What::Kill | What::PowerLoss(_) if happens_now => {
+            InjectedEvent::Kill | InjectedEvent::PowerLoss(_) if happens_now => {
                 self.is_dead = true;
                 death_error()
             }
-            What::Error | What::ReadError if happens_now => Err(Errno::IO.into()),
-            What::NoSpace if happens_now => Err(Errno::NOSPC.into()),
-            What::DiskFull if self.came => Err(Errno::NOSPC.into()),
+            InjectedEvent::Error | InjectedEvent::ReadError if happens_now => Err(Errno::IO.into()),
+            InjectedEvent::NoSpace if happens_now => Err(Errno::NOSPC.into()),
+            InjectedEvent::DiskFull if self.came => Err(Errno::NOSPC.into()),
             event if happens_now && event.waits() => Ok(Some(self.point.gate.clone())),
             // Also half-way through the call.
-            What::Kill if writes(call) && self.count(call, path) => {
+            InjectedEvent::Kill if writes(call) && self.count(call, path) => {
                 self.is_dead = true;
                 Err(io::Error::other(Torn))
             }
@@ -219,7 +221,8 @@ impl Armed {
         if !self.came {
             self.calls.push(format!("{call:?} {}", kind_of(path)));
         }
-        let happens_now = !self.came && self.point.call == At::Call(self.calls.len() as u64);
+        let happens_now =
+            !self.came && self.point.call == CallPosition::Call(self.calls.len() as u64);
         self.came |= happens_now;
         happens_now
     }
@@ -241,15 +244,19 @@ fn writes(call: Call) -> bool {
 }
 
 /// Whether this injection can happen at the call.
-fn counts(injection: What, call: Call) -> bool {
+fn counts(injection: InjectedEvent, call: Call) -> bool {
     let reads =
         matches!(call, Call::Stat | Call::List | Call::Read | Call::FreeBytes | Call::ReadLink);
     let needs_space = writes(call) || matches!(call, Call::MakeLink | Call::MakeDirectory);
     match injection {
-        What::Kill | What::Error | What::PowerLoss(_) | What::Overlap | What::Together(_) => !reads,
-        What::NoSpace | What::DiskFull => needs_space,
-        What::ReadError => reads,
-        What::ShortWrite => false,
-        What::Hold => true,
+        InjectedEvent::Kill
+        | InjectedEvent::Error
+        | InjectedEvent::PowerLoss(_)
+        | InjectedEvent::Overlap
+        | InjectedEvent::Together(_) => !reads,
+        InjectedEvent::NoSpace | InjectedEvent::DiskFull => needs_space,
+        InjectedEvent::ReadError => reads,
+        InjectedEvent::ShortWrite => false,
+        InjectedEvent::Hold => true,
     }
 }

@@ -5,7 +5,7 @@ use crate::sandbox::manifest::digest;
 use crate::sandbox::store_edits::ARCHIVED;
 use herma_model::World;
 use herma_model::bytes::join;
-use herma_model::observation::{Base, Place};
+use herma_model::observation::{Base, RepositoryLocation};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -85,7 +85,10 @@ pub fn observe(world: &World, planted: &mut Planted, sandbox: &Sandbox) -> io::R
     let mut repositories = BTreeMap::new();
     for name in world.repositories().keys() {
         let found = paths(sandbox, name)?.into_iter();
-        let found = found.map(|(path, archive)| Place { whole: is_intact(name, &path), archive });
+        let found = found.map(|(path, archive)| RepositoryLocation {
+            is_intact: is_intact(name, &path),
+            archive,
+        });
         repositories.insert(name.clone(), found.collect());
     }
     let is_spoiled = |archive: &&String| {
@@ -99,10 +102,10 @@ pub fn observe(world: &World, planted: &mut Planted, sandbox: &Sandbox) -> io::R
     let archives = archives.filter(|name| !world.lookalikes().contains(name));
     Ok(Base {
         in_use: sandbox.has_store(),
-        store_stands: sandbox.store().exists(),
+        store_exists: sandbox.store().exists(),
         repositories,
         archives: archives.collect(),
-        spoiled_archives: world.archives().keys().filter(is_spoiled).cloned().collect(),
+        damaged_archives: world.archives().keys().filter(is_spoiled).cloned().collect(),
         marker: base.join(".last_prune").exists(),
         lookalikes: world
             .lookalikes()

@@ -5,7 +5,7 @@
 use super::loose;
 use super::plain_git::Git;
 use crate::git_objects::name_of;
-use crate::sandbox::harm::Left;
+use crate::sandbox::harm::Replacement;
 use crate::sandbox::stock::Stock;
 use crate::sandbox::store_edits::DamagedFile;
 use crate::sandbox::{AcceptedStores, Sandbox, edits};
@@ -49,7 +49,7 @@ impl Deref for GitView<'_> {
 impl StoreDamage {
     /// Adds a damaged file. A file that was damaged before keeps its content before the first damage.
     pub fn add(&mut self, mut damaged: DamagedFile) {
-        let content = Left::Bytes(damaged.content.clone());
+        let content = Replacement::Bytes(damaged.content.clone());
         let is_earlier =
             |earlier: &&DamagedFile| earlier.path == damaged.path && earlier.replacement == content;
         if let Some(earlier) = self.0.iter().rev().find(is_earlier) {
@@ -202,8 +202,8 @@ fn repair(copy: &Path, damaged: &DamagedFile) -> io::Result<()> {
 
 /// The text of a file of the store; empty if it is not a file.
 fn text(store: &Path, path: &str) -> String {
-    match Left::at(&store.join(path)) {
-        Ok(Left::Bytes(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
+    match Replacement::at(&store.join(path)) {
+        Ok(Replacement::Bytes(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
         _ => String::new(),
     }
 }

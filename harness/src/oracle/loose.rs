@@ -4,7 +4,7 @@
 //! Only the simple case is read: refs that are files, and loose commits and objects. Everything else is
 //! left to git.
 
-use super::rollbacks;
+use super::pre_restore;
 use super::stored::{Commit, Refs, StoreContents};
 use crate::git_objects::object_id;
 use flate2::bufread::ZlibDecoder;
@@ -46,7 +46,7 @@ pub fn read(store: &Path) -> Option<StoreContents> {
             visible.insert(hash.to_owned(), history(&objects, &boundary, tip.clone())?);
         }
     }
-    rollbacks::insert(&mut visible, &refs);
+    pre_restore::insert(&mut visible, &refs);
     Some(StoreContents { visible, loose_sizes_max: sizes.clone(), sizes })
 }
 

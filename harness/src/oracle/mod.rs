@@ -8,7 +8,7 @@ mod base;
 mod harms;
 mod loose;
 mod plain_git;
-mod rollbacks;
+mod pre_restore;
 mod store;
 mod stored;
 

@@ -4,7 +4,7 @@
 //! applies.
 
 use super::loose;
-use super::rollbacks;
+use super::pre_restore;
 use super::stored::{Commit, Refs, StoreContents};
 use crate::sandbox::{AcceptedStores, git_alone};
 use herma_model::files::Content;
@@ -153,7 +153,7 @@ impl Git {
             }
             visible.insert(hash.to_owned(), ids);
         }
-        rollbacks::insert(&mut visible, &refs);
+        pre_restore::insert(&mut visible, &refs);
         Ok(visible)
     }
 

@@ -4,7 +4,7 @@
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
 use super::intercepted::{Intercepted, names, refused, takes_checkpoint};
-use crate::sandbox::harm::Left;
+use crate::sandbox::harm::Replacement;
 use crate::sandbox::stock::Stock;
 use flate2::read::ZlibDecoder;
 use herma_model::{Answer, Code, Request, rules};
@@ -35,8 +35,9 @@ pub static BUGS: &[PlantedBug] = &[
         about: "While any object of the store is no object, no project is listed.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            let damaged =
-                |objects: Vec<(PathBuf, Left)>| objects.iter().any(|(_, left)| !is_object(left));
+            let damaged = |objects: Vec<(PathBuf, Replacement)>| {
+                objects.iter().any(|(_, left)| !is_object(left))
+            };
             if matches!(request, Request::List { .. }) && objects(subject).is_ok_and(damaged) {
                 return refused(Code::CorruptCheckpoint, "an object cannot be read");
             }
@@ -97,8 +98,7 @@ pub static BUGS: &[PlantedBug] = &[
 /// Whether a file is named like a pack index and is not a valid one.
 fn is_broken_index(subject: &Intercepted, name: &OsStr) -> bool {
     let path = subject.sandbox.store().join("objects/pack").join(name);
-    let is_index =
-        matches!(Left::at(&path), Ok(Left::Bytes(bytes)) if bytes.starts_with(b"\xfftOc"));
+    let is_index = matches!(Replacement::at(&path), Ok(Replacement::Bytes(bytes)) if bytes.starts_with(b"\xfftOc"));
     path.extension().is_some_and(|ending| ending == "idx") && !is_index
 }
 
@@ -126,27 +126,27 @@ fn is_blob(path: &Path) -> io::Result<bool> {
 }
 
 /// The path of every loose object, with what exists there.
-fn objects(subject: &Intercepted) -> io::Result<Vec<(PathBuf, Left)>> {
+fn objects(subject: &Intercepted) -> io::Result<Vec<(PathBuf, Replacement)>> {
     let folder = subject.sandbox.store().join("objects");
     let mut found = Vec::new();
     for name in names(&folder)?.into_iter().filter(|name| name.len() == 2) {
         for object in names(&folder.join(&name))? {
             let path = folder.join(&name).join(object);
-            found.push((path.clone(), Left::at(&path)?));
+            found.push((path.clone(), Replacement::at(&path)?));
         }
     }
     Ok(found)
 }
 
 /// Whether a file may be an object: it begins like compressed data.
-fn is_object(left: &Left) -> bool {
-    matches!(left, Left::Bytes(bytes) if bytes.starts_with(b"x"))
+fn is_object(left: &Replacement) -> bool {
+    matches!(left, Replacement::Bytes(bytes) if bytes.starts_with(b"x"))
 }
 
 /// Puts the earlier file of an object back if another file is there now.
-fn put_back(path: &Path, before: &Left) -> io::Result<()> {
-    let now = Left::at(path)?;
-    if now == *before || !matches!(now, Left::Bytes(_)) {
+fn put_back(path: &Path, before: &Replacement) -> io::Result<()> {
+    let now = Replacement::at(path)?;
+    if now == *before || !matches!(now, Replacement::Bytes(_)) {
         return Ok(());
     }
     let permissions = fs::metadata(path)?.permissions();

@@ -2,11 +2,11 @@
 //! [`DiskFault::Mode`], [`DiskFault::NeverSyncs`] and [`DiskFault::Unlocked`] affect the store; all others
 //! affect the files of projects.
 
-use crate::history::What;
+use crate::history::InjectedEvent;
 use crate::inject::Injector;
 use crate::sandbox::Sandbox;
 use crate::subject::HookedDisk;
-use herma_core::disk::{Access, Disk, Entry, LockGuard, Sharing, Stat, Stream, SystemDisk};
+use herma_core::disk::{Access, Disk, ListedEntry, LockGuard, Sharing, Stat, Stream, SystemDisk};
 use herma_core::ignore::IGNORE_BYTES_MAX;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -82,7 +82,7 @@ impl FaultyDisk {
         let result = call(path);
         let follows = matches!(self.fault, DiskFault::FollowsLinks)
             && self.is_in_project(path)
-            && self.disk.injector().happens() == Some((What::Hold, true));
+            && self.disk.injector().happens() == Some((InjectedEvent::Hold, true));
         match path.canonicalize() {
             Ok(canonical) if follows && result.is_err() => call(&canonical),
             _ => result,
@@ -117,8 +117,10 @@ impl FaultyDisk {
     fn metadata_before_edits(&self, path: &Path, stat: Stat) -> Stat {
         let mut remembered = self.remembered();
         match self.disk.injector().happens() {
-            Some((What::Hold, true)) => return remembered.get(path).copied().unwrap_or(stat),
-            Some((What::Hold, false)) => drop(remembered.insert(path.to_owned(), stat)),
+            Some((InjectedEvent::Hold, true)) => {
+                return remembered.get(path).copied().unwrap_or(stat);
+            }
+            Some((InjectedEvent::Hold, false)) => drop(remembered.insert(path.to_owned(), stat)),
             _ => remembered.clear(),
         }
         stat
@@ -157,12 +159,12 @@ impl Disk for FaultyDisk {
         Ok(names)
     }
 
-    fn entries(&self, path: &Path) -> io::Result<Vec<Entry>> {
+    fn entries(&self, path: &Path) -> io::Result<Vec<ListedEntry>> {
         let with_stat = |name: OsString| {
             let stat = self.stat(&path.join(&name));
             (name, stat)
         };
-        let mut entries: Vec<Entry> = self.list(path)?.into_iter().map(with_stat).collect();
+        let mut entries: Vec<ListedEntry> = self.list(path)?.into_iter().map(with_stat).collect();
         let ignores = matches!(self.fault, DiskFault::Ignores(_));
         if ignores && !entries.iter().any(|(name, _)| name == ".gitignore") {
             entries.push((".gitignore".into(), Err(ErrorKind::NotFound.into())));

@@ -3,7 +3,7 @@
 
 use super::PlantedBug;
 use crate::divergence::Divergence;
-use crate::generate::{Options, draw};
+use crate::generate::{Options, generate_history};
 use crate::history::History;
 use crate::runner::RunError;
 use crate::sandbox::Scratch;
@@ -49,7 +49,7 @@ pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, Run
     let measured = u32::from(bug.rule.subject() == "cost");
     let options = Options { agent, damage, databases, injections, measured, ..Options::default() };
     for number in 0..HISTORIES_MAX {
-        let history = draw(&options, seed, number);
+        let history = generate_history(&options, seed, number);
         let outcome = trial(&history, &open, scratch)?;
         let Some(divergence) = outcome.run.divergences.into_iter().next() else { continue };
         let finding = started.elapsed();

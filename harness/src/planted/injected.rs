@@ -5,7 +5,7 @@ use super::Flaw::{Disk, Intercepted as Intercept};
 use super::PlantedBug;
 use super::faulty_disk::DiskFault;
 use super::intercepted::{names, refused, takes_checkpoint, write_private};
-use crate::history::What;
+use crate::history::InjectedEvent;
 use herma_model::answer::CheckpointOutcome;
 use herma_model::world::hash_of;
 use herma_model::{Answer, Code, Request, rules};
@@ -22,7 +22,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
-            if subject.core.happened() == Some(What::Kill)
+            if subject.core.happened() == Some(InjectedEvent::Kill)
                 && takes_checkpoint(request)
                 && let Some(project) = subject.project(request)
             {

@@ -8,12 +8,12 @@
 
 mod after_restore;
 mod agent;
+mod attribution;
 mod capture;
 mod configured;
 mod cost;
 mod damaged;
 mod faulty_disk;
-mod hands;
 pub mod hunt;
 mod injected;
 mod intercepted;
@@ -136,7 +136,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         left_out::BUGS,
         restore_files::BUGS,
         units::BUGS,
-        hands::BUGS,
+        attribution::BUGS,
         isolation::BUGS,
         layout::BUGS,
         limits::BUGS,

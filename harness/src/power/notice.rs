@@ -5,7 +5,7 @@ use crate::divergence::Fingerprint;
 use crate::runner::{RunError, Until};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
-use crate::suite::{Plan, Step, run_suite};
+use crate::suite::{Plan, SuiteEvent, run_suite};
 use crate::trial::{Trial, trial_until};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -83,8 +83,8 @@ pub fn baseline(
 ) -> Result<Baseline, PowerError> {
     let run_once = || -> Result<Baseline, PowerError> {
         let shown = Mutex::new(BTreeSet::new());
-        let step = |step: Step<'_>| {
-            let Step::Ended(ended) = step else { return };
+        let step = |step: SuiteEvent<'_>| {
+            let SuiteEvent::Ended(ended) = step else { return };
             let mut shown = shown.lock().expect("no thread panics while it holds this");
             shown.extend(ended.failures.iter().cloned());
         };

@@ -194,7 +194,7 @@ mod tests {
         let read = Records::read(&path).unwrap().unwrap();
         assert_eq!(read, records);
         let mut merged = Records::new(header());
-        merged.merge(read, ("one", "other")).unwrap();
+        merged.merge(read, "one", "other").unwrap();
         assert_eq!((merged.judged.len(), merged.noticed()), (6, 4));
         for (difference, header) in [
             ("the suite", Header { suite: "1".into(), ..header() }),
@@ -202,7 +202,7 @@ mod tests {
             ("the sample", Header { seed: 2, ..header() }),
             ("the gate", Header { cases: 4, ..header() }),
         ] {
-            let refused = merged.merge(Records::new(header), ("one", "other"));
+            let refused = merged.merge(Records::new(header), "one", "other");
             assert!(
                 matches!(refused, Err(PowerError::Different(_, _, found)) if found == difference)
             );

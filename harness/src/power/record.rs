@@ -92,11 +92,16 @@ impl Records {
         Ok(Some(records))
     }
 
-    /// Adds the results of another file, if it belongs to the same run; `names` are the names of both files.
+    /// Adds the results of another file, if it belongs to the same run. The names are those of the two files, for the error.
     ///
     /// # Errors
     /// [`PowerError::Different`].
-    pub fn merge(&mut self, records: Records, names: (&str, &str)) -> Result<(), PowerError> {
+    pub fn merge(
+        &mut self,
+        records: Records,
+        own_name: &str,
+        name: &str,
+    ) -> Result<(), PowerError> {
         let left = &self.header;
         let right = &records.header;
         let differs = [
@@ -113,7 +118,7 @@ impl Records {
             ),
         ];
         if let Some((difference, _)) = differs.into_iter().find(|(_, differs)| *differs) {
-            return Err(PowerError::Different(names.0.to_owned(), names.1.to_owned(), difference));
+            return Err(PowerError::Different(own_name.to_owned(), name.to_owned(), difference));
         }
         self.judged.extend(records.judged);
         Ok(())

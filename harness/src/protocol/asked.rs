@@ -16,7 +16,7 @@ use herma_model::{ByteString, Edit, Request, World};
 const PROJECTS: [&[u8]; 2] = [b"work/alpha", b"work/beta"];
 
 /// The operations that replace one operation, in this state of the world.
-pub fn asked_for(
+pub fn supported_operations(
     capabilities: &Capabilities,
     operation: &Operation,
     world: &World,
@@ -30,7 +30,8 @@ pub fn asked_for(
         Operation::Edit(edit) => keep_if(is_offered(capabilities, edit)),
         Operation::Event(Event::Advance { .. }) => keep_if(capabilities.has("test.clock")),
         Operation::Event(Event::Inject(injection)) if capabilities.has(INJECTION) => {
-            let each = |operation: &Operation| asked_for(capabilities, operation, world).pop();
+            let each =
+                |operation: &Operation| supported_operations(capabilities, operation, world).pop();
             let meanwhile: Vec<Operation> = injection.meanwhile.iter().filter_map(each).collect();
             let injection = Injection { meanwhile, ..injection.clone() };
             let is_possible = injection.is_possible().is_ok();

@@ -230,12 +230,12 @@ impl Capabilities {
     }
 
     /// Whether the implementation stores any agent state.
-    pub fn keeps_agent(&self) -> bool {
+    pub fn has_agent_state(&self) -> bool {
         WHOLE_AGENT.iter().any(|name| self.has(name))
     }
 
     /// Whether any operation on the complete store is possible.
-    pub fn keeps_store(&self) -> bool {
+    pub fn has_store_operations(&self) -> bool {
         ["sweep", "prune", "status", "clear", "test.store", MAX_TOTAL_BYTES]
             .iter()
             .any(|claim| self.has(claim))

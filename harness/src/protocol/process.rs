@@ -22,7 +22,7 @@ pub struct Limits {
     /// For the process to end once its input has.
     pub end: Duration,
     /// For a process group to end after SIGTERM, before it is killed.
-    pub mercy: Duration,
+    pub grace: Duration,
 }
 
 impl Default for Limits {
@@ -30,7 +30,7 @@ impl Default for Limits {
         Limits {
             reply: Duration::from_secs(60),
             end: Duration::from_secs(2),
-            mercy: Duration::from_secs(2),
+            grace: Duration::from_secs(2),
         }
     }
 }
@@ -197,7 +197,7 @@ impl Adapter {
     /// Distinguishes an adapter that printed nothing from one that did not end its line.
     fn silent(&mut self, op: String, limit: Duration) -> Fault {
         self.kill();
-        let rest = self.received.recv_timeout(self.limits.mercy);
+        let rest = self.received.recv_timeout(self.limits.grace);
         match rest {
             Ok(Received::End(bytes)) if bytes > 0 => Fault::NoNewline { op },
             _ => Fault::Silent { op, limit },
@@ -205,7 +205,7 @@ impl Adapter {
     }
 
     fn exited(&mut self, op: String) -> Fault {
-        let deadline = Instant::now() + self.limits.mercy;
+        let deadline = Instant::now() + self.limits.grace;
         while Instant::now() < deadline {
             if let Ok(Some(status)) = self.child.try_wait() {
                 let crash_signals =
@@ -242,7 +242,7 @@ impl Adapter {
             return Err(Fault::LeavesAChild);
         }
         let requests = self.requests;
-        match self.received.recv_timeout(self.limits.mercy) {
+        match self.received.recv_timeout(self.limits.grace) {
             Ok(Received::Line(line)) => match self.read(requests + 1, &line) {
                 Err(fault) => Err(fault),
                 Ok(reply) => Err(Fault::WrongId { expected: requests, found: reply.id }),
@@ -275,7 +275,7 @@ impl Adapter {
     fn kill(&mut self) {
         // A group that has ended cannot be signalled, which is fine.
         let _ = kill_process_group(self.group, Signal::TERM);
-        let deadline = Instant::now() + self.limits.mercy;
+        let deadline = Instant::now() + self.limits.grace;
         while Instant::now() < deadline {
             let ended = matches!(self.child.try_wait(), Ok(Some(_)));
             if ended && test_kill_process_group(self.group).is_err() {

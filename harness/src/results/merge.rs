@@ -148,6 +148,7 @@ fn add_figures(merged: &mut Finished, part: &Finished) {
     merged.histories += part.histories;
     merged.planned += part.planned;
     merged.operations += part.operations;
+    merged.injections += part.injections;
     merged.depth.add(&part.depth);
     merged.seconds += part.seconds;
     merged.shortening_seconds += part.shortening_seconds;

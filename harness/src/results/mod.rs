@@ -9,6 +9,7 @@ pub mod junit;
 mod merge;
 pub mod text;
 mod unjudged;
+mod verdicts;
 
 pub use merge::{MergeError, merge};
 
@@ -196,6 +197,9 @@ pub struct Finished {
     pub planned: u64,
     /// Operations applied.
     pub operations: u64,
+    /// How many injections happened.
+    #[serde(default)]
+    pub injections: u64,
     /// How many of the generated operations were judged.
     pub depth: Depth,
     /// Time spent running histories, without shrinking.
@@ -336,6 +340,7 @@ impl Results {
             histories: findings.histories,
             planned: findings.planned,
             operations: findings.operations,
+            injections: findings.injections,
             depth: findings.depth.clone(),
             seconds: findings.elapsed.as_secs_f64(),
             shortening_seconds: findings.shortening.as_secs_f64(),

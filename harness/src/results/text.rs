@@ -1,6 +1,6 @@
 //! The results for people on a terminal: each failure, a verdict for every rule, and the figures.
 
-use super::{FailureFound, Results};
+use super::{FailureFound, Results, verdicts};
 use crate::depth::Depth;
 use crate::history::file::to_yaml;
 use crate::suite::Verdict;
@@ -84,8 +84,17 @@ pub(super) fn word(verdict: Verdict) -> (&'static str, &'static str) {
     }
 }
 
-/// The complete report.
-pub fn report(results: &Results, colour: bool) -> String {
+/// How a report is printed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Style {
+    /// Whether the verdicts have colours.
+    pub colour: bool,
+    /// Whether every rule has a row of its own, instead of a line for each area of the rule book.
+    pub rules: bool,
+}
+
+/// The complete report: failures first, then the verdicts, then the figures.
+pub fn report(results: &Results, style: Style) -> String {
     let mut text = String::new();
     for (_, failures) in results.by_rule() {
         for found in failures {
@@ -94,18 +103,10 @@ pub fn report(results: &Results, colour: bool) -> String {
         }
     }
     text.push_str(&following(results));
-    for rule in &results.rules {
-        let (word, code) = word(rule.verdict);
-        let word = format!("{word:<16}");
-        let word = if colour { format!("\u{1b}[{code}m{word}\u{1b}[0m") } else { word };
-        let checks = match rule.why_not() {
-            Some(why) => why,
-            None if rule.checks > 0 => format!("{} checks", rule.checks),
-            None => String::new(),
-        };
-        text.push_str(format!("{:<30} {word} {checks}", rule.id).trim_end());
-        text.push('\n');
-    }
+    text.push_str(&match style.rules {
+        true => verdicts::by_rule(results, style.colour),
+        false => verdicts::by_area(results, style.colour),
+    });
     text.push_str(&figures(results));
     text
 }
@@ -130,7 +131,7 @@ fn depth(results: &Results) -> String {
     let share = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
     let spent = finished.seconds * finished.jobs.max(1) as f64;
     format!(
-        "{} operations drawn: {:.0}% judged ({:.0}% after a failure), {:.0}% not asked for want of a \
+        "{} operations generated: {:.0}% judged ({:.0}% after a failure), {:.0}% not asked for want of a \
          capability\n{:.0}% of the time was the subject's; the search for short histories took another {:.1} s\n",
         depth.drawn,
         share(depth.judged, depth.drawn),
@@ -169,7 +170,7 @@ pub fn figures(results: &Results) -> String {
         false => String::new(),
     };
     format!(
-        "\n{} {}\nrules: {}\n{} {planned}histories, {} operations, {:.1} s, {:.0} operations per second and \
+        "\n{} {}\nrules: {}\n{} {planned}histories, {} operations, {} injections, {:.1} s, {:.0} operations per second and \
          core ({} at a time)\n{}{} behaviours covered (class of state, operation, outcome)\nthe canary \
          failed, as it must: {}\nseed {}\nreplay: {}\n",
         started.subject.name,
@@ -177,6 +178,7 @@ pub fn figures(results: &Results) -> String {
         verdicts.join(", "),
         finished.histories,
         finished.operations,
+        finished.injections,
         finished.seconds,
         finished.operations_per_second_and_core(),
         finished.jobs,

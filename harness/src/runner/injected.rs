@@ -4,8 +4,8 @@
 use super::meanwhile::{Meanwhile, MeanwhileOutcome, OtherProcess};
 use super::{Calls, Event, Run, RunError, Runner, notify};
 use crate::coverage;
-use crate::history::concrete::{self, Step};
-use crate::history::{At, History, Injection, What};
+use crate::history::concrete::{self, ConcreteStep};
+use crate::history::{CallPosition, History, InjectedEvent, Injection};
 use crate::inject::{Gate, Injected, Point};
 use crate::oracle::Context;
 use herma_model::answer::Answer;
@@ -34,13 +34,15 @@ impl Runner<'_> {
         edited: &Files,
     ) -> Happened {
         match injection.what {
-            What::Kill => Happened::Killed,
-            What::PowerLoss(_) => Happened::PowerLost,
-            What::Error | What::NoSpace | What::DiskFull | What::ReadError | What::ShortWrite => {
-                Happened::CallFailed
-            }
-            What::Hold => self.world.beside(request, edited),
-            What::Overlap | What::Together(_) => Happened::Overlapped,
+            InjectedEvent::Kill => Happened::Killed,
+            InjectedEvent::PowerLoss(_) => Happened::PowerLost,
+            InjectedEvent::Error
+            | InjectedEvent::NoSpace
+            | InjectedEvent::DiskFull
+            | InjectedEvent::ReadError
+            | InjectedEvent::ShortWrite => Happened::CallFailed,
+            InjectedEvent::Hold => self.world.injection_of_edits(request, edited),
+            InjectedEvent::Overlap | InjectedEvent::Together(_) => Happened::Overlapped,
         }
     }
 
@@ -51,7 +53,7 @@ impl Runner<'_> {
         request: &Request,
         injection: &Injection,
     ) -> Result<bool, RunError> {
-        if let What::Together(processes) = injection.what {
+        if let InjectedEvent::Together(processes) = injection.what {
             return self.ask_together(step, request, processes, injection);
         }
         self.run.operations += 1;
@@ -69,8 +71,8 @@ impl Runner<'_> {
             .collect();
         let is_idle = match injection.what {
             // Where no order of two requests defines what is right, the second was not made.
-            What::Overlap => meanwhile.answered.is_none(),
-            What::Hold => changes.is_empty(),
+            InjectedEvent::Overlap => meanwhile.answered.is_none(),
+            InjectedEvent::Hold => changes.is_empty(),
             _ => false,
         };
         let has_happened = injected.as_ref().is_some_and(|injected| injected.came) && !is_idle;
@@ -135,7 +137,7 @@ impl Runner<'_> {
         let seconds = self.world.seconds();
         let opening = self.opening;
         let mut waits = Some(Meanwhile::of(request, injection, &self.world));
-        let keeps_agent = self.run.capabilities.keeps_agent();
+        let has_agent_state = self.run.capabilities.has_agent_state();
         let mut injected = Ok(None);
         let mut outcome = MeanwhileOutcome::default();
         let mut has_restarted = false;
@@ -164,7 +166,7 @@ impl Runner<'_> {
             };
             // An agent whose restore was refused half-way starts again, and undoes it.
             let is_refused = matches!(answer, Answer::Refused { .. });
-            has_restarted = is_refused && request.restores() && keeps_agent;
+            has_restarted = is_refused && request.restores() && has_agent_state;
             if has_restarted {
                 subject.ask(&Request::Reopen);
             }
@@ -181,11 +183,11 @@ impl Runner<'_> {
         request: &Request,
         answer: &Answer,
     ) -> Result<bool, RunError> {
-        let (mut checks, mut next) = self.world.compare_overlapped(&seen, (request, answer));
+        let (mut checks, mut next) = self.world.compare_overlapped(&seen, request, answer);
         if next.is_none() {
             let context = Context { world: &self.world, sandbox: &self.sandbox };
             self.oracle.look_closer(context, &mut seen)?;
-            (checks, next) = self.world.compare_overlapped(&seen, (request, answer));
+            (checks, next) = self.world.compare_overlapped(&seen, request, answer);
         }
         self.record(step, checks);
         if self.has_ended() {
@@ -194,7 +196,7 @@ impl Runner<'_> {
         match next {
             Some(next) => self.world = next,
             None => {
-                self.world.learn_amiss(&seen);
+                self.world.learn_after_violation(&seen);
                 self.list_again(step, &seen)?;
             }
         }
@@ -215,7 +217,8 @@ impl Runner<'_> {
     ) -> Result<bool, RunError> {
         let context = Context { world: &self.world, sandbox: &self.sandbox };
         self.oracle.look_closer(context, &mut seen)?;
-        let compare = |allowed| self.world.compare_beside(allowed, &seen, &edited_world.files);
+        let compare =
+            |allowed| self.world.compare_with_concurrent_edits(allowed, &seen, &edited_world.files);
         let checks = allowed.map(compare).unwrap_or_default();
         let debris = allowed.map(|allowed| edited_world.debris(allowed, &seen)).unwrap_or_default();
         self.record(step, checks);
@@ -223,7 +226,7 @@ impl Runner<'_> {
             return Ok(true);
         }
         let lists = self.lists(step, from_ref(&seen.request))?;
-        self.world.learn_beside(&seen, &edited_world, &lists);
+        self.world.learn_with_concurrent_edits(&seen, &edited_world, &lists);
         self.notify_request(step, seen);
         for path in debris {
             self.edit(step, &Edit::Remove { path })?;
@@ -278,7 +281,7 @@ impl Runner<'_> {
 fn edits_in(world: &World, injection: &Injection) -> Vec<Edit> {
     let steps = injection.meanwhile.iter().map(|operation| concrete::step(operation, world));
     let edit = |step| match step {
-        Step::Edit(edit) => Some(edit),
+        ConcreteStep::Edit(edit) => Some(edit),
         _ => None,
     };
     steps.filter_map(edit).collect()
@@ -292,17 +295,17 @@ pub(super) fn at_every_call(
     let mut joined = Run::default();
     let mut interval = 1;
     let spread = history.injections().find_map(|(_, injection)| match injection.call {
-        At::Spread(calls_max) => Some(calls_max.max(1)),
+        CallPosition::Spread(calls_max) => Some(calls_max.max(1)),
         _ => None,
     });
     if let Some(calls_max) = spread {
-        let without_injection = run_once(&history.at_call(Some(At::Call(u64::MAX))))?;
+        let without_injection = run_once(&history.at_call(Some(CallPosition::Call(u64::MAX))))?;
         let injected = without_injection.injected.as_ref();
         let calls = injected.map_or(0, |injected| injected.calls.len() as u64);
         interval = calls.div_ceil(calls_max).max(1);
     }
     for number in 0.. {
-        let call = At::Call(1 + number * interval);
+        let call = CallPosition::Call(1 + number * interval);
         let run = run_once(&history.at_call(Some(call)))?;
         let has_happened = run.injections > 0;
         joined.join(run, call);

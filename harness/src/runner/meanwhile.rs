@@ -1,7 +1,7 @@
 //! Activity of other processes while a call of a request waits: edits of files, or a second request.
 
-use crate::history::concrete::{self, Step};
-use crate::history::{Injection, What};
+use crate::history::concrete::{self, ConcreteStep};
+use crate::history::{InjectedEvent, Injection};
 use crate::inject::Gate;
 use crate::sandbox::{Sandbox, edits};
 use crate::subject::{NewSubject, Subject};
@@ -63,8 +63,8 @@ impl Meanwhile {
         let mut changes = Vec::new();
         for operation in &injection.meanwhile {
             match concrete::step(operation, world) {
-                Step::Edit(edit) => changes.extend(edited_world.edit(&edit)),
-                Step::Ask(requests) if injection.what == What::Overlap => {
+                ConcreteStep::Edit(edit) => changes.extend(edited_world.edit(&edit)),
+                ConcreteStep::Ask(requests) if injection.what == InjectedEvent::Overlap => {
                     let has_order = |second: &Request| world.has_order(request, second);
                     if let Some(second) = requests.into_iter().find(has_order) {
                         return Meanwhile::Request(second);

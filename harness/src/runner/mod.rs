@@ -15,10 +15,10 @@ mod together;
 use crate::coverage;
 use crate::database::Databases;
 use crate::divergence::{Divergence, Fingerprint};
-use crate::history::concrete::{self, Step};
-use crate::history::{At, History, Injection, Operation, What};
+use crate::history::concrete::{self, ConcreteStep};
+use crate::history::{CallPosition, History, InjectedEvent, Injection, Operation};
 use crate::oracle::{Context, Oracle};
-use crate::protocol::asked::asked_for;
+use crate::protocol::asked::supported_operations;
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::translate;
 use crate::sandbox::store_edits::{self, EditOutcome};
@@ -116,7 +116,7 @@ struct Runner<'a> {
     /// Whether the next request that can have an injection is measured.
     measures: bool,
     /// The last injection that happened.
-    injected: Option<(What, Injected)>,
+    injected: Option<(InjectedEvent, Injected)>,
     /// Whether all projects are listed after the next request that can have an injection, as after an
     /// injection.
     lists_next: bool,
@@ -192,7 +192,7 @@ impl<'a> Runner<'a> {
             }
             let agreed = self.disagreement.is_none();
             // Steps are counted in the history as written.
-            let operations = asked_for(&self.run.capabilities, operation, &self.world);
+            let operations = supported_operations(&self.run.capabilities, operation, &self.world);
             let mut judged = false;
             for operation in &operations {
                 judged |= self.apply(step, operation)?;
@@ -220,24 +220,24 @@ impl<'a> Runner<'a> {
         }
         let mut judged = true;
         match concrete::step(operation, &self.world) {
-            Step::Edit(edit) => self.edit(step, &edit)?,
-            Step::Store(edit) => self.edit_store(&edit)?,
-            Step::Database(database) => self.write_database(step, &database)?,
-            Step::Inject(injection) if injection.call == At::Call(0) => {
+            ConcreteStep::Edit(edit) => self.edit(step, &edit)?,
+            ConcreteStep::Store(edit) => self.edit_store(&edit)?,
+            ConcreteStep::Database(database) => self.write_database(step, &database)?,
+            ConcreteStep::Inject(injection) if injection.call == CallPosition::Call(0) => {
                 for operation in &injection.meanwhile {
                     self.apply(step, operation)?;
                 }
                 self.lists_next = true;
             }
-            Step::Inject(injection) => {
+            ConcreteStep::Inject(injection) => {
                 notify(&mut self.watch, || Event::Injects(injection.clone()));
                 self.injection = Some(injection);
             }
-            Step::Measure => {
+            ConcreteStep::Measure => {
                 notify(&mut self.watch, || Event::Measures);
                 self.measures = true;
             }
-            Step::Ask(requests) => {
+            ConcreteStep::Ask(requests) => {
                 judged = false;
                 for request in &requests {
                     if !self.has_ended() {
@@ -252,7 +252,7 @@ impl<'a> Runner<'a> {
     /// Makes a request, and reads the list before and after a request that may evict a checkpoint.
     /// Returns whether the request could be judged.
     fn ask(&mut self, step: usize, request: &Request) -> Result<bool, RunError> {
-        let evicting = self.world.may_push_out(request);
+        let evicting = self.world.may_evict_unpredictably(request);
         // The lists before and after the request show which checkpoints are evicted.
         for project in &evicting {
             self.settle_list(step, project)?;
@@ -320,12 +320,12 @@ impl<'a> Runner<'a> {
         let is_after_death = self.injected.is_some_and(|(injection, _)| injection.ends_process());
         checks.held(&rules::LOCK_STALE, u64::from(succeeds && is_after_death));
         if self.record(step, checks) && !self.has_ended() {
-            self.world.learn_amiss(&seen);
+            self.world.learn_after_violation(&seen);
             self.list_again(step, &seen)?;
         } else if may_have_taken_checkpoint(allowed, &seen.answer) {
             let context = Context { world: &self.world, sandbox: &self.sandbox };
             self.oracle.look_closer(context, &mut seen)?;
-            self.world.learn_amiss(&seen);
+            self.world.learn_after_violation(&seen);
         } else {
             self.world.learn(&seen);
         }
@@ -466,8 +466,8 @@ impl<'a> Runner<'a> {
         }
         let mut disagrees = None;
         for failure in blame::failures(checks.violations) {
-            let leaves_the_rest = failure.leaves_the_rest_comparable();
-            let follows = self.disagreement.clone().filter(|_| !failure.stands_alone());
+            let leaves_the_rest = failure.keeps_world_comparable();
+            let follows = self.disagreement.clone().filter(|_| !failure.is_independent());
             let is_silent = is_death(&failure.cause);
             let mut divergence = Divergence::new(step, failure, follows);
             divergence.after = self.injected;

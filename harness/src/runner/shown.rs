@@ -3,7 +3,7 @@
 use crate::coverage::Coverage;
 use crate::depth::Depth;
 use crate::divergence::Divergence;
-use crate::history::{At, DatabaseWrite, Injection};
+use crate::history::{CallPosition, DatabaseWrite, Injection};
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::fault::Fault;
 use crate::subject::Identity;
@@ -55,7 +55,7 @@ impl Calls {
 
 impl Run {
     /// Adds a run of the same history with an injection at `call`.
-    pub(super) fn join(&mut self, run: Run, call: At) {
+    pub(super) fn join(&mut self, run: Run, call: CallPosition) {
         for (rule, times) in run.checks {
             *self.checks.entry(rule).or_default() += times;
         }

@@ -3,8 +3,8 @@
 
 use super::meanwhile::OtherProcess;
 use super::{Calls, RunError, Runner};
-use crate::history::concrete::{self, Step};
-use crate::history::{At, Injection, What};
+use crate::history::concrete::{self, ConcreteStep};
+use crate::history::{CallPosition, InjectedEvent, Injection};
 use crate::inject::{Injected, Point};
 use crate::sandbox::store_edits;
 use crate::subject::Subject;
@@ -21,7 +21,7 @@ struct ConcurrentRequests {
     /// The requests to each process, one after the other.
     by_process: Vec<Vec<Request>>,
     /// The call at which the first request of the first process is killed.
-    kill: At,
+    kill: CallPosition,
     /// Whether git collects garbage meanwhile.
     collects: bool,
 }
@@ -48,10 +48,10 @@ impl ConcurrentRequests {
         for (number, step) in steps.enumerate() {
             let process = number % concurrent.by_process.len();
             match step {
-                Step::Ask(requests) => {
+                ConcreteStep::Ask(requests) => {
                     concurrent.by_process[process].extend(requests.into_iter().filter(has_order));
                 }
-                Step::Store(StoreEdit::Collected) => concurrent.collects = true,
+                ConcreteStep::Store(StoreEdit::Collected) => concurrent.collects = true,
                 _ => {}
             }
         }
@@ -63,11 +63,11 @@ impl ConcurrentRequests {
     /// request is made.
     fn ask(&self, request: &Request, process: &OtherProcess<'_>) -> ConcurrentOutcome {
         let clock = &AtomicU64::new(0);
-        let first = (std::slice::from_ref(request), At::End);
+        let first = (std::slice::from_ref(request), CallPosition::End);
         let others = self.by_process.iter().enumerate();
         let others = others.map(|(number, requests)| match number {
             0 => (&requests[..], self.kill),
-            _ => (&requests[..], At::End),
+            _ => (&requests[..], CallPosition::End),
         });
         thread::scope(|scope| {
             let (is_ready, ready) = mpsc::channel();
@@ -117,7 +117,7 @@ impl ConcurrentRequests {
 fn ask_in_turn(
     subject: &mut dyn Subject,
     requests: &[Request],
-    mut kill: At,
+    mut kill: CallPosition,
     clock: &AtomicU64,
 ) -> ConcurrentOutcome {
     let mut outcome = ConcurrentOutcome::default();
@@ -125,8 +125,8 @@ fn ask_in_turn(
         if matches!(request, Request::EnsureCheckpoint { .. }) {
             subject.ask(&Request::NewTurn);
         }
-        let point = Point { call: kill, what: What::Kill, gate: Arc::default() };
-        let kills = std::mem::replace(&mut kill, At::End) != At::End;
+        let point = Point { call: kill, what: InjectedEvent::Kill, gate: Arc::default() };
+        let kills = std::mem::replace(&mut kill, CallPosition::End) != CallPosition::End;
         let begin = clock.fetch_add(1, Ordering::SeqCst);
         let killed = if kills { subject.ask_injected(request, &point) } else { Ok(None) };
         let answer = match killed {
@@ -199,7 +199,7 @@ impl Runner<'_> {
         match next {
             Some(next) => self.world = next,
             None => {
-                self.world.learn_amiss(&seen);
+                self.world.learn_after_violation(&seen);
                 for call in calls.into_iter().filter(|call| call.is_alone) {
                     let answer = call.answer.unwrap_or(Answer::Done);
                     let files = seen.files.clone();

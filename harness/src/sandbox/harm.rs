@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The replacement of a damaged file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum Replacement {
     /// Nothing.
     Nothing,
     /// A file with this content.
@@ -21,21 +21,23 @@ pub enum Left {
     Folder,
 }
 
-impl Left {
+impl Replacement {
     /// Reads what exists at a path.
     ///
     /// # Errors
     /// The path cannot be read.
-    pub fn at(path: &Path) -> io::Result<Left> {
+    pub fn at(path: &Path) -> io::Result<Replacement> {
         let kind = match fs::symlink_metadata(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Left::Nothing),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Replacement::Nothing);
+            }
             found => found?.file_type(),
         };
         Ok(match () {
-            () if kind.is_file() => Left::Bytes(fs::read(path)?),
-            () if kind.is_symlink() => Left::Link(fs::read_link(path)?),
-            () if kind.is_dir() => Left::Folder,
-            () => Left::Fifo,
+            () if kind.is_file() => Replacement::Bytes(fs::read(path)?),
+            () if kind.is_symlink() => Replacement::Link(fs::read_link(path)?),
+            () if kind.is_dir() => Replacement::Folder,
+            () => Replacement::Fifo,
         })
     }
 
@@ -46,14 +48,14 @@ impl Left {
     pub fn put(&self, path: &Path, permissions: Permissions) -> io::Result<()> {
         fs::remove_file(path)?;
         match self {
-            Left::Nothing => Ok(()),
-            Left::Bytes(bytes) => {
+            Replacement::Nothing => Ok(()),
+            Replacement::Bytes(bytes) => {
                 fs::write(path, bytes)?;
                 fs::set_permissions(path, permissions)
             }
-            Left::Link(target) => symlink(target, path),
-            Left::Fifo => make_fifo(path, "600"),
-            Left::Folder => DirBuilder::new().mode(0o700).create(path),
+            Replacement::Link(target) => symlink(target, path),
+            Replacement::Fifo => make_fifo(path, "600"),
+            Replacement::Folder => DirBuilder::new().mode(0o700).create(path),
         }
     }
 }
@@ -66,20 +68,23 @@ mod tests {
     fn put_replaces_a_file_with_what_at_then_returns() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
-        for left in
-            [Left::Bytes(b"other".to_vec()), Left::Link("nowhere".into()), Left::Fifo, Left::Folder]
-        {
+        for left in [
+            Replacement::Bytes(b"other".to_vec()),
+            Replacement::Link("nowhere".into()),
+            Replacement::Fifo,
+            Replacement::Folder,
+        ] {
             fs::write(&path, "it").unwrap();
             let permissions = fs::metadata(&path).unwrap().permissions();
             left.put(&path, permissions.clone()).unwrap();
-            assert_eq!(Left::at(&path).unwrap(), left);
-            if left == Left::Folder {
+            assert_eq!(Replacement::at(&path).unwrap(), left);
+            if left == Replacement::Folder {
                 fs::remove_dir(&path).unwrap();
-                assert!(Left::Nothing.put(&path, permissions).is_err());
+                assert!(Replacement::Nothing.put(&path, permissions).is_err());
             } else {
-                Left::Nothing.put(&path, permissions).unwrap();
+                Replacement::Nothing.put(&path, permissions).unwrap();
             }
-            assert_eq!(Left::at(&path).unwrap(), Left::Nothing);
+            assert_eq!(Replacement::at(&path).unwrap(), Replacement::Nothing);
         }
     }
 }

@@ -50,7 +50,7 @@ pub struct Scratch {
 impl Scratch {
     /// A directory in memory if there is one, since a history writes much and keeps nothing;
     /// otherwise the system's temporary directory.
-    pub fn default_place() -> Self {
+    pub fn in_default_directory() -> Self {
         let memory = Path::new("/dev/shm");
         let probe = tempfile::Builder::new().prefix("herma-probe-").tempdir_in(memory);
         let root = if probe.is_ok() { memory.to_owned() } else { std::env::temp_dir() };

@@ -1,7 +1,7 @@
 //! The runner's own edits of a checkpoint base: v1 repositories and archives as v1 made them,
 //! third-party files, and damage.
 
-use super::harm::Left;
+use super::harm::Replacement;
 use super::stock::{Stock, files};
 use super::v1_repository::V1Repository;
 use super::{Sandbox, git_alone};
@@ -44,13 +44,13 @@ pub struct DamagedFile {
     /// Its permissions.
     pub permissions: Permissions,
     /// What replaced the file.
-    pub replacement: Left,
+    pub replacement: Replacement,
 }
 
 impl DamagedFile {
     /// Whether the replacement is still in place.
     pub fn is_in_place(&self, store: &Path) -> bool {
-        Left::at(&store.join(&self.path)).is_ok_and(|found| found == self.replacement)
+        Replacement::at(&store.join(&self.path)).is_ok_and(|found| found == self.replacement)
     }
 }
 
@@ -146,8 +146,7 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<E
             let pack = stock.packs.into_iter().find(|(_, ids)| ids.contains(&name));
             let Some((pack, _)) = pack else { return Ok(EditOutcome::Nothing) };
             let packed = sandbox.store().join(pack.with_extension("pack"));
-            let is_pack =
-                || matches!(Left::at(&packed), Ok(Left::Bytes(raw)) if raw.starts_with(b"PACK"));
+            let is_pack = || matches!(Replacement::at(&packed), Ok(Replacement::Bytes(raw)) if raw.starts_with(b"PACK"));
             if is_index && !is_pack() {
                 return Ok(EditOutcome::Nothing);
             }
@@ -207,24 +206,26 @@ pub fn content_of(edit: &StoreEdit) -> Option<String> {
 /// Damages a file of the store, if the file exists and the damage changes it.
 fn damage_file(store: &Path, path: PathBuf, damage: Damage) -> io::Result<EditOutcome> {
     let absolute = store.join(&path);
-    let Ok(Left::Bytes(content)) = Left::at(&absolute) else { return Ok(EditOutcome::Nothing) };
+    let Ok(Replacement::Bytes(content)) = Replacement::at(&absolute) else {
+        return Ok(EditOutcome::Nothing);
+    };
     // Text with a flipped bit may still be valid; a store that then uses it breaks no rule.
     let is_text = !path.starts_with("objects");
     let replacement = match damage {
         Damage::Flipped if is_text => return Ok(EditOutcome::Nothing),
-        Damage::Removed => Left::Nothing,
-        Damage::Emptied => Left::Bytes(Vec::new()),
-        Damage::Halved => Left::Bytes(content[..content.len() / 2].to_vec()),
-        Damage::Garbled => Left::Bytes(b"\0not what it was\xff{".to_vec()),
+        Damage::Removed => Replacement::Nothing,
+        Damage::Emptied => Replacement::Bytes(Vec::new()),
+        Damage::Halved => Replacement::Bytes(content[..content.len() / 2].to_vec()),
+        Damage::Garbled => Replacement::Bytes(b"\0not what it was\xff{".to_vec()),
         Damage::Flipped => {
             let mut bytes = content.clone();
             let middle = bytes.len() / 2;
             bytes.get_mut(middle).into_iter().for_each(|byte| *byte ^= 1);
-            Left::Bytes(bytes)
+            Replacement::Bytes(bytes)
         }
-        Damage::Link => Left::Link("nothing".into()),
-        Damage::Fifo => Left::Fifo,
-        Damage::Folder => Left::Folder,
+        Damage::Link => Replacement::Link("nothing".into()),
+        Damage::Fifo => Replacement::Fifo,
+        Damage::Folder => Replacement::Folder,
     };
     let permissions = fs::metadata(&absolute)?.permissions();
     replacement.put(&absolute, permissions.clone())?;

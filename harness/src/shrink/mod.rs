@@ -10,7 +10,7 @@ mod renaming;
 mod values;
 
 use crate::divergence::Divergence;
-use crate::history::{At, History, Operation};
+use crate::history::{CallPosition, History, Operation};
 use crate::runner::{Run, Until};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
@@ -83,7 +83,7 @@ struct SameFailure {
     /// The step at which it fails.
     step: usize,
     /// The call of its injections, if it fails with another call.
-    call: Option<At>,
+    call: Option<CallPosition>,
 }
 
 /// Shrinks `history`, which fails with `divergence`, within the budget.
@@ -145,12 +145,13 @@ pub fn shrink(
 
 /// The calls of a run of the same kind as the call of the injection in `divergence`: a shorter history
 /// makes fewer calls, so that the numbers differ.
-fn similar_calls(run: &Run, divergence: &Divergence) -> Vec<At> {
+fn similar_calls(run: &Run, divergence: &Divergence) -> Vec<CallPosition> {
     let (Some(injected), Some(wanted)) = (&run.injected, &divergence.met) else {
         return Vec::new();
     };
     let calls = injected.calls.iter().enumerate().filter(|(_, call)| *call == wanted);
-    let mut calls: Vec<At> = calls.map(|(index, _)| At::Call(index as u64 + 1)).collect();
+    let mut calls: Vec<CallPosition> =
+        calls.map(|(index, _)| CallPosition::Call(index as u64 + 1)).collect();
     calls.reverse();
     calls.truncate(OTHER_CALLS_MAX);
     calls
@@ -159,8 +160,8 @@ fn similar_calls(run: &Run, divergence: &Divergence) -> Vec<At> {
 /// When a run that shows a failure may end: a failure that never follows from another one may come after
 /// any other.
 pub fn until(divergence: &Divergence) -> Until {
-    let stands_alone = blame::STANDS_ALONE.contains(&divergence.rule);
-    if stands_alone { Until::End } else { Until::Disagreement }
+    let is_independent = blame::INDEPENDENT.contains(&divergence.rule);
+    if is_independent { Until::End } else { Until::Disagreement }
 }
 
 /// Shortens `history`, for which `fails` returns the step it fails at, at most `budget` times.

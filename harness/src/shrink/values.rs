@@ -4,7 +4,8 @@
 //! search ends.
 
 use crate::history::{
-    At, DatabaseEnd, DatabaseWrite, Event, History, Injection, Operation, StoreEvent, Target, What,
+    CallPosition, DatabaseEnd, DatabaseWrite, Event, History, InjectedEvent, Injection, Operation,
+    StoreEvent, Target,
 };
 use herma_model::bytes::SHOWN_MAX;
 use herma_model::store_edit::Damage;
@@ -245,21 +246,23 @@ fn event_proposals(event: Event) -> Vec<Operation> {
 /// The injection at an earlier call, with simpler edits or fewer processes, or a kill at the first call. A
 /// power loss after the answer is simpler than at any call, and so are several processes without a kill.
 fn injection_proposals(injection: &Injection) -> Vec<Operation> {
-    let is_simple_at_end = matches!(injection.what, What::PowerLoss(_) | What::Together(_));
+    let is_simple_at_end =
+        matches!(injection.what, InjectedEvent::PowerLoss(_) | InjectedEvent::Together(_));
     let earlier = match injection.call {
-        At::Call(call) => vec![1, call / 2, call.saturating_sub(1)],
-        At::End if is_simple_at_end => Vec::new(),
-        At::End | At::Every | At::Spread(_) => vec![1],
+        CallPosition::Call(call) => vec![1, call / 2, call.saturating_sub(1)],
+        CallPosition::End if is_simple_at_end => Vec::new(),
+        CallPosition::End | CallPosition::Every | CallPosition::Spread(_) => vec![1],
     };
-    let at_end = (is_simple_at_end && injection.call != At::End).then_some(At::End);
-    let earlier = earlier.into_iter().filter(|call| *call > 0).map(At::Call);
+    let at_end =
+        (is_simple_at_end && injection.call != CallPosition::End).then_some(CallPosition::End);
+    let earlier = earlier.into_iter().filter(|call| *call > 0).map(CallPosition::Call);
     let mut proposed: Vec<Injection> = at_end
         .into_iter()
         .chain(earlier)
         .map(|call| Injection { call, ..injection.clone() })
         .collect();
-    if let What::Together(processes) = injection.what {
-        let fewer = What::Together(processes - 1);
+    if let InjectedEvent::Together(processes) = injection.what {
+        let fewer = InjectedEvent::Together(processes - 1);
         proposed.push(Injection { what: fewer, ..injection.clone() });
     }
     for (index, operation) in injection.meanwhile.iter().enumerate() {
@@ -273,7 +276,7 @@ fn injection_proposals(injection: &Injection) -> Vec<Operation> {
         }
     }
     if injection.meanwhile.is_empty() {
-        proposed.push(Injection::new(At::Call(1), What::Kill));
+        proposed.push(Injection::new(CallPosition::Call(1), InjectedEvent::Kill));
     }
     proposed.retain(|injection| injection.is_possible().is_ok());
     proposed.into_iter().map(|injection| Event::Inject(injection).into()).collect()

@@ -2,7 +2,7 @@
 
 use super::agent::{Agent, action};
 use super::{Identity, Measurable, Subject, patch};
-use crate::history::What;
+use crate::history::InjectedEvent;
 use crate::inject::{HookedDisk, Injected, Injector, Point};
 use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::Sandbox;
@@ -279,7 +279,7 @@ impl CoreSubject {
     }
 
     /// The injection that happened during the current request, if any.
-    pub fn happened(&self) -> Option<What> {
+    pub fn happened(&self) -> Option<InjectedEvent> {
         self.injector
             .happens()
             .and_then(|(injection, has_happened)| has_happened.then_some(injection))
@@ -381,7 +381,7 @@ impl Subject for CoreSubject {
         let caught = catch_unwind(AssertUnwindSafe(|| {
             let answer = self.answer(request);
             // The next observation sees the store after its deferred work.
-            self.checkpoints.keep_up();
+            self.checkpoints.collect_deferred();
             answer
         }));
         match caught {
@@ -392,7 +392,7 @@ impl Subject for CoreSubject {
                 // Changes before a failure are part of a restore's answer; an error changed nothing unless it
                 // reports so.
                 let changed = match error {
-                    Error::RolledBackNothing { left: Some(_), .. } => Changed::Partial,
+                    Error::RestoreUndone { left: Some(_), .. } => Changed::Partial,
                     _ => Changed::None,
                 };
                 Answer::Refused { code, message, changed }

@@ -44,7 +44,7 @@ impl Subject for Measurable {
 
     fn ask_measured(&mut self, request: &Request) -> (Answer, Option<Measured>) {
         let program = self.sandbox.program();
-        let start = program.map(|program| AdapterCommand::of_this_suite(program, self.bug));
+        let start = program.map(|program| AdapterCommand::bundled_core(program, self.bug));
         let Some(Ok(start)) = start else { return (self.ask(request), None) };
         let open = start.process_opener();
         let measured = open(&self.sandbox, &self.settings, self.seconds).ask_measured(request);

@@ -1,7 +1,7 @@
 //! Injections at a call of another process, from outside: a command that supervises any program
 //! (`herma-conform supervised`) records its calls below some folders, and injects the event at one of them.
 
-use crate::history::{At, What};
+use crate::history::{CallPosition, InjectedEvent};
 use crate::inject::hold::Hold;
 use crate::inject::{Calls, Point, kind_of};
 use crate::protocol::message::Open;
@@ -31,7 +31,8 @@ impl Supervised {
         let store = path(&open.store);
         let projects = path(&open.current_directory);
         let parent = projects.ancestors().nth(2).unwrap_or(&projects).to_owned();
-        let below = if point.what == What::Hold { vec![projects] } else { vec![store, projects] };
+        let below =
+            if point.what == InjectedEvent::Hold { vec![projects] } else { vec![store, projects] };
         Ok(Supervised { point: point.clone(), below, folder: Scratch::at(parent).temporary()? })
     }
 
@@ -45,7 +46,7 @@ impl Supervised {
         }
         arguments.extend(["--points".into(), self.points().into(), "--calls".into(), calls.into()]);
         arguments.extend(["--what".into(), injection.into()]);
-        if let At::Call(call) = self.point.call {
+        if let CallPosition::Call(call) = self.point.call {
             arguments.extend(["--at".into(), call.to_string().into()]);
         }
         arguments.push("--".into());
@@ -97,7 +98,7 @@ impl Supervised {
             format!("{name} {}", kind_of(Path::new(OsStr::from_bytes(path))))
         };
         let mut calls: Vec<String> = lines.map(call).collect();
-        let At::Call(number) = self.point.call else { return Ok((calls, true)) };
+        let CallPosition::Call(number) = self.point.call else { return Ok((calls, true)) };
         let number = usize::try_from(number).unwrap_or(usize::MAX);
         let has_happened = calls.len() >= number;
         calls.truncate(number);

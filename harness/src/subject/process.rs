@@ -7,7 +7,7 @@
 use super::meter::{self, Meter};
 use super::outside::Supervised;
 use super::{Identity, Subject};
-use crate::history::{At, What};
+use crate::history::{CallPosition, InjectedEvent};
 use crate::inject::{Injected, Point};
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::check::environment;
@@ -49,7 +49,7 @@ impl AdapterCommand {
     ///
     /// # Errors
     /// There is no current directory.
-    pub fn of_this_suite(program: &Path, bug: Option<&str>) -> io::Result<Self> {
+    pub fn bundled_core(program: &Path, bug: Option<&str>) -> io::Result<Self> {
         let mut command: Vec<OsString> = vec![program.into(), "adapter".into(), "serve".into()];
         command.extend(bug.into_iter().flat_map(|bug| ["--bug".into(), bug.into()]));
         let directory = std::env::current_dir()?;
@@ -253,7 +253,7 @@ impl ProcessSubject {
     fn end_supervised(&mut self, point: &Point) -> Result<(), Fault> {
         let ended = std::mem::replace(&mut self.process, Err(Fault::LeavesAChild));
         if let Ok(GreetedProcess { mut adapter, .. }) = ended {
-            if point.what == What::Kill {
+            if point.what == InjectedEvent::Kill {
                 adapter.killer().kill();
             } else if adapter.ask(&Message::Control(Control::Close)).is_ok() {
                 adapter.finish()?;
@@ -304,7 +304,7 @@ impl Subject for ProcessSubject {
             self.reopen_fresh(command);
             self.ask(request)
         })?;
-        let is_at_end = point.call == At::End;
+        let is_at_end = point.call == CallPosition::End;
         let is_alive = self.process.is_ok();
         if let Err(fault) = self.end_supervised(point) {
             self.process = Err(fault);

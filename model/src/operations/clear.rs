@@ -14,7 +14,7 @@ pub(super) fn compare(world: &World, cleared: Cleared, seen: &Observation, check
     let Some(base) = &seen.base else { return };
     let mut left: Vec<&str> = base.archives.iter().map(String::as_str).collect();
     if cleared == Cleared::Everything {
-        left.extend(base.store_stands.then_some("store"));
+        left.extend(base.store_exists.then_some("store"));
         let direct = base.repositories.iter();
         let direct = direct
             .filter(|(_, locations)| locations.iter().any(|location| location.archive.is_none()));
@@ -25,7 +25,7 @@ pub(super) fn compare(world: &World, cleared: Cleared, seen: &Observation, check
         Mismatch::new("not all was cleared", format!("{} gone", cleared.words()), plain(&left))
     });
     let lost =
-        cleared == Cleared::Archives && world.histories().next().is_some() && !base.store_stands;
+        cleared == Cleared::Archives && world.histories().next().is_some() && !base.store_exists;
     checks.check(Judge::Disk, rule, !lost, || {
         Mismatch::new(
             "more was cleared",

@@ -32,7 +32,7 @@ struct ConcurrentEdits<'a> {
 
 impl World {
     /// The injection into a request of edits that changed the world's files to these.
-    pub fn beside(&self, request: &Request, edited: &Files) -> Injected {
+    pub fn injection_of_edits(&self, request: &Request, edited: &Files) -> Injected {
         match self.moves_folder(request, edited) {
             _ if request.restores() => Injected::EditedRestore,
             true => Injected::Moved,
@@ -70,7 +70,12 @@ impl World {
     ///
     /// Implements [`rules::CAPTURE_STEADY`], [`rules::CAPTURE_CONTAINED`] and
     /// [`rules::RESTORE_KEEPS_SAVES`].
-    pub fn compare_beside(&self, allowed: &Allowed, seen: &Observation, edited: &Files) -> Checks {
+    pub fn compare_with_concurrent_edits(
+        &self,
+        allowed: &Allowed,
+        seen: &Observation,
+        edited: &Files,
+    ) -> Checks {
         let mut checks = Checks::default();
         let Some(edits) = self.concurrent_edits(&seen.request, edited) else { return checks };
         if let Answer::Crashed(_) = seen.answer {

@@ -64,7 +64,7 @@ impl World {
                 let seen = self.without_extra_remarks(allowed, seen);
                 // A limit need not be kept where counting may have failed.
                 let mut world = self.clone();
-                world.doubt_upkeep();
+                world.mark_size_uncertain();
                 checks = world.compare(&self.allows_with_read_failure(&seen.request), &seen);
                 checks.held(&rules::FAULT_CLEAR_REFUSAL, 1);
             }

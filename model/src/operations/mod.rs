@@ -24,8 +24,8 @@ mod project;
 mod refusal;
 pub mod restore;
 mod restore_answer;
+mod restore_attribution;
 mod restore_files;
-mod restore_hands;
 mod restore_request;
 pub(crate) mod restore_units;
 mod state;
@@ -175,7 +175,7 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
         }
         (Allowed::Restore(restore), Answer::Restored(found)) => {
             restore_answer::compare(world, restore, found, seen, checks);
-            restore_hands::compare(world, restore, found, seen, checks);
+            restore_attribution::compare(world, restore, found, seen, checks);
             external::compare_listed(world, found, seen, checks);
         }
         (Allowed::Status(status), Answer::Status { projects, archives }) => {

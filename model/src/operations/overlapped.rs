@@ -22,17 +22,17 @@ impl World {
         !request.restores() || is_apart
     }
 
-    /// Compares the answers and effects of two requests: `seen` is of the first, `overlapping` was
-    /// answered meanwhile. Returns the world after them, where some order explains the observation.
+    /// Compares the answers and effects of two requests: `seen` is of the first, and `request`
+    /// got its answer meanwhile. Returns the world after them, where some order explains the observation.
     ///
     /// Implements [`rules::CONCURRENT_SERIAL`]. Where no order does, the violations are those with
     /// the overlapping request first.
     pub fn compare_overlapped(
         &self,
         seen: &Observation,
-        overlapping: (&Request, &Answer),
+        request: &Request,
+        answer: &Answer,
     ) -> (Checks, Option<World>) {
-        let (request, answer) = overlapping;
         let mut orders = [
             self.in_order(seen, request, answer, true),
             self.in_order(seen, request, answer, false),
@@ -68,7 +68,7 @@ impl World {
         });
         let mut checks = Checks::default();
         let mut world = self.clone();
-        world.doubt_upkeep();
+        world.mark_size_uncertain();
         let count = observations.len();
         for (index, mut observation) in observations.into_iter().enumerate() {
             if let Answer::Swept { counts, .. } = &mut observation.answer {

@@ -25,7 +25,8 @@ pub(super) fn compare(
 ) {
     let (wanted, rule) = allowed.safety;
     let taken = found.safety.is_some();
-    let is_optional = if taken { allowed.may_take_safety } else { allowed.may_skip_safety };
+    let is_optional =
+        if taken { allowed.may_take_pre_restore } else { allowed.may_skip_pre_restore };
     let holds = taken == wanted || is_optional;
     checks.check(Judge::Answer, rule, holds, || {
         let symptom = match wanted {

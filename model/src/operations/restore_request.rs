@@ -155,7 +155,7 @@ impl World {
             let differs = path.is_none() && self.is_state_of(newest) == Some(false);
             may_represent(&newest.captured) && !differs
         };
-        let may_skip_safety = self.newest(&project).is_some_and(may_represent_state)
+        let may_skip_pre_restore = self.newest(&project).is_some_and(may_represent_state)
             || is_newest_damaged
                 && history.iter().any(|checkpoint| may_represent(&checkpoint.captured));
         Ok(Allowed::Restore(Box::new(AllowedRestore {
@@ -167,8 +167,8 @@ impl World {
             target,
             before,
             safety,
-            may_skip_safety,
-            may_take_safety: is_newest_damaged,
+            may_skip_pre_restore,
+            may_take_pre_restore: is_newest_damaged,
             may_refuse,
             undo: checkpoint.safety,
             deleted: kind == PathKind::Missing,

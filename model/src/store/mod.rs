@@ -56,7 +56,7 @@ pub(crate) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
         updated.settle_all(visible);
     }
     // Damage changes the size of objects.
-    let comparable = !is_undecided && !updated.is_any_disturbed();
+    let comparable = !is_undecided && !updated.is_any_partially_corrupted();
     if let Some(contents) = seen.contents.as_ref().filter(|_| comparable) {
         size::compare(&updated, seen, contents, checks);
     }

@@ -25,7 +25,7 @@ pub(super) fn compare(world: &World, allowed: &Allowed, base: &Base, checks: &mu
             || sweep
                 .and_then(|sweep| sweep.archives.get(archive))
                 .is_some_and(|disposition| disposition.may_go());
-        let is_intact = may_go || !base.spoiled_archives.contains(archive);
+        let is_intact = may_go || !base.damaged_archives.contains(archive);
         checks.check(Judge::Disk, &rules::MIGRATION_LOSES_NOTHING, is_intact, || {
             let expected = format!("what is in the archive {archive}, as it was");
             Mismatch::new("an archive lost something", expected, "something else")
@@ -64,7 +64,7 @@ fn repositories(
         if locations.is_empty() && may_go {
             continue;
         }
-        let found = locations.iter().find(|location| location.whole);
+        let found = locations.iter().find(|location| location.is_intact);
         checks.check(Judge::Disk, &rules::MIGRATION_LOSES_NOTHING, found.is_some(), || {
             let symptom = if locations.is_empty() { "a repository is gone" } else { "it changed" };
             let expected = format!("the v1 repository {name}, as it was");

@@ -6,8 +6,8 @@ use pretty_assertions::assert_eq;
 const LOST: &str = "migration/loses-nothing";
 const ARCHIVES: &str = "migration/archives";
 
-fn place(archive: Option<&str>, intact: bool) -> Place {
-    Place { archive: archive.map(str::to_owned), whole: intact }
+fn place(archive: Option<&str>, intact: bool) -> RepositoryLocation {
+    RepositoryLocation { archive: archive.map(str::to_owned), is_intact: intact }
 }
 
 #[test]
@@ -58,8 +58,8 @@ fn a_v1_repository_stays_intact_at_its_path_or_in_an_archive() {
 fn list_changes_no_archives_strays_or_lookalikes() {
     let corruptions: &[(Corruption<Base>, &str)] = &[
         (&|_| {}, ""),
-        (&|base| base.spoiled_archives.extend(["legacy-1".to_owned()]), LOST),
-        (&|base| base.spoiled_archives.extend(["legacy-9".to_owned()]), ""),
+        (&|base| base.damaged_archives.extend(["legacy-1".to_owned()]), LOST),
+        (&|base| base.damaged_archives.extend(["legacy-9".to_owned()]), ""),
         (&|base| base.strays.clear(), LOST),
         (&|base| base.lookalikes.clear(), "maintenance/only-ours"),
     ];
@@ -105,7 +105,7 @@ fn prune_and_clear_may_remove_archives_and_repositories_and_list_may_not() {
                 Observation { base: Some(base), ..scene.correct_observation(request) };
             if scene.broken_rules(&observation).contains(LOST) { LOST } else { "" }
         };
-        let spoiled = lost(|base| base.spoiled_archives.extend(["legacy-1".to_owned()]));
+        let spoiled = lost(|base| base.damaged_archives.extend(["legacy-1".to_owned()]));
         assert_eq!(spoiled, archived, "{request} {wait}");
         assert_eq!(
             lost(|base| drop(base.repositories.remove("direct"))),
@@ -135,7 +135,7 @@ fn clear_and_clear_legacy_remove_exactly_what_they_name() {
         scene.add_repository("old", "work/alpha", true);
         scene.add_archive("legacy-1");
         let mut base = scene.base();
-        base.store_stands = left.contains("store");
+        base.store_exists = left.contains("store");
         base.archives.retain(|name| left.contains(name));
         base.repositories.retain(|name, _| left.contains(name));
         if left.contains("inside") {

@@ -1,7 +1,7 @@
 //! Which of several broken rules is the cause, and how failures are worded.
 
 use super::*;
-use crate::blame::{CAUSES_FIRST, Failure, ONLY_SAID, STANDS_ALONE};
+use crate::blame::{CAUSES_FIRST, Failure, INDEPENDENT, ONLY_IN_ANSWERS};
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Judge, Kind, Mismatch, Violation, shown, symptom, word};
 use pretty_assertions::assert_eq;
@@ -11,7 +11,8 @@ fn every_rule_is_in_exactly_one_of_causes_first_only_said_and_stands_alone() {
     let rows =
         |rule: RuleRef| CAUSES_FIRST.iter().filter(|(candidate, _)| *candidate == rule).count();
     for rule in rules::catalogue() {
-        let memberships = [rows(rule) > 0, ONLY_SAID.contains(&rule), STANDS_ALONE.contains(&rule)];
+        let memberships =
+            [rows(rule) > 0, ONLY_IN_ANSWERS.contains(&rule), INDEPENDENT.contains(&rule)];
         let tables = memberships.into_iter().filter(|is_member| *is_member).count();
         assert_eq!(tables, 1, "{}", rule.id);
         // A rule with two rows has stronger evidence in the first and any evidence in the second.
@@ -81,8 +82,13 @@ fn failures_takes_the_first_rule_of_causes_first_as_the_cause() {
         (&reason(&bytes), true),
     ] {
         let [failure] = &failures(vec![violation.clone()])[..] else { panic!("one failure") };
-        assert_eq!(failure.leaves_the_rest_comparable(), comparable, "{}", violation.rule.id);
-        assert_eq!(failure.stands_alone(), violation.rule == private.rule, "{}", violation.rule.id);
+        assert_eq!(failure.keeps_world_comparable(), comparable, "{}", violation.rule.id);
+        assert_eq!(
+            failure.is_independent(),
+            violation.rule == private.rule,
+            "{}",
+            violation.rule.id
+        );
     }
 }
 

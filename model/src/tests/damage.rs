@@ -151,7 +151,7 @@ fn checkpoint_stores_needed_lost_objects_again() {
         scene.learn(&repaired);
         assert!(scene.world.lost().is_empty());
         scene.perform("list alpha");
-        assert!(!scene.world.is_any_disturbed());
+        assert!(!scene.world.is_any_partially_corrupted());
     }
 }
 

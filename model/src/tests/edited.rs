@@ -59,7 +59,11 @@ impl Edited {
 
     fn judged(&self, observation: &Observation) -> String {
         let allowed = self.scene.world.allows(&observation.request);
-        broken_rules(self.scene.world.compare_beside(&allowed, observation, &self.files))
+        broken_rules(self.scene.world.compare_with_concurrent_edits(
+            &allowed,
+            observation,
+            &self.files,
+        ))
     }
 }
 
@@ -150,7 +154,7 @@ fn beside_selects_the_injection_and_its_rule_by_the_kind_of_edit() {
         ("sweep", "a=2", Injected::Saved),
     ] {
         let edited = edited("a=1 d/b=1", edits);
-        let found = edited.scene.world.beside(&parse_request(request), &edited.files);
+        let found = edited.scene.world.injection_of_edits(&parse_request(request), &edited.files);
         assert_eq!(
             (found, found.is_edited(), found.ends_process()),
             (expected, true, false),
@@ -173,7 +177,7 @@ fn learn_beside_leaves_a_checkpoint_unknown_after_a_folder_move() {
         let observation = edited.taken(stored_files, &[]);
         let mut edited_world = scene.world.clone();
         edited_world.files = files.clone();
-        scene.world.learn_beside(&observation, &edited_world, &Lists::new());
+        scene.world.learn_with_concurrent_edits(&observation, &edited_world, &Lists::new());
         let newest = scene.world.listed(b"work/alpha")[0].captured.as_ref();
         assert_eq!(
             newest.map(|captured| captured.tree.clone()),

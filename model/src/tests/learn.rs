@@ -188,9 +188,9 @@ fn learn_takes_repositories_archives_and_strays_from_the_base() {
         };
         (entries, sweep, world.histories().count())
     };
-    let place = |archive: Option<&str>, intact| Place {
+    let place = |archive: Option<&str>, intact| RepositoryLocation {
         archive: archive.map(str::to_owned),
-        whole: intact,
+        is_intact: intact,
     };
     let before = "a , b , c , legacy-1 0, notes";
     assert_eq!(learn(&|_| {}), (before.into(), (false, true), 2));

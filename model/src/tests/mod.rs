@@ -2,7 +2,7 @@
 //! the world learns from it. One file for each topic.
 
 mod agent;
-mod amiss;
+mod attribution;
 mod base;
 mod blame;
 mod checkpoint;
@@ -10,7 +10,6 @@ mod configured;
 mod cost;
 mod damage;
 mod edited;
-mod hands;
 mod injected;
 mod learn;
 mod left_out;
@@ -32,6 +31,7 @@ mod together;
 mod tools;
 mod units;
 mod untouched;
+mod violations;
 mod words;
 
 use crate::agent::{Action, AgentEvent, Compensation, HIGH_RISK, Part};
@@ -45,7 +45,7 @@ use crate::bytes::{self, ByteString};
 use crate::edit::Edit;
 use crate::files::{Files, Node, SpecialKind};
 use crate::lines::LineBounds;
-use crate::observation::{Base, Contents, Histories, Observation, Place};
+use crate::observation::{Base, Contents, Histories, Observation, RepositoryLocation};
 use crate::refusal::Refusal;
 use crate::request::Request;
 use crate::store_edit::{Damage, Likeness, StoreEdit};
@@ -216,15 +216,15 @@ impl Scene {
     /// The state of a base that has lost nothing.
     fn base(&self) -> Base {
         let places = self.world.repositories().iter().map(|(name, repository)| {
-            let place = Place { archive: repository.archive.clone(), whole: true };
+            let place = RepositoryLocation { archive: repository.archive.clone(), is_intact: true };
             (name.clone(), vec![place])
         });
         Base {
             in_use: true,
-            store_stands: true,
+            store_exists: true,
             repositories: places.collect(),
             archives: self.world.archives().keys().cloned().collect(),
-            spoiled_archives: BTreeSet::new(),
+            damaged_archives: BTreeSet::new(),
             marker: true,
             strays: self.world.strays().clone(),
             lookalikes: self.world.lookalikes().clone(),

@@ -19,7 +19,7 @@ struct Answered(&'static str, Answer);
 fn judged(scene: &Scene, observed: Answered, concurrent: Answered) -> (String, Vec<String>) {
     let observation = scene.observation(observed.0, observed.1);
     let (checks, world) =
-        scene.world.compare_overlapped(&observation, (&parse_request(concurrent.0), &concurrent.1));
+        scene.world.compare_overlapped(&observation, &parse_request(concurrent.0), &concurrent.1);
     assert_eq!(world.is_some(), checks.violations.is_empty());
     let listed = world.iter().flat_map(|world| world.listed(b"work/alpha"));
     let ids: Vec<String> = listed.map(|checkpoint| checkpoint.id.clone()).collect();

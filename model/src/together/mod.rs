@@ -52,7 +52,7 @@ impl World {
             return (checks, None);
         }
         let mut world = self.clone();
-        world.doubt_upkeep();
+        world.mark_size_uncertain();
         world.mark_unanswered_sweeps(calls);
         let listed = ListedCheckpoints::of(calls, self);
         let timed: Vec<Timed<PossibleAnswers<'_>>> =

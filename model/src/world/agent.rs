@@ -212,7 +212,7 @@ impl World {
     }
 
     /// The projects of which a request may evict checkpoints that only their lists show.
-    pub fn may_push_out(&self, request: &Request) -> Vec<ByteString> {
+    pub fn may_evict_unpredictably(&self, request: &Request) -> Vec<ByteString> {
         let stores = request.kind().effect == Effect::Stores;
         let is_unclear = |project: &ByteString| {
             self.is_full(project) && (request.restores() || stores && self.has_pins(project))

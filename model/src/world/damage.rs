@@ -96,7 +96,7 @@ impl World {
     }
 
     /// Whether a checkpoint of any project was damaged.
-    pub fn is_any_disturbed(&self) -> bool {
+    pub fn is_any_partially_corrupted(&self) -> bool {
         self.damages.has_unknown_ends || !self.damages.partially_corrupted.is_empty()
     }
 

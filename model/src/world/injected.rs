@@ -20,14 +20,14 @@ impl World {
         if is_answered {
             self.learn_success(seen, after);
             self.forget_agent_state(seen);
-            self.doubt_upkeep();
+            self.mark_size_uncertain();
             return;
         }
         let seen = self.with_effective_answer(seen, lists);
         let project = seen.request.dir().and_then(|dir| self.canonical(dir));
         let is_automatic = matches!(seen.request, Request::EnsureCheckpoint { .. });
         self.learn(&seen);
-        self.doubt_upkeep();
+        self.mark_size_uncertain();
         if injected == Injected::CallFailed {
             self.forget_agent_state(&seen);
         }
@@ -60,13 +60,18 @@ impl World {
     /// Records the observation of a request during which a user edited the project to these files. Whether
     /// the edits are in its checkpoint is unknown; where a folder was added, moved or removed, or a file
     /// was left out, the complete content of the checkpoint is.
-    pub fn learn_beside(&mut self, seen: &Observation, edited: &World, lists: &Lists) {
+    pub fn learn_with_concurrent_edits(
+        &mut self,
+        seen: &Observation,
+        edited: &World,
+        lists: &Lists,
+    ) {
         let leaves_out =
             matches!(&seen.answer, Answer::Taken { skipped, .. } if !skipped.is_empty());
         let is_new_known = !leaves_out && !self.moves_folder(&seen.request, &edited.files);
         let before = std::mem::replace(self, edited.clone()).files;
-        self.doubt_upkeep();
-        self.learn_amiss(&self.with_effective_answer(seen, lists));
+        self.mark_size_uncertain();
+        self.learn_after_violation(&self.with_effective_answer(seen, lists));
         self.attribution.record_changes(&before, &edited.files, Some(&ByteString::default()));
         let earlier: Vec<&Checkpoint> =
             edited.histories.values().flat_map(|history| &history.checkpoints).collect();
@@ -101,7 +106,8 @@ impl World {
         let unread = &after.unread;
         self.learn(seen);
         let Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. } = &seen.answer else {
-            if let (Answer::Swept { .. }, true) = (&seen.answer, !self.is_any_disturbed()) {
+            if let (Answer::Swept { .. }, true) = (&seen.answer, !self.is_any_partially_corrupted())
+            {
                 self.learn_unanswered_sweep(&after.may_be_gone);
             }
             return;

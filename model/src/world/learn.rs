@@ -37,7 +37,7 @@ impl World {
         }
         if let Some(base) = &seen.base {
             // Where nothing was cleared, a missing checkpoint is reported at the end of the history.
-            if seen.request == Request::Clear && !base.store_stands {
+            if seen.request == Request::Clear && !base.store_exists {
                 for project in self.histories.keys().cloned().collect::<Vec<_>>() {
                     self.forget(&project);
                 }
@@ -334,7 +334,8 @@ impl World {
         maintenance.lookalikes.retain(|name| base.lookalikes.contains(name));
         maintenance.repositories.retain(|name, repository| {
             let locations = base.repositories.get(name).map_or(&[][..], Vec::as_slice);
-            let location = locations.iter().find(|location| location.whole).or(locations.first());
+            let location =
+                locations.iter().find(|location| location.is_intact).or(locations.first());
             let Some(location) = location else { return false };
             if let Some(archive) = &location.archive {
                 maintenance.archives.entry(archive.clone()).or_insert(now);

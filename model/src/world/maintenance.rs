@@ -162,7 +162,7 @@ impl World {
 
     /// Whether damage may make maintenance fail.
     pub(crate) fn may_maintenance_fail(&self) -> bool {
-        self.is_any_disturbed()
+        self.is_any_partially_corrupted()
             || self.has_damaged_git_files()
             || !self.maintenance.blocked.is_empty()
     }
@@ -173,7 +173,7 @@ impl World {
     }
 
     /// Records that, after an injection, space may be miscounted and limits may be exceeded.
-    pub(crate) fn doubt_upkeep(&mut self) {
+    pub(crate) fn mark_size_uncertain(&mut self) {
         self.maintenance.is_size_uncertain = true;
         self.maintenance.over_limit = self.histories.keys().cloned().collect();
     }

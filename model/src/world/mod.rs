@@ -4,21 +4,21 @@
 //! the world changes only in [`World::learn`], by observations, and by the edits of a history.
 
 mod agent;
-mod amiss;
+mod attribution;
 mod costs;
 mod damage;
-mod hands;
 mod history;
 mod injected;
 mod learn;
 mod maintenance;
 mod scope;
 mod undos;
+mod violations;
 
 pub use agent::Carried;
 pub(crate) use agent::{ExternalAction, Origin, PartValue};
+pub(crate) use attribution::ExternalEdit;
 pub(crate) use costs::Figure;
-pub(crate) use hands::ExternalEdit;
 pub use injected::BOUND_MET_MAX;
 pub(crate) use maintenance::Marker;
 pub use maintenance::Repository;
@@ -42,9 +42,9 @@ use crate::configuration::Configuration;
 use crate::edit::{Change, Edit};
 use crate::files::{Files, Node};
 use agent::Agent;
+use attribution::Attribution;
 use costs::Costs;
 use damage::Damages;
-use hands::Attribution;
 use history::History;
 use maintenance::Maintenance;
 use schemars::JsonSchema;

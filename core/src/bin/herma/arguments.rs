@@ -14,7 +14,7 @@ use crate::text::shell_word;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use herma_core::rollback_line::{self, Line, Misread};
+use herma_core::rollback_line::{self, Line, SyntaxError};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -281,7 +281,7 @@ pub enum ParseError {
     /// Invalid arguments, or a request for help.
     Usage(clap::Error),
     /// The words after `rollback` are invalid or ambiguous.
-    Rollback { line: Vec<u8>, misread: Misread },
+    Rollback { line: Vec<u8>, misread: SyntaxError },
 }
 
 /// The definition of all arguments.
@@ -345,7 +345,7 @@ impl Request {
 
 impl StoreRequest {
     /// The request of a parsed line that begins with `rollback`.
-    pub fn from_line(parsed: rollback_line::Asked, json: bool) -> Self {
+    pub fn from_line(parsed: rollback_line::ParsedRollback, json: bool) -> Self {
         let dir = parsed.dir.map(|dir| PathBuf::from(OsStr::from_bytes(&dir)));
         StoreRequest { json: json || parsed.json, dir, task: Task::Rollback(parsed.task) }
     }

@@ -134,7 +134,7 @@ impl Herma {
         let Configured { config, warnings } =
             configuration::read(disk.as_ref(), &environment.configuration_file())?;
         let manager = Manager::new(disk.clone(), clock, environment.clone(), config);
-        let mut manager = manager.answering_first();
+        let mut manager = manager.deferring_collection();
         let (state, compensations_failure) = whole::state(&disk, &environment);
         manager.set_state(state.unwrap_or_default());
         let interrupt = Arc::default();
@@ -187,7 +187,7 @@ impl Herma {
     /// Maintains the store after the answer was printed; returns a message about that. Only taking a
     /// checkpoint prunes, so that a deleted project can still be restored.
     pub fn afterwards(&self, request: &StoreRequest) -> Option<String> {
-        let evicted = self.manager.keep_up();
+        let evicted = self.manager.collect_deferred();
         if matches!(request.task, Task::Take { .. }) {
             self.manager.sweep();
         }

@@ -27,7 +27,7 @@ use commands::{Answer, Ending, Failure, Herma};
 use herma_core::configuration::Warning;
 use herma_core::disk::SystemDisk;
 use herma_core::doctor::{Surroundings, SystemMachine};
-use herma_core::rollback_line::Misread;
+use herma_core::rollback_line::SyntaxError;
 use herma_core::text;
 use herma_core::{Environment, SystemClock};
 use programs::{Reason, Refusal};
@@ -91,7 +91,7 @@ fn main() -> ExitCode {
 }
 
 /// Prints what is wrong with the words after `rollback`, with a caret below it.
-fn refuse_line(line: &[u8], misread: &Misread, json: bool) -> u8 {
+fn refuse_line(line: &[u8], misread: &SyntaxError, json: bool) -> u8 {
     if json {
         refuse_in_json(&Failure { code: "usage", message: misread.message.clone() });
     } else {

@@ -4,7 +4,7 @@ use crate::pages::{Page, directory, evicted, remarked};
 use crate::text::{Style, Tone, count, line, name, shell_word};
 use crate::whole_pages;
 use herma_core::printed::{SHORT, short};
-use herma_core::rollback_line::Misread;
+use herma_core::rollback_line::SyntaxError;
 use herma_core::{Extent, INTERRUPTED, Interrupted, Preview, Remark, RestoreOptions, Restored};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -47,7 +47,7 @@ pub struct RestoreAnswer<'a> {
 }
 
 /// The error in the words that follow `before`, with carets below the wrong word.
-pub fn misread(before: &str, words: &[u8], Misread { message, at }: &Misread) -> String {
+pub fn misread(before: &str, words: &[u8], SyntaxError { message, at }: &SyntaxError) -> String {
     let words_before = line(words.get(..at.start).unwrap_or_default());
     let wrong = line(words.get(at.clone()).unwrap_or_default());
     let indent = " ".repeat(before.chars().count() + words_before.chars().count());

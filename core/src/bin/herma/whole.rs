@@ -5,7 +5,7 @@ use crate::arguments::ActionsCommand;
 use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::{pages, shell, text, whole_pages};
 use herma_core::disk::{Disk, SystemDisk};
-use herma_core::state::{Action, Compensation, Compensations, External, Standing, State};
+use herma_core::state::{Action, ActionStatus, Compensation, Compensations, External, State};
 use herma_core::{
     ActionNote, Clock, Config, Environment, Extent, LeftOut, Manager, Remark, SystemClock,
 };
@@ -253,7 +253,8 @@ impl Herma {
 
 /// Whether an action was left behind whose compensation runs again only on request.
 fn is_waiting(action: &Action) -> bool {
-    let is_stuck = matches!(action.standing, Standing::Failed { .. } | Standing::Compensating);
+    let is_stuck =
+        matches!(action.standing, ActionStatus::Failed { .. } | ActionStatus::Compensating);
     is_stuck && action.left_by.is_some()
 }
 

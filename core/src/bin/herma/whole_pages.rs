@@ -5,7 +5,7 @@ use crate::pages::Page;
 use crate::text::{Style, Tone, count, line, local_time};
 use crate::whole::since;
 use herma_core::printed::{SHORT, short};
-use herma_core::state::{Action, Compensated, Decided, INTERRUPTED, Standing};
+use herma_core::state::{Action, ActionStatus, Compensated, Decided, INTERRUPTED};
 use herma_core::{ActionNote, AgentRestored, Envelope, Listed, PartNote, Remark, Restored};
 use serde_json::Value;
 
@@ -110,15 +110,15 @@ pub fn actions(style: Style, actions: &[Action], is_running: bool) -> Vec<u8> {
     }
     for action in actions {
         let (tone, state) = match &action.standing {
-            Standing::Begun => (Tone::Notable, "began, and may not have happened".to_owned()),
-            Standing::Open => (Tone::Place, "done".to_owned()),
-            Standing::Compensating if is_running => {
+            ActionStatus::Begun => (Tone::Notable, "began, and may not have happened".to_owned()),
+            ActionStatus::Open => (Tone::Place, "done".to_owned()),
+            ActionStatus::Compensating if is_running => {
                 (Tone::Notable, "is being compensated".to_owned())
             }
-            Standing::Compensating => (Tone::Bad, INTERRUPTED.to_owned()),
-            Standing::Compensated => (Tone::Good, "compensated".to_owned()),
-            Standing::Failed { why } => (Tone::Bad, format!("its compensation failed: {why}")),
-            Standing::Accepted => (Tone::Good, "stays".to_owned()),
+            ActionStatus::Compensating => (Tone::Bad, INTERRUPTED.to_owned()),
+            ActionStatus::Compensated => (Tone::Good, "compensated".to_owned()),
+            ActionStatus::Failed { why } => (Tone::Bad, format!("its compensation failed: {why}")),
+            ActionStatus::Accepted => (Tone::Good, "stays".to_owned()),
         };
         let left = match &action.left_by {
             Some(id) if action.standing.is_undecided() => {

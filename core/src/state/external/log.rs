@@ -16,7 +16,7 @@ const VERSION: u32 = 1;
 /// The state of an action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
-pub enum Standing {
+pub enum ActionStatus {
     /// It began, and no end is recorded.
     Begun,
     /// It was done.
@@ -34,10 +34,10 @@ pub enum Standing {
     Accepted,
 }
 
-impl Standing {
+impl ActionStatus {
     /// Whether a decision about it is pending.
     pub fn is_undecided(&self) -> bool {
-        !matches!(self, Standing::Compensated | Standing::Accepted)
+        !matches!(self, ActionStatus::Compensated | ActionStatus::Accepted)
     }
 }
 
@@ -51,7 +51,7 @@ pub struct Action {
     pub at: i64,
     /// Its state.
     #[serde(flatten)]
-    pub standing: Standing,
+    pub standing: ActionStatus,
     /// The full id of the checkpoint whose restore left the action behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_by: Option<String>,
@@ -107,13 +107,13 @@ impl Log {
         let id = action.id.map(str::to_owned);
         let to = action.to.map(str::to_owned);
         let note = ActionNote { number, kind: action.kind.to_owned(), id, to };
-        let standing = Standing::Begun;
+        let standing = ActionStatus::Begun;
         self.actions.push(Action { note, at, standing, left_by: None, left_in: None });
         self.last = number;
         number
     }
 
-    pub(super) fn set_standing(&mut self, number: u64, standing: Standing) {
+    pub(super) fn set_standing(&mut self, number: u64, standing: ActionStatus) {
         if let Some(action) = self.actions.iter_mut().find(|action| action.note.number == number) {
             action.standing = standing;
         }

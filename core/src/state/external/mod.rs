@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::store::envelope::ActionNote;
 use crate::store::lock;
 pub(crate) use log::readable;
-pub use log::{Action, Decided, Standing};
+pub use log::{Action, ActionStatus, Decided};
 use log::{Log, NewAction};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -147,7 +147,7 @@ impl External {
     /// As [`External::begin`].
     pub fn end(&self, number: u64, was_done: bool) -> Result<()> {
         self.change(|log, _| match was_done {
-            true => log.set_standing(number, Standing::Open),
+            true => log.set_standing(number, ActionStatus::Open),
             false => log.actions.retain(|action| action.note.number != number),
         })
     }
@@ -201,14 +201,16 @@ impl External {
     fn listed(&self, action: &Action) -> Listed {
         let can_be_compensated = self.compensations.contains_key(&action.note.kind);
         let state = match &action.standing {
-            Standing::Begun => "may not have happened".to_owned(),
-            Standing::Open if can_be_compensated => "still open".to_owned(),
-            Standing::Open => "cannot retract".to_owned(),
-            Standing::Compensating if self.is_compensating() => "is being compensated".to_owned(),
-            Standing::Compensating => INTERRUPTED.to_owned(),
-            Standing::Failed { why } => format!("its compensation failed: {why}"),
-            Standing::Compensated => "compensated".to_owned(),
-            Standing::Accepted => "stays".to_owned(),
+            ActionStatus::Begun => "may not have happened".to_owned(),
+            ActionStatus::Open if can_be_compensated => "still open".to_owned(),
+            ActionStatus::Open => "cannot retract".to_owned(),
+            ActionStatus::Compensating if self.is_compensating() => {
+                "is being compensated".to_owned()
+            }
+            ActionStatus::Compensating => INTERRUPTED.to_owned(),
+            ActionStatus::Failed { why } => format!("its compensation failed: {why}"),
+            ActionStatus::Compensated => "compensated".to_owned(),
+            ActionStatus::Accepted => "stays".to_owned(),
         };
         Listed { note: action.note.clone(), state, can_be_compensated }
     }
@@ -264,8 +266,10 @@ impl External {
             let failure = outcome.err();
             self.change(|log, at| {
                 let (standing, result) = match &failure {
-                    None => (Standing::Compensated, "compensated".to_owned()),
-                    Some(why) => (Standing::Failed { why: why.clone() }, format!("failed: {why}")),
+                    None => (ActionStatus::Compensated, "compensated".to_owned()),
+                    Some(why) => {
+                        (ActionStatus::Failed { why: why.clone() }, format!("failed: {why}"))
+                    }
                 };
                 log.set_standing(number, standing);
                 log.decide(at, user, number, result);
@@ -296,16 +300,18 @@ impl External {
         self.change(|log, at| {
             let action = log.actions.iter().find(|action| action.note.number == number)?;
             let is_to_run = match action.standing {
-                Standing::Open => true,
-                Standing::Failed { .. } | Standing::Compensating | Standing::Begun => again,
-                Standing::Compensated | Standing::Accepted => false,
+                ActionStatus::Open => true,
+                ActionStatus::Failed { .. } | ActionStatus::Compensating | ActionStatus::Begun => {
+                    again
+                }
+                ActionStatus::Compensated | ActionStatus::Accepted => false,
             };
             let note = action.note.clone();
             let compensation = self.compensations.get(&note.kind)?.clone();
             if !is_to_run || action.left_by.is_none() {
                 return None;
             }
-            log.set_standing(number, Standing::Compensating);
+            log.set_standing(number, ActionStatus::Compensating);
             log.decide(at, user, number, "compensation begins".to_owned());
             Some((note, compensation))
         })
@@ -321,7 +327,7 @@ impl External {
             let mut accepted = Vec::new();
             for action in &mut log.actions {
                 if action.standing.is_undecided() && action.left_by.is_some() {
-                    action.standing = Standing::Accepted;
+                    action.standing = ActionStatus::Accepted;
                     accepted.push(action.note.clone());
                 }
             }

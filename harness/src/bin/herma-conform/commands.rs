@@ -13,8 +13,8 @@ use crate::{
 };
 use herma_harness::cases;
 use herma_harness::divergence::Divergence;
-use herma_harness::generate::{Options, damages, measured, stories};
-use herma_harness::history::{At, History};
+use herma_harness::generate::{Options, damages, measured, scenarios};
+use herma_harness::history::{CallPosition, History};
 use herma_harness::large;
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::protocol::known::MEASUREMENT;
@@ -62,6 +62,12 @@ impl ExecutionArguments {
     /// How many histories run at the same time.
     pub fn jobs(&self) -> usize {
         self.jobs.unwrap_or_else(cores)
+    }
+}
+
+impl CommonArguments {
+    fn style(&self) -> text::Style {
+        text::Style { colour: colour(), rules: self.rules }
     }
 }
 
@@ -117,7 +123,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     if arguments.common.json {
         print_text(&text::json(&results));
     } else {
-        print_text(&text::report(&results, colour()));
+        print_text(&text::report(&results, arguments.common.style()));
         print_text(&format!("results: {}\n", paths.results.display()));
     }
     if std::env::var_os(crate::hermetic::GITHUB).is_some() {
@@ -164,7 +170,10 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
 /// The histories that a run executes instead of generated ones.
 fn fixed_histories(arguments: &RunArguments, seed: u64) -> Option<Vec<(String, History)>> {
     if let Some(length) = arguments.every_call {
-        return Some(stories(length, arguments.calls.map_or(At::Every, At::Spread)));
+        return Some(scenarios(
+            length,
+            arguments.calls.map_or(CallPosition::Every, CallPosition::Spread),
+        ));
     }
     if let Some(mebibytes) = arguments.measure {
         return Some(measured(mebibytes << 20));

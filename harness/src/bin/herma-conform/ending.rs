@@ -48,7 +48,7 @@ pub fn exit_code_of(outcome: Result<ExitCode, NoVerdict>) -> ExitCode {
 /// The given folder for sandboxes, or the default one; this program serves subjects that need a process
 /// of their own.
 pub fn scratch(folder: Option<PathBuf>) -> Scratch {
-    let scratch = folder.map_or_else(Scratch::default_place, Scratch::at);
+    let scratch = folder.map_or_else(Scratch::in_default_directory, Scratch::at);
     std::env::current_exe().map_or(scratch.clone(), |program| scratch.with_program(program))
 }
 

@@ -164,7 +164,7 @@ fn load_or_run(
         shrink_budget: subject.shrink_budget(),
         time_budget: None,
         // New failures are shrunk and run again; one that does not show again is not listed.
-        known: expected.map(expectations::Entry::fingerprint).collect(),
+        known: expected.map(expectations::Expectation::fingerprint).collect(),
         share: arguments.execution.shard,
     };
     let paths = arguments.execution.paths(subject);

@@ -101,6 +101,9 @@ enum Command {
         /// The form
         #[arg(long = "as", value_enum, default_value_t = Form::Text)]
         form: Form,
+        /// As text: the verdict on every rule, not a line for each area of the rule book
+        #[arg(long)]
+        rules: bool,
     },
     /// Put the results of all parts of one run together
     #[command(after_help = EXIT_CODES)]
@@ -304,6 +307,9 @@ pub struct CommonArguments {
     /// failure is still run again
     #[arg(long, value_name = "SECONDS")]
     time_budget: Option<u64>,
+    /// Print the verdict on every rule, not a line for each area of the rule book
+    #[arg(long, conflicts_with = "json")]
+    rules: bool,
     /// Print the results as one JSON document
     #[arg(long)]
     json: bool,
@@ -472,7 +478,7 @@ fn main() -> ExitCode {
             print_text(&if *json { claims::json() } else { claims::text() });
             return ExitCode::SUCCESS;
         }
-        Command::Report { from, form } => return reporting::report(from, *form),
+        Command::Report { from, form, rules } => return reporting::report(from, *form, *rules),
         Command::Merge { parts, into } => return reporting::merge(parts, into),
         Command::Adapter(AdapterCommand::New { lang, kept }) => {
             return skeleton::print(*lang, *kept);

@@ -4,7 +4,7 @@ use crate::ending::{NO_VERDICT, NoVerdict, USAGE, no_verdict, print_text, scratc
 use crate::subjects::{ChosenSubject, quoted};
 use crate::{hermetic, progress, running};
 use herma_harness::bundled::{self, Bundled, PACKAGES};
-use herma_harness::expectations::{Entry, Expectations};
+use herma_harness::expectations::{Expectation, Expectations};
 use herma_harness::generate::Options;
 use herma_harness::power::{
     Baseline, Header, Judged, Line, Mutant, Outcome, Parser, PowerError, Records, Workshop,
@@ -98,7 +98,7 @@ pub fn power(arguments: &PowerArguments) -> Result<ExitCode, NoVerdict> {
     let mut records = Records::new(header);
     let results = arguments.results.display().to_string();
     if let Some(earlier) = Records::read(&arguments.results).map_err(failed)? {
-        records.merge(earlier, ("this run", &results)).map_err(failed)?;
+        records.merge(earlier, "this run", &results).map_err(failed)?;
     }
     let sampled = sample(reached, arguments.seed, arguments.sample, arguments.shard);
     let remaining: Vec<Mutant> =
@@ -113,7 +113,7 @@ pub fn power(arguments: &PowerArguments) -> Result<ExitCode, NoVerdict> {
         let name = path.display().to_string();
         let part = Records::read(path).map_err(failed)?;
         let part = part.ok_or_else(|| (format!("there is no {name}"), USAGE))?;
-        records.merge(part, (&results, &name)).map_err(failed)?;
+        records.merge(part, &results, &name).map_err(failed)?;
     }
     let replay = format!(
         "herma-conform power {} --seed {} --sample {}",
@@ -249,7 +249,7 @@ fn plan(subject: &ChosenSubject, jobs: usize) -> Result<Plan, NoVerdict> {
         jobs,
         shrink_budget: 0,
         time_budget: None,
-        known: expectations.expect.iter().map(Entry::fingerprint).collect(),
+        known: expectations.expect.iter().map(Expectation::fingerprint).collect(),
         share: Share::default(),
         seeds: expectations.seeds,
         histories: expectations.histories,

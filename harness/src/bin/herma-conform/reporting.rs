@@ -42,20 +42,20 @@ pub fn merge(parts: &[PathBuf], into: &Path) -> ExitCode {
         Ok(merged) => merged,
         Err((message, code)) => return fail(&message, code),
     };
-    print_text(&text::report(&merged, colour()));
+    print_text(&text::report(&merged, text::Style { colour: colour(), rules: false }));
     print_text(&format!("results: {}\n", into.display()));
     let is_broken = merged.finished.rules.contains_key(&Verdict::Broken);
     if is_broken { ExitCode::from(BROKEN) } else { unless_unstable(&merged) }
 }
 
 /// `herma-conform report`.
-pub fn report(from: &Path, form: Form) -> ExitCode {
+pub fn report(from: &Path, form: Form, rules: bool) -> ExitCode {
     let results = match results(from) {
         Ok(results) => results,
         Err((message, code)) => return fail(&message, code),
     };
     print_text(&match form {
-        Form::Text => text::report(&results, colour()),
+        Form::Text => text::report(&results, text::Style { colour: colour(), rules }),
         Form::Json => text::json(&results),
         Form::Junit => junit::report(&results),
         Form::Github => github::annotations(&results),

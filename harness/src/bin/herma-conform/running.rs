@@ -9,7 +9,7 @@ use herma_harness::cases::{self, Case};
 use herma_harness::divergence::Fingerprint;
 use herma_harness::history::{self, History};
 use herma_harness::results::{Line, Results, SCHEMA, Started};
-use herma_harness::suite::{Findings, Plan, Step, introduce, run_suite};
+use herma_harness::suite::{Findings, Plan, SuiteEvent, introduce, run_suite};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -61,18 +61,18 @@ pub fn run(
     let stream = Stream::begin(&paths.results, &started).map_err(written)?;
     let progress = Progress::new(plan.all() / plan.share.count as u64, "histories");
     let histories = RunningHistories::new(paths.keep.clone(), &plan.seeds);
-    let step = |step: Step<'_>| match step {
-        Step::Begun(origin, history) => {
+    let step = |step: SuiteEvent<'_>| match step {
+        SuiteEvent::Begun(origin, history) => {
             let is_kept = plan.kept.iter().any(|(name, _)| name == origin);
             histories.begin(origin, (!is_kept).then_some(history), Instant::now());
         }
-        Step::Ended(result) => {
+        SuiteEvent::Ended(result) => {
             histories.end(&result.origin);
             stream.write(&Line::History(result.clone()));
             progress.step();
         }
-        Step::Found(failures) => progress.restart(failures as u64, "failures shortened"),
-        Step::Shortened => progress.step(),
+        SuiteEvent::Found(failures) => progress.restart(failures as u64, "failures shortened"),
+        SuiteEvent::Shortened => progress.step(),
     };
     let findings = progress.run_with_messages(
         || run_suite(plan, &open, &scratch, &step),

@@ -147,7 +147,7 @@ impl ChosenSubject {
             return Ok(self);
         }
         let unknown = |error| (format!("no current directory: {error}"), NO_VERDICT);
-        let start = AdapterCommand::of_this_suite(&program_path()?, None).map_err(unknown)?;
+        let start = AdapterCommand::bundled_core(&program_path()?, None).map_err(unknown)?;
         Ok(ChosenSubject::Adapter { start, spelling: CORE.to_owned(), bundled: None })
     }
 

@@ -261,7 +261,9 @@ impl<W: Write> Session<W> {
             let written = fs::write(folder.join(COMPENSATIONS), text + "\n");
             written.map_err(|error| Failure { code: "io", message: error.to_string() })
         };
-        let added = whole::state_manager(&self.environment).while_alone(add).map_err(Failure::from);
+        let added = whole::state_manager(&self.environment)
+            .with_exclusive_state(add)
+            .map_err(Failure::from);
         if let Err(failure) = added.and_then(|added| added.result) {
             return self.failed(&failure.message);
         }

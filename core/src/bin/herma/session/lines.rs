@@ -1,6 +1,6 @@
 //! The lines of a session, parsed into commands.
 
-use herma_core::rollback_line::{Line, Misread, Word};
+use herma_core::rollback_line::{Line, SyntaxError, Word};
 use std::io::{self, BufRead};
 
 /// The text of the command `help`.
@@ -109,7 +109,7 @@ pub struct ParsedLine {
     /// The line.
     pub text: Vec<u8>,
     /// The command, or why there is none.
-    pub command: Result<SessionCommand, Misread>,
+    pub command: Result<SessionCommand, SyntaxError>,
 }
 
 /// The lines of a session.
@@ -155,7 +155,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// The lines before the next line that equals `end`.
-    fn until(&mut self, end: &[u8]) -> io::Result<Result<Vec<u8>, Misread>> {
+    fn until(&mut self, end: &[u8]) -> io::Result<Result<Vec<u8>, SyntaxError>> {
         let mut content = Vec::new();
         while let Some(line) = self.line()? {
             if line == end {
@@ -165,7 +165,7 @@ impl<R: BufRead> Lines<R> {
             content.push(b'\n');
         }
         let message = format!("no line is {}, which would end this", String::from_utf8_lossy(end));
-        Ok(Err(Misread { message, at: 0..0 }))
+        Ok(Err(SyntaxError { message, at: 0..0 }))
     }
 }
 
@@ -176,7 +176,7 @@ enum FirstLine {
     Patch { end: Vec<u8> },
 }
 
-fn parse(text: &[u8]) -> Result<FirstLine, Misread> {
+fn parse(text: &[u8]) -> Result<FirstLine, SyntaxError> {
     let trimmed = text.trim_ascii_start();
     let start = text.len() - trimmed.len();
     let first = trimmed.split(u8::is_ascii_whitespace).next().unwrap_or_default();
@@ -184,11 +184,12 @@ fn parse(text: &[u8]) -> Result<FirstLine, Misread> {
     let complete = |command| Ok(FirstLine::Complete(command));
     let agent = |command| Ok(FirstLine::Complete(SessionCommand::Agent(command)));
     let argument = || match std::str::from_utf8(rest.trim_ascii()) {
-        Ok("") => {
-            Err(Misread { message: "something has to follow".into(), at: text.len()..text.len() })
-        }
+        Ok("") => Err(SyntaxError {
+            message: "something has to follow".into(),
+            at: text.len()..text.len(),
+        }),
         Ok(text) => Ok(text.to_owned()),
-        Err(_) => Err(Misread { message: "this is no UTF-8".into(), at: start..text.len() }),
+        Err(_) => Err(SyntaxError { message: "this is no UTF-8".into(), at: start..text.len() }),
     };
     match first {
         b"" => complete(SessionCommand::Nothing),
@@ -199,7 +200,7 @@ fn parse(text: &[u8]) -> Result<FirstLine, Misread> {
             let (seconds, command) = split_first_word(argument()?, text.len())?;
             let at = text.len()..text.len();
             let not_a_number =
-                |_| Misread { message: "slow needs a number of seconds first".into(), at };
+                |_| SyntaxError { message: "slow needs a number of seconds first".into(), at };
             let seconds = seconds.parse().map_err(not_a_number)?;
             complete(SessionCommand::Terminal { command, seconds: Some(seconds) })
         }
@@ -222,7 +223,7 @@ fn parse(text: &[u8]) -> Result<FirstLine, Misread> {
             if !rest.trim_ascii().is_empty() =>
         {
             let at = text.len() - rest.trim_ascii_start().len()..text.len();
-            Err(Misread { message: "nothing may follow here".into(), at })
+            Err(SyntaxError { message: "nothing may follow here".into(), at })
         }
         b"goal" => agent(AgentCommand::Goal(unquoted(argument()?))),
         b"progress" => agent(AgentCommand::Progress(argument()?)),
@@ -241,13 +242,13 @@ fn parse(text: &[u8]) -> Result<FirstLine, Misread> {
         b"/rollback-actions" => match rest.trim_ascii() {
             b"" => agent(AgentCommand::Compensate { again: false }),
             b"--again" => agent(AgentCommand::Compensate { again: true }),
-            _ => Err(Misread {
+            _ => Err(SyntaxError {
                 message: "only --again may follow here".into(),
                 at: text.len() - rest.trim_ascii_start().len()..text.len(),
             }),
         },
         b"card" | b"outside" | b"/checkpoint" | b"/unpin" => parse_words(text),
-        unknown => Err(Misread {
+        unknown => Err(SyntaxError {
             message: format!("a session knows no {}: see help", String::from_utf8_lossy(unknown)),
             at: start..start + first.len(),
         }),
@@ -263,22 +264,22 @@ fn unquoted(text: String) -> String {
 }
 
 /// The first word of a text, and the rest.
-fn split_first_word(text: String, end: usize) -> Result<(String, String), Misread> {
+fn split_first_word(text: String, end: usize) -> Result<(String, String), SyntaxError> {
     match text.split_once(char::is_whitespace) {
         Some((first, rest)) => Ok((first.to_owned(), rest.trim_start().to_owned())),
-        None => Err(Misread { message: "something more has to follow".into(), at: end..end }),
+        None => Err(SyntaxError { message: "something more has to follow".into(), at: end..end }),
     }
 }
 
 /// Parses a line about the agent whose words may be quoted.
-fn parse_words(text: &[u8]) -> Result<FirstLine, Misread> {
+fn parse_words(text: &[u8]) -> Result<FirstLine, SyntaxError> {
     let line = Line::split(text)?;
     let words: Vec<String> =
         line.words.iter().map(|word| String::from_utf8_lossy(&word.bytes).into_owned()).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let owned = |text: &str| text.to_owned();
     let incomplete =
-        |message: &str| Misread { message: message.into(), at: text.len()..text.len() };
+        |message: &str| SyntaxError { message: message.into(), at: text.len()..text.len() };
     let command = match words[..] {
         ["card", id, state, ref title @ ..] => {
             AgentCommand::Card { id: owned(id), state: owned(state), title: title.join(" ") }
@@ -301,10 +302,10 @@ fn parse_words(text: &[u8]) -> Result<FirstLine, Misread> {
     Ok(FirstLine::Complete(SessionCommand::Agent(command)))
 }
 
-fn parse_file_tool(text: &[u8], is_patch: bool) -> Result<FirstLine, Misread> {
+fn parse_file_tool(text: &[u8], is_patch: bool) -> Result<FirstLine, SyntaxError> {
     let line = Line::split(text)?;
     let incomplete =
-        |message: &str| Misread { message: message.into(), at: text.len()..text.len() };
+        |message: &str| SyntaxError { message: message.into(), at: text.len()..text.len() };
     let end = |word: &Word| {
         word.bytes.strip_prefix(b"<<").filter(|end| !end.is_empty()).map(<[u8]>::to_vec)
     };
@@ -321,7 +322,7 @@ fn parse_file_tool(text: &[u8], is_patch: bool) -> Result<FirstLine, Misread> {
         }),
         (true, _) => Err(incomplete("patch is followed by <<END and the lines of the patch")),
         (false, [_] | [_, _]) => Err(incomplete("write_file needs a path, and a text or <<END")),
-        (false, [_, _, _, surplus @ ..]) => Err(Misread {
+        (false, [_, _, _, surplus @ ..]) => Err(SyntaxError {
             message: "write_file takes one path and one text: quote what has blanks".into(),
             at: surplus.first().map_or(0..0, |word| word.range.clone()),
         }),

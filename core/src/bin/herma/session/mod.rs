@@ -14,7 +14,7 @@ use crate::rollback_pages;
 use crate::shell;
 use crate::text::{self, Style, Tone};
 use herma_core::agent::{CheckpointManager, Conversation, Event, Protected, Tool};
-use herma_core::rollback_line::{self, Line, Misread};
+use herma_core::rollback_line::{self, Line, SyntaxError};
 use herma_core::{Environment, Outcome};
 use lines::{Lines, ParsedLine, SessionCommand};
 use std::ffi::OsStr;
@@ -123,7 +123,7 @@ impl<W: Write> Session<W> {
         writeln!(self.output, "{word} {}", text::line(text.as_bytes()))
     }
 
-    fn misread(&mut self, before: &str, words: &[u8], misread: &Misread) -> io::Result<()> {
+    fn misread(&mut self, before: &str, words: &[u8], misread: &SyntaxError) -> io::Result<()> {
         self.failures += 1;
         let text = rollback_pages::misread(before, words, misread);
         write!(self.output, "{} {text}", self.style.paint(Tone::Bad, "failed:"))

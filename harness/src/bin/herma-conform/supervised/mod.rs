@@ -9,7 +9,7 @@ mod short;
 
 use crate::ending::{NO_VERDICT, fail};
 use calls::{Call, Effect};
-use herma_harness::history::{Left, What};
+use herma_harness::history::{InjectedEvent, PowerLoss};
 use herma_harness::inject::Calls;
 use herma_harness::inject::durable::Durable;
 use herma_harness::inject::hold::{Hold, power_went};
@@ -55,7 +55,7 @@ pub struct SupervisedArguments {
     at: Option<u64>,
     /// What happens there, as in a history
     #[arg(long)]
-    what: Option<What>,
+    what: Option<InjectedEvent>,
     /// The command
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -81,7 +81,7 @@ fn supervise(arguments: &SupervisedArguments) -> io::Result<ExitStatus> {
     // This process becomes the parent of processes whose parent is killed, so that it can wait for them.
     set_child_subreaper(Some(getpid()))?;
     let power = arguments.what.and_then(|event| match event {
-        What::PowerLoss(power) => Some(power),
+        InjectedEvent::PowerLoss(power) => Some(power),
         _ => None,
     });
     let durable = power.map(|_| Durable::all(&arguments.below)).transpose()?;
@@ -215,24 +215,24 @@ impl Supervision<'_> {
         }
         if is_at && event.ends_process() {
             kill_all();
-            if let What::PowerLoss(power) = event {
+            if let InjectedEvent::PowerLoss(power) = event {
                 self.lose_power(power)?;
             }
             end_as_killed();
         }
         let half = || short::half(pending).map_or(Answer::GoOn, Answer::Made);
         Ok(match event {
-            What::Error | What::ReadError if is_at => Answer::Fail(libc::EIO),
-            What::NoSpace if is_at && call.takes_space() => Answer::Fail(libc::ENOSPC),
-            What::DiskFull if self.calls_seen >= at && call.takes_space() => {
+            InjectedEvent::Error | InjectedEvent::ReadError if is_at => Answer::Fail(libc::EIO),
+            InjectedEvent::NoSpace if is_at && call.takes_space() => Answer::Fail(libc::ENOSPC),
+            InjectedEvent::DiskFull if self.calls_seen >= at && call.takes_space() => {
                 Answer::Fail(libc::ENOSPC)
             }
-            What::ShortWrite if is_at => half(),
+            InjectedEvent::ShortWrite if is_at => half(),
             _ => Answer::GoOn,
         })
     }
 
-    fn lose_power(&self, power: Left) -> io::Result<()> {
+    fn lose_power(&self, power: PowerLoss) -> io::Result<()> {
         self.durable.as_ref().map_or(Ok(()), |durable| durable.lose(power))?;
         File::create(power_went(&self.arguments.points)).map(drop)
     }

@@ -22,7 +22,7 @@ const UNLISTED: &str = "refs/unlisted";
 
 /// The position of a pre-restore checkpoint in the history, which the name of its ref encodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct PreRestoreRef {
     /// Its number among the pre-restore checkpoints of its project.
     pub number: u64,
     /// The newest earlier checkpoint that is not a pre-restore checkpoint.
@@ -31,7 +31,7 @@ pub struct Place {
     pub is_listed: bool,
 }
 
-impl Place {
+impl PreRestoreRef {
     fn name(self, hash: &str) -> String {
         let parent = self.parent.unwrap_or(Oid::ZERO_SHA1);
         let folder = if self.is_listed { LISTED } else { UNLISTED };
@@ -41,18 +41,18 @@ impl Place {
     fn parse_name(folder: &str, name: &str) -> Option<Self> {
         let (number, parent) = name.split_once('-')?;
         let parent = Some(Oid::from_str(parent).ok()?).filter(|parent| *parent != Oid::ZERO_SHA1);
-        Some(Place { number: number.parse().ok()?, parent, is_listed: folder == LISTED })
+        Some(PreRestoreRef { number: number.parse().ok()?, parent, is_listed: folder == LISTED })
     }
 }
 
 /// The pre-restore checkpoints of the project with their places, newest first. One with a damaged ref
 /// is left out.
 // rule: maintenance/damage
-pub fn all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Vec<(Place, Oid)>> {
+pub fn all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Vec<(PreRestoreRef, Oid)>> {
     let mut places = Vec::new();
     for folder in FOLDERS {
         let names = refs::names_below(disk, store, &format!("{folder}/{hash}"))?;
-        places.extend(names.iter().filter_map(|name| Place::parse_name(folder, name)));
+        places.extend(names.iter().filter_map(|name| PreRestoreRef::parse_name(folder, name)));
     }
     places.sort_unstable();
     let mut found = Vec::with_capacity(places.len());
@@ -69,12 +69,12 @@ pub fn all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Vec<(Place, Oid)
 }
 
 /// Adds the ref of a checkpoint, unless it exists. The caller holds the project's lock.
-pub fn add(disk: &dyn Disk, store: &Path, hash: &str, place: Place, id: Oid) -> Result<()> {
+pub fn add(disk: &dyn Disk, store: &Path, hash: &str, place: PreRestoreRef, id: Oid) -> Result<()> {
     refs::set(disk, store, &place.name(hash), id)
 }
 
 /// Removes the ref at that place. The caller holds the project's lock.
-pub fn remove(disk: &dyn Disk, store: &Path, hash: &str, place: Place) -> Result<()> {
+pub fn remove(disk: &dyn Disk, store: &Path, hash: &str, place: PreRestoreRef) -> Result<()> {
     refs::remove(disk, store, &place.name(hash))
 }
 

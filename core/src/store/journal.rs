@@ -16,7 +16,7 @@ const BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
 /// The journal: the state before a restore, and the paths that it creates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Undo {
+pub struct Journal {
     /// The directory of the project, as bytes.
     pub directory: Vec<u8>,
     /// The checkpoint that is restored, by its full id.
@@ -37,10 +37,10 @@ fn path(store: &Path, hash: &str) -> PathBuf {
 ///
 /// # Errors
 /// A journal that is too large; a disk that fails. Then the restore must not begin.
-pub fn begin(store: &Store<'_>, hash: &str, undo: &Undo) -> Result<()> {
+pub fn begin(store: &Store<'_>, hash: &str, journal: &Journal) -> Result<()> {
     let path = path(&store.path, hash);
-    let text =
-        serde_json::to_string(undo).map_err(|error| Error::unusable(&path, error.to_string()))?;
+    let text = serde_json::to_string(journal)
+        .map_err(|error| Error::unusable(&path, error.to_string()))?;
     if text.len() as u64 > BYTES_MAX {
         let why = format!("what would undo the rollback is larger than {BYTES_MAX} bytes");
         return Err(Error::BadState { part: "state".into(), why });
@@ -68,7 +68,7 @@ pub fn projects(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// A disk that fails.
-pub fn is_noted(disk: &dyn Disk, store: &Path, hash: &str) -> Result<bool> {
+pub fn has_journal(disk: &dyn Disk, store: &Path, hash: &str) -> Result<bool> {
     folder::stat(disk, &path(store, hash)).map(|stat| stat.is_some())
 }
 
@@ -77,11 +77,11 @@ pub fn is_noted(disk: &dyn Disk, store: &Path, hash: &str) -> Result<bool> {
 ///
 /// # Errors
 /// A disk that fails, and a damaged journal.
-pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Undo>> {
+pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Journal>> {
     let path = path(store, hash);
     let Some(bytes) = folder::read_file(disk, &path, BYTES_MAX)? else { return Ok(None) };
-    let undo = serde_json::from_slice(&bytes);
-    undo.map(Some).map_err(|error| Error::unusable(&path, error.to_string()))
+    let journal = serde_json::from_slice(&bytes);
+    journal.map(Some).map_err(|error| Error::unusable(&path, error.to_string()))
 }
 
 /// Removes the journal when the restore or its undoing is complete. The removal is durable: a journal

@@ -66,9 +66,10 @@ fn learn_amiss_takes_the_content_of_checkpoints_from_a_readable_store() {
     let mut scene = scene();
     scene.edit("a=3");
     let histories = Some(stored(&scene, &[(3, "x"), (2, "y"), (1, "1")]));
-    scene
-        .world
-        .learn_amiss(&Observation { histories, ..scene.observation("take alpha", created(3)) });
+    scene.world.learn_after_violation(&Observation {
+        histories,
+        ..scene.observation("take alpha", created(3))
+    });
     assert_eq!(assumed(&scene), [holds("1f", "1"), holds("2f", "y"), holds("3f", "x")]);
     let last = scene.world.history(b"work/alpha").last().unwrap();
     assert_eq!((last.time, last.reason.as_deref()), (77, Some("take alpha")));
@@ -81,15 +82,17 @@ fn learn_amiss_takes_the_content_of_checkpoints_from_a_readable_store() {
 fn learn_amiss_adds_unreported_checkpoints_and_forgets_missing_ones() {
     let mut scene = scene();
     let histories = Some(stored(&scene, &[(9, "9"), (1, "1")]));
-    scene
-        .world
-        .learn_amiss(&Observation { histories, ..scene.observation("take alpha", created(3)) });
+    scene.world.learn_after_violation(&Observation {
+        histories,
+        ..scene.observation("take alpha", created(3))
+    });
     assert_eq!(assumed(&scene), [holds("1f", "1"), holds("9f", "9")]);
     assert_eq!(scene.world.history(b"work/alpha")[1].reason, None);
     let histories = Some(stored(&scene, &[]));
-    scene
-        .world
-        .learn_amiss(&Observation { histories, ..scene.observation("take alpha", created(3)) });
+    scene.world.learn_after_violation(&Observation {
+        histories,
+        ..scene.observation("take alpha", created(3))
+    });
     assert_eq!(scene.world.histories().count(), 0);
 }
 
@@ -98,20 +101,23 @@ fn learn_amiss_keeps_checkpoints_beyond_max_snapshots() {
     let mut scene = scene();
     scene.world.settings.max_snapshots = 1;
     let histories = Some(stored(&scene, &[(2, "y")]));
-    scene
-        .world
-        .learn_amiss(&Observation { histories, ..scene.observation("list alpha", Answer::Done) });
+    scene.world.learn_after_violation(&Observation {
+        histories,
+        ..scene.observation("list alpha", Answer::Done)
+    });
     assert_eq!(assumed(&scene), [holds("1f", "1"), holds("2f", "y")]);
 }
 
 #[test]
 fn learn_amiss_without_a_readable_store_leaves_affected_checkpoints_unknown() {
     let mut scene = scene();
-    scene.world.learn_amiss(&scene.observation("take alpha", created(3)));
+    scene.world.learn_after_violation(&scene.observation("take alpha", created(3)));
     assert_eq!(assumed(&scene)[2], ("3f".to_owned(), None));
     assert_eq!(assumed(&scene)[1], holds("2f", "2"));
     let report = Restored { safety: Some(checkpoint_id(4)), ..Restored::default() };
-    scene.world.learn_amiss(&scene.observation("restore alpha 3", Answer::Restored(report)));
+    scene
+        .world
+        .learn_after_violation(&scene.observation("restore alpha 3", Answer::Restored(report)));
     let is_unknown = |index: usize| assumed(&scene)[index].1.is_none();
     assert_eq!([0, 1, 2, 3].map(is_unknown), [true, false, true, true]);
 }
@@ -122,7 +128,9 @@ fn learn_amiss_leaves_a_checkpoint_taken_before_a_tool_unknown() {
     let outcome = CheckpointOutcome::Created { id: checkpoint_id(3) };
     let taken = Some(Taken { outcome, skipped: Vec::new() });
     let protected = vec![Protected { project: "/world/work/alpha".into(), taken }];
-    scene.world.learn_amiss(&scene.observation("writes alpha a", Answer::Protected(protected)));
+    scene
+        .world
+        .learn_after_violation(&scene.observation("writes alpha a", Answer::Protected(protected)));
     assert_eq!(assumed(&scene)[2], ("3f".to_owned(), None));
     assert_eq!(assumed(&scene)[1], holds("2f", "2"));
 }
@@ -130,7 +138,7 @@ fn learn_amiss_leaves_a_checkpoint_taken_before_a_tool_unknown() {
 #[test]
 fn after_learn_amiss_nothing_is_judged_by_an_unknown_checkpoint() {
     let mut scene = scene();
-    scene.world.learn_amiss(&scene.observation("take alpha", created(3)));
+    scene.world.learn_after_violation(&scene.observation("take alpha", created(3)));
     assert!(matches!(scene.allows("restore alpha 1"), Allowed::Unknown));
     assert!(matches!(scene.allows("diff alpha 1"), Allowed::Unknown));
     for outcome in
@@ -140,7 +148,7 @@ fn after_learn_amiss_nothing_is_judged_by_an_unknown_checkpoint() {
     }
     // It is also unknown whether the newest checkpoint holds the state before a restore.
     let Allowed::Restore(restore) = scene.allows("restore alpha 2") else { panic!("a restore") };
-    assert!(restore.may_skip_safety);
+    assert!(restore.may_skip_pre_restore);
     for safety in [None, Some(checkpoint_id(4))] {
         let report = Restored { safety, undoes_turn: true, ..Restored::default() };
         assert_eq!(scene.broken_by("restore alpha 2", Answer::Restored(report)), "");

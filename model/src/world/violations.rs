@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 impl World {
     /// Records the observation of a request that broke a rule.
-    pub fn learn_amiss(&mut self, seen: &Observation) {
+    pub fn learn_after_violation(&mut self, seen: &Observation) {
         let mut projects: Vec<ByteString> = seen.protected().map(|(dir, _)| dir.clone()).collect();
         projects.extend(seen.request.dir().cloned());
         let projects: Vec<_> = projects.iter().filter_map(|dir| self.canonical(dir)).collect();

@@ -84,7 +84,7 @@ impl Change {
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Entry {
+enum LogEntry {
     /// The checkpoint of that id was taken.
     Checkpoint(String),
     Change(Change),
@@ -92,21 +92,21 @@ enum Entry {
 
 /// The recorded events of a project, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Log(Vec<Entry>);
+pub struct Log(Vec<LogEntry>);
 
 impl Log {
     /// The changes since a checkpoint; `None` if the checkpoint is not in the record.
     pub fn since(&self, id: Oid) -> Option<Vec<Change>> {
         let rest = &self.0[self.position_of(id)? + 1..];
-        let change = |entry: &Entry| match entry {
-            Entry::Change(change) => Some(change.clone()),
-            Entry::Checkpoint(_) => None,
+        let change = |entry: &LogEntry| match entry {
+            LogEntry::Change(change) => Some(change.clone()),
+            LogEntry::Checkpoint(_) => None,
         };
         Some(rest.iter().filter_map(change).collect())
     }
 
     fn position_of(&self, id: Oid) -> Option<usize> {
-        let checkpoint = Entry::Checkpoint(id.to_string());
+        let checkpoint = LogEntry::Checkpoint(id.to_string());
         self.0.iter().position(|entry| *entry == checkpoint)
     }
 
@@ -144,10 +144,11 @@ pub fn add(
     if listed.is_empty() {
         return Ok(());
     }
-    let checkpoint_entry = |checkpoint: &Checkpoint| Entry::Checkpoint(checkpoint.id.to_string());
+    let checkpoint_entry =
+        |checkpoint: &Checkpoint| LogEntry::Checkpoint(checkpoint.id.to_string());
     let new_log = || Log(listed.iter().rev().map(checkpoint_entry).collect());
     let mut log = read(store, hash).unwrap_or_else(new_log);
-    log.0.extend(changes.into_iter().map(Entry::Change));
+    log.0.extend(changes.into_iter().map(LogEntry::Change));
     log.trim(listed);
     log.write(store, hash)
 }
@@ -155,7 +156,7 @@ pub fn add(
 /// Records that a checkpoint is about to be reported, if the project has a record.
 pub fn mark(store: &Store<'_>, hash: &str, id: Oid) {
     let Some(mut log) = read(store, hash) else { return };
-    log.0.push(Entry::Checkpoint(id.to_string()));
+    log.0.push(LogEntry::Checkpoint(id.to_string()));
     if let Err(error) = log.write(store, hash) {
         forget(store, hash, &error);
     }
@@ -175,7 +176,7 @@ pub fn remove(store: &Store<'_>, hash: &str) -> Result<()> {
 
 /// Whether an external edit changed a path between two states: whether any recorded change began with
 /// a state that differs from the end of the change before it.
-pub fn is_by_another(changes: &[Change], path: &[u8], first: State, last: State) -> bool {
+pub fn is_external_edit(changes: &[Change], path: &[u8], first: State, last: State) -> bool {
     let mut state = first;
     for change in changes.iter().filter(|change| change.path == path) {
         if let Some(before) = change.before.as_deref().map(State::of_text)
@@ -220,7 +221,7 @@ mod tests {
     fn is_by_another_finds_a_change_that_does_not_begin_with_the_state_before() {
         let change = |before, after| Change::of(b"a", Some(before), Some(after));
         let by_another =
-            |changes: &[Change], first, last| is_by_another(changes, b"a", first, last);
+            |changes: &[Change], first, last| is_external_edit(changes, b"a", first, last);
         assert!(!by_another(&[change(item('1'), item('2'))], item('1'), item('2')));
         assert!(by_another(&[change(item('1'), item('2'))], item('1'), item('3')));
         assert!(by_another(&[change(item('3'), item('2'))], item('1'), item('2')));
@@ -234,10 +235,10 @@ mod tests {
     #[test]
     fn is_by_another_reports_no_external_edit_where_a_state_is_unknown() {
         let begun = [Change::of(b"a", Some(item('1')), None)];
-        assert!(!is_by_another(&begun, b"a", item('1'), item('2')));
+        assert!(!is_external_edit(&begun, b"a", item('1'), item('2')));
         let ended = [Change::of(b"a", None, Some(item('2')))];
-        assert!(!is_by_another(&ended, b"a", item('1'), item('2')));
-        assert!(is_by_another(&ended, b"a", item('1'), item('3')));
-        assert!(!is_by_another(&[], b"a", State::Unknown, item('1')));
+        assert!(!is_external_edit(&ended, b"a", item('1'), item('2')));
+        assert!(is_external_edit(&ended, b"a", item('1'), item('3')));
+        assert!(!is_external_edit(&[], b"a", State::Unknown, item('1')));
     }
 }

@@ -2,7 +2,10 @@
 //! request. The effect of an injection into an earlier request is shown by a shorter scenario.
 
 use super::idiom::{PRUNE, checkpoint, prune, restore, write};
-use crate::history::{At, Event, History, Injection, Left, Operation, StoreEvent, Target, What};
+use crate::history::{
+    CallPosition, Event, History, InjectedEvent, Injection, Operation, PowerLoss, StoreEvent,
+    Target,
+};
 use herma_model::{ByteString, Edit, Request, Settings};
 
 const PROJECT: &str = "work/alpha";
@@ -51,8 +54,8 @@ fn ensure() -> Operation {
 
 /// Every scenario of up to `length` requests with every injection at these calls, with its name. The first
 /// request is a checkpoint, since without one nothing can be lost.
-pub fn stories(length: usize, at: At) -> Vec<(String, History)> {
-    let mut stories = Vec::new();
+pub fn scenarios(length: usize, at: CallPosition) -> Vec<(String, History)> {
+    let mut scenarios = Vec::new();
     let mut earlier: Vec<Vec<NamedRequest>> = vec![Vec::new()];
     for number in 0..length {
         let is_first = number == 0;
@@ -62,7 +65,7 @@ pub fn stories(length: usize, at: At) -> Vec<(String, History)> {
             for request in last {
                 let names: Vec<&str> =
                     before.iter().chain([request]).map(|(name, _)| *name).collect();
-                stories.extend(injections(request.0, at).into_iter().map(
+                scenarios.extend(injections(request.0, at).into_iter().map(
                     |(injected, injection)| {
                         let name = format!("{}: {injected}", names.join(", "));
                         (name, scenario(before, *request, injection))
@@ -76,25 +79,28 @@ pub fn stories(length: usize, at: At) -> Vec<(String, History)> {
             .flat_map(|before| next.iter().map(|request| [&before[..], &[*request]].concat()))
             .collect();
     }
-    stories
+    scenarios
 }
 
 /// Every injection into a request, with its name; edits only where a project is read or written.
-fn injections(request: &str, at: At) -> Vec<(String, Injection)> {
+fn injections(request: &str, at: CallPosition) -> Vec<(String, Injection)> {
     let mut injections = Vec::new();
-    for effect in What::ALONE {
+    for effect in InjectedEvent::ALONE {
         let name = match effect {
-            What::PowerLoss(Left::Names) => "power loss, names are left",
-            What::PowerLoss(Left::Blocks) => "power loss, some blocks are left",
-            What::PowerLoss(Left::Nothing) => "power loss, nothing is left",
+            InjectedEvent::PowerLoss(PowerLoss::Names) => "power loss, names are left",
+            InjectedEvent::PowerLoss(PowerLoss::Blocks) => "power loss, some blocks are left",
+            InjectedEvent::PowerLoss(PowerLoss::Nothing) => "power loss, nothing is left",
             effect => effect.word(),
         };
         // Before the end, this power loss has the effect of another one at an earlier call.
-        if effect != What::PowerLoss(Left::Nothing) {
+        if effect != InjectedEvent::PowerLoss(PowerLoss::Nothing) {
             injections.push((name.to_owned(), Injection::new(at, effect)));
         }
         if effect.ends_process() {
-            injections.push((format!("{name}, after the answer"), Injection::new(At::End, effect)));
+            injections.push((
+                format!("{name}, after the answer"),
+                Injection::new(CallPosition::End, effect),
+            ));
         }
     }
     if request.starts_with("restore") || ["checkpoint", "ensure"].contains(&request) {

@@ -9,8 +9,8 @@ use crate::project::Project;
 use crate::report::Restored;
 use crate::restore::Restore;
 use crate::store::Store;
+use crate::store::attribution::{self, Change, State};
 use crate::store::commit::Checkpoint;
-use crate::store::hands::{self, Change, State};
 use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Difference, Item, Snapshot};
 use std::path::Path;
@@ -99,7 +99,7 @@ impl Manager {
         let Some(store) = store else { return Ok(()) };
         let _lock = store.lock_project(&project.hash)?;
         let listed = self.restorable(&store, &store.objects(), &project)?;
-        hands::add(&store, &project.hash, &listed, changes(&project))
+        attribution::add(&store, &project.hash, &listed, changes(&project))
     }
 
     fn states(
@@ -141,8 +141,9 @@ impl Manager {
                 _ => State::Unknown,
             },
         };
-        let is_external =
-            |path: &&[u8]| hands::is_by_another(changes, path, restore.recorded(path), now(path));
+        let is_external = |path: &&[u8]| {
+            attribution::is_external_edit(changes, path, restore.recorded(path), now(path))
+        };
         plan.paths().into_iter().filter(is_external).map(<[u8]>::to_vec).collect()
     }
 
@@ -155,7 +156,7 @@ impl Manager {
         report: &Restored,
     ) {
         let Stored { store, objects } = stored;
-        if hands::read(store, &project.hash).is_none() {
+        if attribution::read(store, &project.hash).is_none() {
             return;
         }
         let state = |snapshot: &Snapshot, path| Some(State::Known(snapshot.get(path).copied()));
@@ -167,10 +168,11 @@ impl Manager {
             .iter()
             .map(|path| Change::of(path, state(restore.current, path), Some(State::Known(None))));
         let listed = self.history(store, objects, project);
-        let recorded = listed
-            .and_then(|listed| hands::add(store, &project.hash, &listed, restored.chain(removed)));
+        let recorded = listed.and_then(|listed| {
+            attribution::add(store, &project.hash, &listed, restored.chain(removed))
+        });
         if let Err(error) = recorded {
-            hands::forget(store, &project.hash, &error);
+            attribution::forget(store, &project.hash, &error);
         }
     }
 }
