@@ -26,6 +26,7 @@ mod many_files;
 mod outside;
 mod planted_bugs;
 mod previews;
+mod ratchets;
 mod readme;
 mod rules;
 mod running;
