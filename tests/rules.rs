@@ -37,6 +37,16 @@ fn every_rule_is_declared_in_the_file_of_its_subject_under_the_constant_of_its_i
 }
 
 #[test]
+fn every_rule_has_a_place_in_the_model_and_in_the_core_and_a_test() {
+    let locations = RuleLocations::in_tree(&root());
+    for rule in rules::catalogue() {
+        assert!(locations.in_the_model(rule).next().is_some(), "{}: nothing decides it", rule.id);
+        assert!(locations.in_the_core(rule).next().is_some(), "{}: no tag in the core", rule.id);
+        assert!(locations.tests(rule).next().is_some(), "{}: no test names it", rule.id);
+    }
+}
+
+#[test]
 fn every_tag_in_the_core_and_the_generators_names_a_rule_of_the_book() {
     let unknown: Vec<_> = [places::CORE, places::GENERATORS]
         .into_iter()

@@ -72,6 +72,7 @@ impl Machine {
     }
 }
 
+// rule: maintenance/damage
 #[test]
 fn a_damaged_pack_or_index_loses_only_its_own_checkpoints_and_can_be_replaced() {
     for (damage_name, replace) in DAMAGES {
@@ -155,6 +156,7 @@ fn checkpoint_succeeds_after_damage_to_both_the_ref_and_the_only_commit() {
     }
 }
 
+// rule: maintenance/damage
 #[test]
 fn verify_names_each_checkpoint_and_path_that_is_lost() {
     let machine = Machine::new();

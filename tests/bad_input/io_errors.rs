@@ -118,6 +118,7 @@ fn take(manager: &Manager, project: &Path) -> Result<bool, Error> {
     Ok(true)
 }
 
+// rule: fault/clear-refusal
 #[test]
 fn changes_with_any_failing_call_are_complete_or_report_that_they_are_not() {
     let changes: [(&str, Setup, Change); 5] = [

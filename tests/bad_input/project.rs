@@ -22,6 +22,7 @@ fn checkpoint_leaves_out_and_names_an_unreadable_directory() {
     fs::set_permissions(machine.project().join("src"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
+// rule: restore/executable
 #[test]
 fn restore_keeps_the_permissions_of_a_replaced_file_and_sets_its_executable_bits() {
     // The mode before the restore, whether the captured file was executable, and the expected mode.

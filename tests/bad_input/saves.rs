@@ -30,6 +30,7 @@ const SAVES: &[Save] = &[
 ];
 
 /// The file is saved while the restore syncs its drafts, on a file system whose renames always replace.
+// rule: restore/keeps-saves
 #[test]
 fn restore_without_exchange_keeps_a_file_that_is_saved_meanwhile() {
     let removed = |machine: &Machine| fs::remove_file(machine.project().join("a.txt")).unwrap();

@@ -137,6 +137,7 @@ fn restore_file(machine: &Machine, disk: HookedDisk) {
     let _ = machine.manager_on(disk).restore_file(&machine.project(), b"1", b"src/deep/c.txt");
 }
 
+// rule: capture/contained
 #[test]
 fn checkpoint_with_a_swapped_directory_captures_nothing_outside() {
     assert!(swapped_at_each_call("src", no_change, take) > 200);
@@ -147,6 +148,7 @@ fn checkpoint_with_a_swapped_project_captures_nothing_outside() {
     swapped_at_each_call("", no_change, take);
 }
 
+// rule: restore/contained
 #[test]
 fn restore_with_a_swapped_directory_changes_nothing_outside() {
     assert!(swapped_at_each_call("src", change, restore) > 300);

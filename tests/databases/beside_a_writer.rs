@@ -163,6 +163,7 @@ fn rollback_during_sqlite_writes_in_journal_mode_persist_loses_no_row() {
     restore_sqlite_beside_writer("persist");
 }
 
+// rule: unit/rows
 #[test]
 fn rollback_during_sqlite_writes_in_journal_mode_wal_loses_no_row() {
     restore_sqlite_beside_writer("wal");

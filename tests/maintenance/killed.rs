@@ -58,6 +58,7 @@ fn at_steps(finer: usize, least: usize, mut round: impl FnMut(usize) -> bool) {
     assert!(step > least, "{step}");
 }
 
+// rule: crash/kill
 #[test]
 fn a_prune_that_is_killed_at_any_step_is_done_by_the_next() {
     let config = Config::default();
@@ -89,6 +90,7 @@ fn a_clear_that_is_killed_at_any_step_is_done_by_the_next() {
     });
 }
 
+// rule: crash/kill
 #[test]
 fn eviction_and_collection_killed_at_any_step_lose_no_kept_checkpoint() {
     let config = Config { max_snapshots: 2, ..Config::default() };

@@ -23,6 +23,7 @@ fn assert_intact(archived: &Path) {
     run_checked(fsck);
 }
 
+// rule: migration/archives
 #[test]
 fn migration_moves_only_v1_repositories() {
     let fixture = StoreFixture::new();

@@ -51,7 +51,7 @@ impl RuleLocations {
         }
         locations.core = tagged(root, CORE);
         locations.generated = tagged(root, GENERATORS);
-        for folder in ["model/src/tests", "core/src", "tests"] {
+        for folder in ["model/src", "core/src", "tests"] {
             for (path, text) in sources(root, folder, "rs") {
                 for (id, location) in tested(&path, &text) {
                     locations.tests.entry(id.to_owned()).or_default().insert(location);
@@ -124,7 +124,8 @@ fn tagged(root: &Path, folder: &str) -> ByRule {
     locations
 }
 
-/// Each rule that a test of a file names, with the test.
+/// Each rule that a test of a file names, with the test. A rule that a helper or a constant names belongs to the
+/// tests that use it.
 fn tested(path: &str, text: &str) -> Vec<(&'static str, Location)> {
     let lines: Vec<&str> = text.lines().collect();
     let first_line = text[..tests_offset(path, text)].lines().count();
@@ -137,12 +138,39 @@ fn tested(path: &str, text: &str) -> Vec<(&'static str, Location)> {
             let contains =
                 |name: &str| line.split(name).skip(1).any(|rest| !rest.starts_with(is_word));
             if contains(rule.id) || contains(constant) {
-                let name = owner(path, &lines, described_line(&lines, index));
-                found.push((rule.id, Location { path: path.to_owned(), name }));
+                let tests = tests_with(path, &lines, described_line(&lines, index));
+                found.extend(tests.into_iter().map(|location| (rule.id, location)));
             }
         }
     }
     found
+}
+
+/// The test that contains the line, or the tests of the file that use the item which contains it.
+fn tests_with(path: &str, lines: &[&str], index: usize) -> Vec<Location> {
+    let is_test = |start: usize| {
+        let above = lines[..start].iter().rev().map(|line| line.trim_start());
+        above
+            .take_while(|line| line.starts_with("#[") || line.starts_with("//"))
+            .any(|line| line == "#[test]")
+    };
+    let location = |index| Location { path: path.to_owned(), name: owner(path, lines, index) };
+    // In a file of tests items begin in the first column, in a module of tests in the fifth.
+    let is_item = |line: &str| indentation(line) <= 4 && item_name(line.trim_start()).is_some();
+    let Some(start) = (0..=index).rev().find(|start| is_item(lines[*start])) else {
+        return vec![location(index)];
+    };
+    if is_test(start) {
+        return vec![location(start)];
+    }
+    let name = item_name(lines[start].trim_start()).unwrap_or_default();
+    let is_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let uses = |line: &str| line.split(|end| !is_word(end)).any(|word| word == name);
+    let items: Vec<usize> = (0..lines.len()).filter(|start| is_item(lines[*start])).collect();
+    let ends = items.iter().skip(1).copied().chain([lines.len()]);
+    let tests = items.iter().copied().zip(ends).filter(|(start, _)| is_test(*start));
+    let users = tests.filter(|(start, end)| lines[*start..*end].iter().any(|line| uses(line)));
+    users.map(|(start, _)| location(start)).collect()
 }
 
 /// The offset in the text of a file at which its tests begin.

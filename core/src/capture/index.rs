@@ -112,6 +112,7 @@ impl Index {
     /// The mark of the file in which the blob of a project's file was intact. `started` is the stat of a
     /// file made just now: a younger index was written with another clock, whose times prove nothing.
     // rule: capture/stored
+    // rule: cost/unchanged
     pub fn recorded_mark(&self, path: &[u8], started: Option<&Stat>) -> RecordedMark {
         let is_past = |moment: &Moment| started.is_none_or(|started| *moment <= started.modified);
         let digest = self.entries.get(path).and_then(|entry| entry.mark);

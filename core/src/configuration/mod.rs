@@ -62,6 +62,7 @@ impl fmt::Display for Warning {
 /// # Errors
 /// [`Error::BadConfig`] for a file that is not YAML, or an invalid value in the section;
 /// [`Error::Io`] for one that cannot be read.
+// rule: config/keys
 pub fn read(disk: &dyn Disk, path: &Path) -> Result<Configured> {
     // A dangling link counts as existing: its target may only be unreachable for now.
     match disk.stat(path) {

@@ -27,7 +27,7 @@ impl<'a> AnchoredPath<'a> {
     ///
     /// # Errors
     /// *Not a directory* if a component of the parent is a link or a file.
-    // rule: restore/contained
+    // rule: restore/contained, capture/contained
     pub fn of(path: &'a Path) -> io::Result<Self> {
         let folder = match path.parent() {
             Some(parent) if parent.as_os_str().is_empty() => Path::new("."),

@@ -37,6 +37,7 @@ pub struct PruneOptions {
 }
 
 impl From<&Config> for PruneOptions {
+    // rule: maintenance/defaults
     fn from(config: &Config) -> Self {
         PruneOptions {
             retention_seconds: config.retention_seconds,

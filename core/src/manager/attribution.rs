@@ -1,8 +1,8 @@
 //! Attribution: agents report what their tools write; a restore lists the paths that anyone else
 //! changed since the checkpoint.
 
-use super::rollback::literal_path;
-use super::{Manager, Stored};
+use super::literal_path::literal_path;
+use super::{Manager, OpenProject};
 use crate::error::Result;
 use crate::path::{on_disk, shown};
 use crate::project::Project;
@@ -11,7 +11,6 @@ use crate::restore::Restore;
 use crate::store::Store;
 use crate::store::attribution::{self, Change, State};
 use crate::store::commit::Checkpoint;
-use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Difference, Item, Snapshot};
 use std::path::Path;
 
@@ -53,11 +52,11 @@ impl Manager {
         let project = self.project(dir);
         let store = self.recording_store()?;
         let Some(store) = store else { return Ok(None) };
-        let objects = store.objects();
-        if self.restorable(&store, &objects, &project)?.is_empty() {
+        let open = OpenProject::new(&store, &project);
+        if self.restorable(&open)?.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Look(self.current(&store, &objects, &project)?.snapshot)))
+        Ok(Some(Look(self.current(&open)?.snapshot)))
     }
 
     /// Records that a tool ended: everything that changed since that look counts as its work.
@@ -81,13 +80,8 @@ impl Manager {
 
     /// The checkpoints that a later restore could target; empty if damage hides all of them.
     // rule: maintenance/heals
-    fn restorable(
-        &self,
-        store: &Store<'_>,
-        objects: &Objects<'_>,
-        project: &Project,
-    ) -> Result<Vec<Checkpoint>> {
-        match self.history(store, objects, project) {
+    fn restorable(&self, open: &OpenProject<'_>) -> Result<Vec<Checkpoint>> {
+        match self.history(open) {
             Err(error) if error.is_damage() => Ok(Vec::new()),
             history => history,
         }
@@ -98,7 +92,7 @@ impl Manager {
         let store = self.recording_store()?;
         let Some(store) = store else { return Ok(()) };
         let _lock = store.lock_project(&project.hash)?;
-        let listed = self.restorable(&store, &store.objects(), &project)?;
+        let listed = self.restorable(&OpenProject::new(&store, &project))?;
         attribution::add(&store, &project.hash, &listed, changes(&project))
     }
 
@@ -126,6 +120,7 @@ impl Manager {
 
     /// The paths of a plan that anyone but the agent changed since the checkpoint, as far as the recorded
     /// changes show.
+    // rule: restore/other-hands
     pub(super) fn by_others(
         &self,
         project: &Project,
@@ -150,13 +145,12 @@ impl Manager {
     /// Records what a restore changed, so that it is not attributed to others. The project's lock is held.
     pub(super) fn record_restore(
         &self,
-        stored: Stored<'_>,
-        project: &Project,
+        open: &OpenProject<'_>,
         restore: &Restore<'_>,
         report: &Restored,
     ) {
-        let Stored { store, objects } = stored;
-        if attribution::read(store, &project.hash).is_none() {
+        let store = open.store;
+        if attribution::read(store, open.hash()).is_none() {
             return;
         }
         let state = |snapshot: &Snapshot, path| Some(State::Known(snapshot.get(path).copied()));
@@ -167,12 +161,11 @@ impl Manager {
             .removed
             .iter()
             .map(|path| Change::of(path, state(restore.current, path), Some(State::Known(None))));
-        let listed = self.history(store, objects, project);
-        let recorded = listed.and_then(|listed| {
-            attribution::add(store, &project.hash, &listed, restored.chain(removed))
+        let recorded = self.history(open).and_then(|listed| {
+            attribution::add(store, open.hash(), &listed, restored.chain(removed))
         });
         if let Err(error) = recorded {
-            attribution::forget(store, &project.hash, &error);
+            attribution::forget(store, open.hash(), &error);
         }
     }
 }

@@ -1,16 +1,14 @@
 //! What a new checkpoint carries besides its files, and pinning checkpoints.
 
-use super::{Manager, Stored};
+use super::{Manager, OpenProject};
 use crate::error::{Error, Result};
 use crate::policy::Trigger;
-use crate::project::Project;
 use crate::state::{Captured, Owner, State};
 use crate::store::commit::{self, Checkpoint};
 use crate::store::envelope::{ActionNote, Envelope, PartNote, VERSION};
 use crate::store::envelopes::{Envelopes, Kept};
 use crate::store::left_out::LeftOut;
 use crate::store::object::Kind;
-use crate::store::objects::Objects;
 use crate::store::{Store, pins};
 use crate::text::count;
 use git2::Oid;
@@ -116,9 +114,7 @@ impl Manager {
     // rule: agent/parts
     pub(super) fn carry(
         &self,
-        store: &Store<'_>,
-        objects: &mut Objects<'_>,
-        project: &Project,
+        open: &mut OpenProject<'_>,
         newest: Option<&Checkpoint>,
         taking: &Taking<'_>,
     ) -> Result<Carried> {
@@ -127,13 +123,13 @@ impl Manager {
             .parts
             .iter()
             .map(|captured: &Captured| {
-                let blob = objects.add(Kind::Blob, captured.text.as_bytes())?;
+                let blob = open.objects.add(Kind::Blob, captured.text.as_bytes())?;
                 Ok(captured.part_note(blob.to_string()))
             })
             .collect::<Result<_>>()?;
         let is_agent = !self.state.is_empty();
         let before = match newest.filter(|_| is_agent) {
-            Some(newest) => Envelopes::of(store, objects, &project.hash)?.get(newest)?,
+            Some(newest) => Envelopes::of(open.store, &open.objects, open.hash())?.get(newest)?,
             None => Kept::None,
         };
         let before = before.whole();
@@ -149,20 +145,15 @@ impl Manager {
             // A restore lists these actions once the log can be read again.
             (Vec::new(), through)
         });
-        notices.extend(self.too_many_pins(store, project, taking.occasion.label.is_some())?);
+        notices.extend(self.too_many_pins(open, taking.occasion.label.is_some())?);
         let turn = self.state.turn().map(str::to_owned);
         Ok(Carried { parts, actions, turn, is_agent, is_same, notices })
     }
 
     /// A notice, if the pinned checkpoints alone are as many as the limit allows.
     // rule: agent/pinned
-    fn too_many_pins(
-        &self,
-        store: &Store<'_>,
-        project: &Project,
-        is_labelled: bool,
-    ) -> Result<Option<String>> {
-        let existing = pins::all(store.disk, &store.path, &project.hash)?;
+    fn too_many_pins(&self, open: &OpenProject<'_>, is_labelled: bool) -> Result<Option<String>> {
+        let existing = pins::all(open.store.disk, &open.store.path, open.hash())?;
         let pinned = existing.len() + usize::from(is_labelled);
         let most = self.most();
         let pinned_text = count(pinned, "checkpoint is", "checkpoints are");
@@ -180,8 +171,8 @@ impl Manager {
     /// A target that names no checkpoint; a damaged or busy store.
     // rule: agent/pinned
     pub fn pin(&self, dir: &Path, target: &[u8]) -> Result<String> {
-        self.change_target(dir, target, |store, project, id| {
-            pins::add(store.disk, &store.path, &project.hash, id)
+        self.change_target(dir, target, |open, id| {
+            pins::add(open.store.disk, &open.store.path, open.hash(), id)
         })
     }
 
@@ -191,8 +182,8 @@ impl Manager {
     /// As [`Manager::pin`].
     // rule: agent/pinned
     pub fn unpin(&self, dir: &Path, target: &[u8]) -> Result<String> {
-        self.change_target(dir, target, |store, project, id| {
-            pins::remove(store.disk, &store.path, &project.hash, id).map(drop)
+        self.change_target(dir, target, |open, id| {
+            pins::remove(open.store.disk, &open.store.path, open.hash(), id).map(drop)
         })
     }
 
@@ -202,9 +193,9 @@ impl Manager {
     /// As [`Manager::pin`], and an envelope that cannot be read.
     // rule: agent/parts
     pub fn envelope(&self, dir: &Path, target: &[u8]) -> Result<(String, Option<Envelope>)> {
-        self.read_target(dir, target, |store, project, checkpoint| {
+        self.read_target(dir, target, |open, checkpoint| {
             let id = checkpoint.id.to_string();
-            match Envelopes::of(store, &store.objects(), &project.hash)?.get(checkpoint)? {
+            match Envelopes::of(open.store, &open.objects, open.hash())?.get(checkpoint)? {
                 Kept::None => Ok((id, None)),
                 Kept::Whole(envelope) => Ok((id, Some(*envelope))),
                 Kept::Unreadable(why) => Err(Error::CorruptCheckpoint { id, why }),
@@ -218,8 +209,8 @@ impl Manager {
     /// # Errors
     /// As [`Manager::pin`].
     pub fn left_out(&self, dir: &Path, target: &[u8]) -> Result<Vec<LeftOut>> {
-        self.read_target(dir, target, |store, _, checkpoint| {
-            match commit::left_out(&store.objects(), checkpoint.id) {
+        self.read_target(dir, target, |open, checkpoint| {
+            match commit::left_out(&open.objects, checkpoint.id) {
                 Err(error) if error.is_damage() => Ok(Vec::new()),
                 left_out => left_out,
             }
@@ -230,33 +221,30 @@ impl Manager {
         &self,
         dir: &Path,
         target: &[u8],
-        read: impl FnOnce(&Store<'_>, &Project, &Checkpoint) -> Result<T>,
+        read: impl FnOnce(&OpenProject<'_>, &Checkpoint) -> Result<T>,
     ) -> Result<T> {
         let project = self.project(dir);
         let missing = || super::no_checkpoint(target);
         let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(missing)?;
-        let objects = store.objects();
-        let listed = self.history(&store, &objects, &project)?;
-        let stored = Stored { store: &store, objects: &objects };
-        let checkpoint = self.find(stored, &project.hash, &listed, target)?;
-        read(&store, &project, checkpoint)
+        let open = OpenProject::new(&store, &project);
+        let listed = self.history(&open)?;
+        read(&open, open.find(&listed, target)?)
     }
 
     fn change_target(
         &self,
         dir: &Path,
         target: &[u8],
-        work: impl FnOnce(&Store<'_>, &Project, Oid) -> Result<()>,
+        work: impl FnOnce(&OpenProject<'_>, Oid) -> Result<()>,
     ) -> Result<String> {
         let project = self.project(dir);
         let missing = || super::no_checkpoint(target);
         let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(missing)?;
-        let objects = store.objects();
+        let open = OpenProject::new(&store, &project);
         let _lock = store.lock_project(&project.hash)?;
-        let mut listed = self.history(&store, &objects, &project)?;
+        let mut listed = self.history(&open)?;
         listed.retain(|checkpoint| !checkpoint.is_unlisted());
-        let stored = Stored { store: &store, objects: &objects };
-        let id = self.find(stored, &project.hash, &listed, target)?.id;
-        work(&store, &project, id).map(|()| id.to_string())
+        let id = open.find(&listed, target)?.id;
+        work(&open, id).map(|()| id.to_string())
     }
 }

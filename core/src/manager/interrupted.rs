@@ -1,7 +1,7 @@
 //! Interrupted restores: how they are reported, and how what they left in their projects is removed.
 //! An interrupted restore of the agent state is undone instead, by [`super::recovery`].
 
-use super::Manager;
+use super::{Manager, OpenProject};
 use crate::capture::Current;
 use crate::error::Result;
 use crate::project::Project;
@@ -15,10 +15,10 @@ impl Manager {
     /// once, since a checkpoint now holds what it left. The project's lock is held.
     pub(super) fn end_interrupted(
         &self,
-        store: &Store<'_>,
-        project: &Project,
+        open: &OpenProject<'_>,
         current: &Current,
     ) -> Option<String> {
+        let OpenProject { store, project, .. } = open;
         let interrupted = self.interrupted_of(store, &project.hash);
         if !current.leftovers.is_empty() || restoring::died(store, &project.hash) {
             let is_tidy = tidy(store.disk, &project.directory, &current.leftovers);
@@ -55,7 +55,7 @@ impl Manager {
             let Some(metadata) = metadata::read(disk, &store.path, &hash) else { continue };
             let project = Project { directory: metadata.directory(), hash };
             let Ok(_lock) = store.try_lock_project(&project.hash) else { continue };
-            if let Ok(current) = self.current(&store, &store.objects(), &project) {
+            if let Ok(current) = self.current(&OpenProject::new(&store, &project)) {
                 tidy(disk, &project.directory, &current.leftovers);
             }
         }

@@ -7,10 +7,13 @@ mod attribution;
 mod carry;
 mod checkpoint;
 mod interrupted;
+mod literal_path;
+mod open_project;
 mod owner;
 mod patch;
 mod recovery;
 mod rollback;
+mod wanted;
 mod whole;
 
 pub use attribution::Look;
@@ -33,12 +36,13 @@ use crate::report::{
 use crate::restore::{Unrecorded, target};
 use crate::state::State;
 use crate::store::commit::{self, Checkpoint};
-use crate::store::envelopes::{self, Envelopes, Kept};
+use crate::store::envelopes::{self, Envelopes};
 use crate::store::left_out::covering;
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
 use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Item, Mode, Snapshot};
-use crate::store::{Store, history, ref_recovery};
+use crate::store::{Store, ref_recovery};
+use open_project::OpenProject;
 use patch::Compared;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -213,21 +217,22 @@ impl Manager {
         let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else {
             return Ok(Vec::new());
         };
-        let objects = store.objects();
+        let open = OpenProject::new(&store, &project);
+        let objects = &open.objects;
         let lock = || store.lock_project(&project.hash);
-        if let Err(error) = ref_recovery::repair(&store, &objects, &project.hash, lock) {
+        if let Err(error) = ref_recovery::repair(&store, objects, &project.hash, lock) {
             // The list is returned nevertheless; the next operation tries again.
             tracing::debug!("the lost ref of {} stays lost: {error}", project.hash);
         }
-        let mut history = self.history(&store, &objects, &project)?;
+        let mut history = self.history(&open)?;
         history.retain(|checkpoint| !checkpoint.is_unlisted());
-        let envelopes = Envelopes::of(&store, &objects, &project.hash)?;
+        let envelopes = Envelopes::of(&store, objects, &project.hash)?;
         let mut listed = Vec::with_capacity(history.len());
-        let mut next = history.first().map(|newest| content(&objects, newest)).transpose()?;
+        let mut next = history.first().map(|newest| content(objects, newest)).transpose()?;
         // rule: list/newest-first
         for (index, checkpoint) in history.iter().enumerate() {
             let snapshot = next.take().unwrap_or(Err(String::new()));
-            next = history.get(index + 1).map(|before| content(&objects, before)).transpose()?;
+            next = history.get(index + 1).map(|before| content(objects, before)).transpose()?;
             listed.push(Listed {
                 number: index + 1,
                 id: checkpoint.id.to_string(),
@@ -236,7 +241,7 @@ impl Manager {
                 reason: checkpoint.reason.clone(),
                 // rule: list/oldest-no-stats
                 stats: match (&next, &snapshot) {
-                    (Some(Ok(before)), Ok(after)) => stats(&objects, before, after)?,
+                    (Some(Ok(before)), Ok(after)) => stats(objects, before, after)?,
                     _ => None,
                 },
                 damage: snapshot.err(),
@@ -258,7 +263,7 @@ impl Manager {
         let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else {
             return Ok(Vec::new());
         };
-        let mut history = self.history(&store, &store.objects(), &project)?;
+        let mut history = self.history(&OpenProject::new(&store, &project))?;
         history.retain(Checkpoint::is_unlisted);
         history.sort_by_key(|checkpoint| Reverse(checkpoint.rollback));
         let unlisted = |checkpoint: Checkpoint| Unlisted {
@@ -277,14 +282,13 @@ impl Manager {
         let project = self.project(dir);
         let not_found = || no_checkpoint(target);
         let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(not_found)?;
-        let objects = store.objects();
-        let history = self.history(&store, &objects, &project)?;
-        let stored = Stored { store: &store, objects: &objects };
-        let checkpoint = self.find(stored, &project.hash, &history, target)?.whole()?;
-        let old = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
-        let left_out = commit::left_out(&objects, checkpoint.id)?;
-        let new = self.current(&store, &objects, &project)?.snapshot;
-        let stored_content = stored_bytes(&objects);
+        let open = OpenProject::new(&store, &project);
+        let history = self.history(&open)?;
+        let checkpoint = open.find(&history, target)?.whole()?;
+        let old = snapshot::read(&open.objects, checkpoint.id, checkpoint.tree)?;
+        let left_out = commit::left_out(&open.objects, checkpoint.id)?;
+        let new = self.current(&open)?.snapshot;
+        let stored_content = stored_bytes(&open.objects);
         let on_disk = |path: &[u8], item: &Item| self.read_again(&project, path, item);
         let mut compared: Vec<Compared> = Vec::new();
         // rule: diff/preview
@@ -374,13 +378,6 @@ impl Manager {
     }
 }
 
-/// The store and its objects, opened for an operation.
-#[derive(Clone, Copy)]
-struct Stored<'a> {
-    store: &'a Store<'a>,
-    objects: &'a Objects<'a>,
-}
-
 /// Shared by the public operations.
 impl Manager {
     /// How many checkpoints of a project are kept.
@@ -407,32 +404,9 @@ impl Manager {
         Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= IN_MEMORY_BYTES_MAX))
     }
 
-    /// The listed checkpoint that a target names: by its number, its label or digits of its id.
-    // rule: agent/all-or-none
-    fn find<'l>(
-        &self,
-        stored: Stored<'_>,
-        hash: &str,
-        listed: &'l [Checkpoint],
-        target: &[u8],
-    ) -> Result<&'l Checkpoint> {
-        let envelopes = Envelopes::of(stored.store, stored.objects, hash)?;
-        let label = |checkpoint: &Checkpoint| {
-            let envelope = envelopes.get(checkpoint).ok().and_then(Kept::whole);
-            envelope.and_then(|envelope| envelope.label)
-        };
-        target::find_labelled(listed, label, target)
-    }
-
-    fn history(
-        &self,
-        store: &Store<'_>,
-        objects: &Objects<'_>,
-        project: &Project,
-    ) -> Result<Vec<Checkpoint>> {
-        // rule: list/own-project
-        // rule: list/at-most
-        history::newest_first(store, objects, &project.hash, self.most())
+    /// The checkpoints of an open project that the limit keeps, newest first.
+    fn history(&self, open: &OpenProject<'_>) -> Result<Vec<Checkpoint>> {
+        open.history(self.most())
     }
 }
 

@@ -3,9 +3,9 @@
 //! A problem with one of them is reported and does not affect other projects: none has to wait for a
 //! repair that may never happen.
 
-use super::rollback::Wanted;
+use super::wanted::Wanted;
 use super::whole::is_lost;
-use super::{Manager, Stored};
+use super::{Manager, OpenProject};
 use crate::capture::Current;
 use crate::disk::Sharing;
 use crate::error::{Error, Result};
@@ -14,7 +14,6 @@ use crate::project::Project;
 use crate::restore::{Restore, left_anything};
 use crate::state::Take;
 use crate::store::journal::Journal;
-use crate::store::objects::Objects;
 use crate::store::snapshot::Item;
 use crate::store::{Store, journal, lock, restoring};
 use git2::Oid;
@@ -107,7 +106,7 @@ impl Manager {
             return Ok(());
         }
         let _owner = self.state.lock_parts(store.disk, Sharing::Exclusive, take)?;
-        match self.undo_recorded(store, &store.objects(), hash) {
+        match self.undo_recorded(store, hash) {
             Ok(undone) => recovered.notices.extend(undone),
             Err(error) => recovered.notices.push(format!(
                 "a rollback was interrupted, and is not undone yet: {}",
@@ -121,12 +120,7 @@ impl Manager {
     }
 
     /// Undoes the recorded restore of one project, whose lock is held, as is that of the state.
-    fn undo_recorded(
-        &self,
-        store: &Store<'_>,
-        objects: &Objects<'_>,
-        hash: &str,
-    ) -> Result<Option<String>> {
+    fn undo_recorded(&self, store: &Store<'_>, hash: &str) -> Result<Option<String>> {
         let journal = match journal::read(store.disk, &store.path, hash) {
             Err(error) if error.is_damage() => {
                 journal::end(store, hash)?;
@@ -141,7 +135,7 @@ impl Manager {
         let directory = PathBuf::from(OsStr::from_bytes(&journal.directory));
         let project = &Project { directory, hash: hash.to_owned() };
         let short = journal.target.get(..7).unwrap_or_default();
-        Ok(Some(match self.undo_restore(store, objects, project, &journal)? {
+        Ok(Some(match self.undo_restore(&OpenProject::new(store, project), &journal)? {
             None => format!("a rollback to {short} was interrupted, and is undone"),
             Some(left) => {
                 format!("a rollback to {short} was interrupted, and is undone but for this: {left}")
@@ -153,11 +147,10 @@ impl Manager {
     /// what could not be undone, which the next attempt tries again where that may help.
     pub(super) fn undo_restore(
         &self,
-        store: &Store<'_>,
-        objects: &Objects<'_>,
-        project: &Project,
+        open: &OpenProject<'_>,
         journal: &Journal,
     ) -> Result<Option<String>> {
+        let store = open.store;
         let mut left = Vec::new();
         for (name, text) in &journal.parts {
             if let Some(Err(why)) = self.state.part(name).map(|part| part.restore(text)) {
@@ -165,13 +158,13 @@ impl Manager {
             }
         }
         let are_parts_undone = left.is_empty() && !journal.parts.is_empty();
-        let files = self.undo_files(store, objects, project, journal);
+        let files = self.undo_files(open, journal);
         if files.as_ref().is_ok_and(|files| files.is_final) {
-            journal::end(store, &project.hash)?;
+            journal::end(store, open.hash())?;
         } else {
             // Another project may be restored before the next attempt, which must not undo that.
             let parts = if are_parts_undone { BTreeMap::new() } else { journal.parts.clone() };
-            let _ = journal::begin(store, &project.hash, &Journal { parts, ..journal.clone() });
+            let _ = journal::begin(store, open.hash(), &Journal { parts, ..journal.clone() });
         }
         left.extend(files?.left);
         Ok((!left.is_empty()).then(|| left.join("; ")))
@@ -180,13 +173,8 @@ impl Manager {
     /// Undoes the changes of a restore to files. If a checkpoint that is needed for that is damaged, the
     /// files stay as they are, since a later attempt would know no more.
     // rule: maintenance/damage
-    fn undo_files(
-        &self,
-        store: &Store<'_>,
-        objects: &Objects<'_>,
-        project: &Project,
-        journal: &Journal,
-    ) -> Result<UndoneFiles> {
+    fn undo_files(&self, open: &OpenProject<'_>, journal: &Journal) -> Result<UndoneFiles> {
+        let OpenProject { store, objects, project } = open;
         let by_id = |id: &str| Wanted::by_id(objects, Oid::from_str(id).ok());
         let before = match by_id(journal.before.as_deref().unwrap_or_default()) {
             Err(error) if error.is_damage() => {
@@ -206,7 +194,7 @@ impl Manager {
             }
             target => target?,
         };
-        let Current { snapshot, leftovers, units } = match self.current(store, objects, project) {
+        let Current { snapshot, leftovers, units } = match self.current(open) {
             // Nothing of the project exists any more.
             Err(error @ Error::NotADirectory(_)) => {
                 return Ok(UndoneFiles::final_failure(error.cause()));
@@ -226,11 +214,10 @@ impl Manager {
         let current = Current { snapshot, leftovers, units };
         // Undoing is completed, also if the user interrupts it.
         let interrupt = &AtomicBool::new(false);
-        let restore =
-            Restore { interrupt, ..self.restore_into(project, &current, objects, &before) };
+        let restore = Restore { interrupt, ..self.restore_into(open, &current, &before) };
         let is_tidy = restore.tidy();
         let report = restore.restore_all(true);
-        self.record_restore(Stored { store, objects }, project, &restore, &report);
+        self.record_restore(open, &restore, &report);
         let is_final = report.failed.iter().all(|remark| is_lost(objects, &before, &remark.path));
         let failed = report.failed.iter().chain(&report.kept);
         left.extend(failed.map(|remark| format!("{}: {}", shown(&remark.path), remark.why)));

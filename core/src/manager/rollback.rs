@@ -3,28 +3,24 @@
 
 use super::attribution::reason;
 use super::carry::Taking;
+use super::literal_path::literal_path;
 use super::owner::{OperationLocks, Purpose};
+use super::wanted::Wanted;
 use super::whole::{StateRestore, WantedParts};
-use super::{Manager, Occasion, Stored, no_checkpoint};
+use super::{Manager, Occasion, OpenProject, no_checkpoint};
 use crate::capture::Current;
-use crate::disk::{Disk, Kind, Sharing};
+use crate::disk::{Disk, Sharing};
 use crate::error::{Error, Result};
 use crate::own_folders::OwnFolders;
-use crate::path::{on_disk, shown};
 use crate::policy::Trigger;
 use crate::project::Project;
 use crate::report::{AgentRestored, Outcome, Preview, Remark, Restored};
 use crate::restore::{
-    CHANGED_SINCE, CapturedProject, Restore, TargetIgnores, Units, has_changed_since, left_anything,
+    CHANGED_SINCE, CapturedProject, Restore, Units, has_changed_since, left_anything,
 };
 use crate::store::attribution::Change;
-use crate::store::commit::Checkpoint;
-use crate::store::envelopes::{Envelopes, Kept};
-use crate::store::left_out::LeftOut;
 use crate::store::objects::Objects;
-use crate::store::permissions::Permissions;
-use crate::store::snapshot::{self, Snapshot};
-use crate::store::{Store, attribution, commit, lock, ref_recovery, restoring};
+use crate::store::{Store, lock, ref_recovery, restoring};
 use crate::token::Token;
 use git2::Oid;
 use std::collections::BTreeSet;
@@ -56,78 +52,8 @@ struct Selection<'a> {
     path: Option<&'a [u8]>,
 }
 
-/// A checkpoint that is to be restored, as it is read from the store.
-pub(super) struct Wanted {
-    pub id: Oid,
-    /// When it was taken; 0 where that is not needed.
-    pub seconds: i64,
-    pub snapshot: Snapshot,
-    permissions: Permissions,
-    /// What it left out, sorted by path.
-    left_out: Vec<LeftOut>,
-    /// Whether it holds every unit completely.
-    holds_units: bool,
-    ignores: TargetIgnores,
-    /// The changes by the agent and by restores since; `None` if no agent reports what it writes.
-    changes: Option<Vec<Change>>,
-    /// What it carries besides its files.
-    pub envelope: Kept,
-}
-
-impl Wanted {
-    fn read(stored: Stored<'_>, hash: &str, checkpoint: &Checkpoint) -> Result<Self> {
-        let Stored { store, objects } = stored;
-        let Checkpoint { id, tree, seconds, .. } = *checkpoint.whole()?;
-        let changes = attribution::read(store, hash).and_then(|log| log.since(id));
-        let envelope = Envelopes::of(store, objects, hash)?.get(checkpoint)?;
-        let snapshot = snapshot::read(objects, id, tree)?;
-        let left_out = commit::left_out(objects, id)?;
-        Ok(Wanted { seconds, left_out, changes, envelope, ..Wanted::of(objects, id, snapshot)? })
-    }
-
-    /// The files of a checkpoint, without the other data that a restore reads.
-    fn of(objects: &Objects<'_>, id: Oid, snapshot: Snapshot) -> Result<Self> {
-        let permissions = commit::permissions(objects, id)?;
-        let ignores = TargetIgnores::read(objects, &snapshot)?;
-        let holds_units = commit::holds_units(objects, id)?;
-        Ok(Wanted {
-            id,
-            seconds: 0,
-            snapshot,
-            permissions,
-            left_out: Vec::new(),
-            holds_units,
-            ignores,
-            changes: None,
-            envelope: Kept::None,
-        })
-    }
-
-    /// The files of the checkpoint of that id, or no files; its ignore files and what it left out do not
-    /// count.
-    pub fn by_id(objects: &Objects<'_>, id: Option<Oid>) -> Result<Self> {
-        let ignores = TargetIgnores::read(objects, &Snapshot::new())?;
-        let Some(id) = id else {
-            return Ok(Wanted {
-                id: Oid::ZERO_SHA1,
-                seconds: 0,
-                snapshot: Snapshot::new(),
-                permissions: Permissions::default(),
-                left_out: Vec::new(),
-                holds_units: true,
-                ignores,
-                changes: None,
-                envelope: Kept::None,
-            });
-        };
-        let snapshot = snapshot::read(objects, id, commit::read(objects, id)?.tree)?;
-        Ok(Wanted { ignores, ..Wanted::of(objects, id, snapshot)? })
-    }
-}
-
 /// A request for a pre-restore checkpoint.
 struct PreRestoreRequest<'a> {
-    project: &'a Project,
     taking: &'a Taking<'a>,
     is_forced: bool,
 }
@@ -175,16 +101,14 @@ impl Manager {
         let project = self.project(dir);
         let path = extent.path(disk, &project)?;
         let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
-        let objects = store.objects();
-        let stored = Stored { store: &store, objects: &objects };
-        let listed = self.history(&store, &objects, &project)?;
-        let found = self.find(stored, &project.hash, &listed, target)?;
-        let wanted = Wanted::read(stored, &project.hash, found)?;
+        let open = OpenProject::new(&store, &project);
+        let listed = self.history(&open)?;
+        let wanted = Wanted::read(&open, open.find(&listed, target)?)?;
         let selection = Selection { extent, path: path.as_deref() };
-        let (would, token) = self.plan(stored, &project, &wanted, selection)?;
+        let (would, token) = self.plan(&open, &wanted, selection)?;
         // While another restore takes long, the preview may show half of it, and differ from this restore.
         let _owner = self.state.lock_parts(disk, Sharing::Shared, lock::take);
-        let parts = self.parts_of(extent, &objects, &wanted)?;
+        let parts = self.parts_of(extent, &open.objects, &wanted)?;
         let agent = self.agent_of(extent, &project, &wanted, &parts, false);
         let token = parts.token(token, agent.as_ref());
         Ok(Preview { would: Restored { id: wanted.id.to_string(), agent, ..would }, token })
@@ -193,23 +117,22 @@ impl Manager {
     /// The report of a restore that would run now, and its token.
     fn plan(
         &self,
-        stored: Stored<'_>,
-        project: &Project,
+        open: &OpenProject<'_>,
         wanted: &Wanted,
         selection: Selection<'_>,
     ) -> Result<(Restored, Token)> {
-        let Stored { store, objects } = stored;
         let Selection { extent, path } = selection;
         // A pre-restore checkpoint has the bounds of any other.
-        let (current, refused) = match self.current_within(&self.config, store, objects, project) {
+        let (current, refused) = match self.current_within(&self.config, open) {
             Ok(current) => (current, None),
-            Err(error) => (self.current(store, objects, project)?, Some(error)),
+            Err(error) => (self.current(open)?, Some(error)),
         };
-        let mut restore = self.restore_into(project, &current, objects, wanted);
+        let mut restore = self.restore_into(open, &current, wanted);
         restore.may_remove = refused.is_none();
         let would = extent.plan(&restore, path, refused.is_some())?;
         let token = restore.token(&would);
-        let by_others = |changes: &Vec<Change>| self.by_others(project, &restore, changes, &would);
+        let by_others =
+            |changes: &Vec<Change>| self.by_others(open.project, &restore, changes, &would);
         let others = wanted.changes.as_ref().map(by_others);
         let would = Restored { others, ..would };
         match refused {
@@ -255,10 +178,9 @@ impl Manager {
             // An unknown target is refused before anything is made or locked.
             // rule: restore/refusal-changes-nothing
             let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
-            let objects = store.objects();
-            let history = self.history(&store, &objects, &project)?;
-            let stored = Stored { store: &store, objects: &objects };
-            self.find(stored, &project.hash, &history, target)?.whole()?;
+            let open = OpenProject::new(&store, &project);
+            let history = self.history(&open)?;
+            open.find(&history, target)?.whole()?;
         }
         let purpose = match extent {
             Extent::All(_) => Purpose::RestoreAll,
@@ -269,24 +191,22 @@ impl Manager {
         let OperationLocks { store, _project, state, undone } =
             self.lock_operation(&project, purpose)?;
         let state = state?;
-        let mut objects = store.objects();
+        let mut open = OpenProject::new(&store, &project);
         // rule: restore/safety-keeps-target
-        let history = self.history(&store, &objects, &project)?;
-        let stored = Stored { store: &store, objects: &objects };
-        let found = self.find(stored, &project.hash, &history, target)?;
-        let wanted = Wanted::read(stored, &project.hash, found)?;
+        let history = self.history(&open)?;
+        let wanted = Wanted::read(&open, open.find(&history, target)?)?;
         match project.check_directory(disk) {
             // rule: restore/deleted-project
             Ok(()) | Err(Error::MissingDirectory(_)) => {}
             Err(error) => return Err(error),
         }
-        let mut parts = self.parts_of(extent, &objects, &wanted)?;
+        let mut parts = self.parts_of(extent, &open.objects, &wanted)?;
         let mut others = None;
         if typed.is_some() || token.is_some() || wanted.changes.is_some() {
             // Checked before anything is stored, since a refusal must change nothing.
             // rule: restore/refusal-changes-nothing
             let selection = Selection { extent, path: typed.as_deref() };
-            let (would, now) = self.plan(stored, &project, &wanted, selection)?;
+            let (would, now) = self.plan(&open, &wanted, selection)?;
             let agent = self.agent_of(extent, &project, &wanted, &parts, false);
             as_previewed(token, parts.token(now, agent.as_ref()))?;
             others = would.others;
@@ -296,11 +216,11 @@ impl Manager {
         // rule: restore/safety-outside-turn
         let occasion = Occasion::new(Trigger::PreRollback, &reason);
         let taking = Taking::new(&occasion, &self.state, Ok(&state));
-        let request = PreRestoreRequest { project: &project, taking: &taking, is_forced };
+        let request = PreRestoreRequest { taking: &taking, is_forced };
         let PreRestore { id: pre_restore, before, current, left_out, forced_past } =
-            self.take_pre_restore(&store, &mut objects, &request)?;
+            self.take_pre_restore(&mut open, &request)?;
         // The objects of the pre-restore checkpoint are not needed to restore another.
-        let mut restore = self.restore_into(&project, &current, &objects, &wanted);
+        let mut restore = self.restore_into(&open, &current, &wanted);
         restore.may_remove = forced_past.is_none();
         if token.is_some() {
             // A file may have been saved meanwhile; the pre-restore checkpoint holds it, and stays.
@@ -314,9 +234,7 @@ impl Manager {
         if forced_past.is_some() {
             parts.give_up();
         }
-        let stored = Stored { store: &store, objects: &objects };
-        let state_restore =
-            StateRestore { stored, project: &project, wanted: &wanted, parts: &parts };
+        let state_restore = StateRestore { open: &open, wanted: &wanted, parts: &parts };
         let journal = parts
             .has_parts()
             .then(|| self.begin_state_restore(&state_restore, &restore, before))
@@ -338,7 +256,7 @@ impl Manager {
             (Extent::One(_), None) => Restored::default(),
         };
         let others = others.map(|others| by_others(others, &report));
-        self.record_restore(stored, &project, &restore, &report);
+        self.record_restore(&open, &restore, &report);
         if let Some(journal) = &journal {
             self.end_state_restore(&state_restore, journal, &report)?;
         }
@@ -351,7 +269,7 @@ impl Manager {
         // Only after everything is restored, and never the target.
         // rule: restore/safety-keeps-target
         let is_complete = pre_restore.is_some() && report.failed.is_empty();
-        let limit = self.limit(&store, &objects, &project);
+        let limit = self.limit(&open);
         let evicted = is_complete.then(|| limit.evict_after_restore(wanted.id));
         let reclaim = evicted.as_ref().map(|evicted| evicted.must_reclaim);
         let evicted = evicted.unwrap_or_default().into();
@@ -405,17 +323,16 @@ impl Manager {
     // rule: restore/safety-checkpoint
     fn take_pre_restore(
         &self,
-        store: &Store<'_>,
-        objects: &mut Objects<'_>,
+        open: &mut OpenProject<'_>,
         request: &PreRestoreRequest<'_>,
     ) -> Result<PreRestore> {
-        let PreRestoreRequest { project, taking, is_forced } = *request;
-        if let Err(Error::MissingDirectory(_)) = project.check_directory(store.disk) {
+        let PreRestoreRequest { taking, is_forced } = *request;
+        if let Err(Error::MissingDirectory(_)) = open.project.check_directory(open.store.disk) {
             return Ok(PreRestore::default());
         }
-        match self.checkpoint_locked(store, objects, project, taking) {
+        match self.checkpoint_locked(open, taking) {
             Ok((taken, current)) => {
-                let before = ref_recovery::newest_locked(store, objects, &project.hash)?;
+                let before = ref_recovery::newest_locked(open.store, &open.objects, open.hash())?;
                 let id = match taken.outcome {
                     Outcome::Created { id } => Some(id),
                     // rule: restore/safety-skipped
@@ -425,7 +342,7 @@ impl Manager {
                 Ok(PreRestore { id, before, current, left_out, forced_past: None })
             }
             Err(error) if is_forced => {
-                let current = self.current(store, objects, project)?;
+                let current = self.current(open)?;
                 let forced_past = Some(error.to_string());
                 Ok(PreRestore { current, forced_past, ..PreRestore::default() })
             }
@@ -436,11 +353,11 @@ impl Manager {
 
     pub(super) fn restore_into<'a>(
         &'a self,
-        project: &'a Project,
+        open: &'a OpenProject<'a>,
         current: &'a Current,
-        objects: &'a Objects<'a>,
         wanted: &'a Wanted,
     ) -> Restore<'a> {
+        let OpenProject { objects, project, .. } = open;
         let Wanted { snapshot: target, permissions, ignores, left_out, holds_units, .. } = wanted;
         let disk = self.disk.as_ref();
         let root = &project.directory;
@@ -515,41 +432,4 @@ fn as_previewed(token: Option<Token>, now: Token) -> Result<()> {
         true => Ok(()),
         false => Err(Error::ChangedSincePreview),
     }
-}
-
-/// The normalized project-relative path that a typed path names.
-// rule: restore/bad-path
-// rule: restore/file-literal
-pub(super) fn literal_path(disk: &dyn Disk, project: &Project, typed: &[u8]) -> Result<Vec<u8>> {
-    let refused = |why| Err(Error::BadPath { path: shown(typed), why });
-    if typed.is_empty() {
-        return refused("is empty");
-    }
-    if typed.starts_with(b"/") {
-        return refused("is absolute");
-    }
-    if typed.contains(&0) {
-        return refused("holds a NUL");
-    }
-    let mut components: Vec<&[u8]> = Vec::new();
-    for component in typed.split(|byte| *byte == b'/') {
-        match component {
-            b"" | b"." => {}
-            b".." => {
-                let before = on_disk(&project.directory, &components.join(&b'/'));
-                // The parent of what a link leads to is not the directory the link is in.
-                if disk.stat(&before).is_ok_and(|stat| stat.kind == Kind::Link) {
-                    return refused("leads through a symbolic link");
-                }
-                if components.pop().is_none() {
-                    return refused("leaves the project");
-                }
-            }
-            name => components.push(name),
-        }
-    }
-    if components.is_empty() {
-        return refused("names the project itself");
-    }
-    Ok(components.join(&b'/'))
 }

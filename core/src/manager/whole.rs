@@ -4,8 +4,8 @@
 //! found to have died, it is undone, as in [`super::recovery`]. See
 //! docs/decisions/0026-all-or-nothing-by-undoing.md.
 
-use super::rollback::Wanted;
-use super::{Manager, Stored};
+use super::wanted::Wanted;
+use super::{Manager, OpenProject};
 use crate::disk::{Kind as FileKind, folder, is_absence};
 use crate::error::{Error, Result};
 use crate::path::{on_disk, shown};
@@ -76,8 +76,7 @@ impl WantedParts {
 
 /// A restore of an agent: the checkpoint and the parts that are restored into a project.
 pub(super) struct StateRestore<'a> {
-    pub stored: Stored<'a>,
-    pub project: &'a Project,
+    pub open: &'a OpenProject<'a>,
     pub wanted: &'a Wanted,
     pub parts: &'a WantedParts,
 }
@@ -150,7 +149,8 @@ impl Manager {
         restore: &Restore<'_>,
         before: Option<Oid>,
     ) -> Result<Journal> {
-        let StateRestore { stored: Stored { store, .. }, project, wanted, parts } = *state_restore;
+        let StateRestore { open, wanted, parts } = *state_restore;
+        let OpenProject { store, project, .. } = open;
         let is_new = |path: &&Vec<u8>| {
             let full = on_disk(&project.directory, path);
             !restore.current.contains_key(*path)
@@ -178,8 +178,8 @@ impl Manager {
         journal: &Journal,
         report: &Restored,
     ) -> Result<()> {
-        let StateRestore { stored: Stored { store, objects }, project, wanted, parts } =
-            *state_restore;
+        let StateRestore { open, wanted, parts } = *state_restore;
+        let OpenProject { store, objects, project } = open;
         // Damage affects only what depends on it: if no part would change, the other files are restored
         // nevertheless.
         // rule: maintenance/damage
@@ -207,7 +207,7 @@ impl Manager {
         let ended = why
             .map_or_else(|| journal::end(store, &project.hash).map_err(|error| error.cause()), Err);
         let Err(why) = ended else { return Ok(()) };
-        let left = match self.undo_restore(store, objects, project, journal) {
+        let left = match self.undo_restore(open, journal) {
             Ok(left) => left.map(|left| format!("but for this: {left}")),
             Err(error) => Some(format!("as far as that could be done: {}", error.cause())),
         };

@@ -104,6 +104,7 @@ pub struct Restore<'a> {
 impl Restore<'_> {
     /// Restores everything; `exact` also removes what was created since. Failures are in the
     /// report.
+    // rule: restore/happens
     pub fn restore_all(&self, exact: bool) -> Restored {
         let mut report = Restored::default();
         let mut batch = Batch::default();
@@ -123,6 +124,7 @@ impl Restore<'_> {
                 }
                 Ok(PlanStep::InPlace) => {}
                 Ok(PlanStep::Keep(remark)) => report.kept.push(remark),
+                // rule: fault/names-half-restored
                 Err(error) => report.failed.push(Remark::new(path, error.to_string())),
             }
         }

@@ -234,6 +234,7 @@ impl Placement<'_> {
 
     /// Moves `temporary` to `full`; returns false if a file exists there that may not be removed, which
     /// then is still there.
+    // rule: restore/keeps-saves
     fn swap_in(
         &self,
         temporary: &Path,

@@ -63,8 +63,10 @@ const AUTHOR: (&str, &str) = ("Herma <", "@herma.invalid>");
 /// commit if the same restore ran twice in one second.
 const ROLLBACK: &str = "herma-rollback ";
 
-/// What a checkpoint holds of its project.
-pub struct Holds<'a> {
+/// A checkpoint to store.
+pub struct NewCheckpoint<'a> {
+    /// The hash that names the project.
+    pub hash: &'a str,
     /// The root tree of its content.
     pub tree: Oid,
     /// The permissions of its files and folders.
@@ -73,37 +75,38 @@ pub struct Holds<'a> {
     pub left_out: &'a [LeftOut],
     /// Whether it holds units, each of which is then complete.
     pub has_units: bool,
+    /// The checkpoint before it in the history.
+    pub parent: Option<Oid>,
+    /// Its number, if it is a pre-restore checkpoint.
+    pub pre_restore_number: Option<u64>,
+    /// When it is taken, in seconds since the epoch.
+    pub seconds: i64,
+    /// Why it is taken, in one line.
+    pub reason: &'a str,
 }
 
 /// The header of a checkpoint in which every unit is complete. A checkpoint of another tool, or of an
 /// older version, may hold an incomplete unit.
 const UNITS: &[u8] = b"herma-units 1\n";
 
-/// Stores a checkpoint of the project of that hash: its content, its parent and its number among the
-/// pre-restore checkpoints.
-pub fn write(
-    objects: &mut Objects<'_>,
-    hash: &str,
-    holds: &Holds<'_>,
-    (parent, rollback): (Option<Oid>, Option<u64>),
-    seconds: i64,
-    reason: &str,
-) -> Result<Oid> {
+/// Stores a checkpoint.
+pub fn write(objects: &mut Objects<'_>, new: &NewCheckpoint<'_>) -> Result<Oid> {
+    let NewCheckpoint { hash, tree, parent, seconds, reason, .. } = *new;
     let parent = parent.map(|parent| format!("parent {parent}\n")).unwrap_or_default();
     // Git has no time before the epoch.
     let seconds = seconds.max(0);
     let author = format!("{}{hash}{} {seconds} +0000", AUTHOR.0, AUTHOR.1);
     // rule: capture/reason
     // rule: isolation/no-signing
-    let tree = holds.tree;
     let headers = format!("tree {tree}\n{parent}author {author}\ncommitter {author}\n");
-    let rollback = rollback.map(|number| format!("{ROLLBACK}{number}\n")).unwrap_or_default();
+    let rollback =
+        new.pre_restore_number.map(|number| format!("{ROLLBACK}{number}\n")).unwrap_or_default();
     let message = format!("{rollback}\n{reason}\n");
     let text = [
         headers.as_bytes(),
-        &holds.permissions.to_header(),
-        &left_out::to_header(holds.left_out),
-        if holds.has_units { UNITS } else { b"" },
+        &new.permissions.to_header(),
+        &left_out::to_header(new.left_out),
+        if new.has_units { UNITS } else { b"" },
         message.as_bytes(),
     ];
     objects.add(Kind::Commit, &text.concat())

@@ -268,6 +268,7 @@ impl<'a> Objects<'a> {
     }
 
     /// Stores the added objects; they are durable when this returns. Nothing may refer to them before.
+    // rule: crash/power-loss
     pub fn flush(&mut self) -> Result<()> {
         let pending = std::mem::take(&mut self.pending);
         self.pending_bytes = 0;

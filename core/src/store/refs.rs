@@ -104,6 +104,7 @@ fn lock_ref(disk: &dyn Disk, store: &Path, name: &str, content: &[u8]) -> Result
 
 /// Replaces a ref by the file of its lock, which holds the new id `tip`.
 // rule: concurrent/serial
+// rule: crash/kill: the checkpoint exists once the ref is renamed
 fn replace_ref(
     disk: &dyn Disk,
     store: &Path,
@@ -137,6 +138,7 @@ fn folder_of(name: &str) -> &str {
 
 /// Takes git's lock on a file by making the lock file, with `content`. The caller renames the lock
 /// file onto the file, or removes it.
+// rule: lock/stale
 pub fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()> {
     // An empty lock file replaces nothing, so that it need not survive a power loss.
     let make = || match content {
@@ -394,6 +396,7 @@ mod tests {
         assert!(store.join("refs/hermes").is_dir(), "git takes a folder without refs for no store");
     }
 
+    // rule: lock/stale
     #[test]
     fn advance_takes_over_the_lock_of_a_process_that_died() {
         let folder = tempfile::tempdir().unwrap();

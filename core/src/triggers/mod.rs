@@ -79,6 +79,7 @@ pub struct Reason {
 /// assert_eq!(&"ls | xargs /bin/rm"[found[0].range.clone()], "/bin/rm");
 /// assert!(reasons("echo 'rm a -> b' 2>&1").is_empty());
 /// ```
+// rule: turn/shell-words
 pub fn reasons(command: &str) -> Vec<Reason> {
     let mut search = Search { outer_word: None, found: Vec::new() };
     search.search_line(command, 0);

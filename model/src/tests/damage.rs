@@ -215,6 +215,7 @@ fn list_may_show_evicted_checkpoints_and_must_show_all_others_without_the_shallo
     assert_ne!(scene.listing(&[3, 1]), "");
 }
 
+// rule: maintenance/damage
 #[test]
 fn restore_of_a_damaged_checkpoint_reports_failed_paths() {
     let mut scene = Scene::changed("a=1 b=2", "c=3");

@@ -1,0 +1,83 @@
+//! A checkpoint that is to be restored, as it is read from the store.
+
+use super::OpenProject;
+use crate::error::Result;
+use crate::restore::TargetIgnores;
+use crate::store::attribution::Change;
+use crate::store::commit::Checkpoint;
+use crate::store::envelopes::{Envelopes, Kept};
+use crate::store::left_out::LeftOut;
+use crate::store::objects::Objects;
+use crate::store::permissions::Permissions;
+use crate::store::snapshot::{self, Snapshot};
+use crate::store::{attribution, commit};
+use git2::Oid;
+
+/// A checkpoint that is to be restored, as it is read from the store.
+pub(super) struct Wanted {
+    pub id: Oid,
+    /// When it was taken; 0 where that is not needed.
+    pub seconds: i64,
+    pub snapshot: Snapshot,
+    pub permissions: Permissions,
+    /// What it left out, sorted by path.
+    pub left_out: Vec<LeftOut>,
+    /// Whether it holds every unit completely.
+    pub holds_units: bool,
+    pub ignores: TargetIgnores,
+    /// The changes by the agent and by restores since; `None` if no agent reports what it writes.
+    pub changes: Option<Vec<Change>>,
+    /// What it carries besides its files.
+    pub envelope: Kept,
+}
+
+impl Wanted {
+    pub fn read(open: &OpenProject<'_>, checkpoint: &Checkpoint) -> Result<Self> {
+        let OpenProject { store, objects, .. } = open;
+        let Checkpoint { id, tree, seconds, .. } = *checkpoint.whole()?;
+        let changes = attribution::read(store, open.hash()).and_then(|log| log.since(id));
+        let envelope = Envelopes::of(store, objects, open.hash())?.get(checkpoint)?;
+        let snapshot = snapshot::read(objects, id, tree)?;
+        let left_out = commit::left_out(objects, id)?;
+        Ok(Wanted { seconds, left_out, changes, envelope, ..Wanted::of(objects, id, snapshot)? })
+    }
+
+    /// The files of a checkpoint, without the other data that a restore reads.
+    fn of(objects: &Objects<'_>, id: Oid, snapshot: Snapshot) -> Result<Self> {
+        let permissions = commit::permissions(objects, id)?;
+        let ignores = TargetIgnores::read(objects, &snapshot)?;
+        let holds_units = commit::holds_units(objects, id)?;
+        Ok(Wanted {
+            id,
+            seconds: 0,
+            snapshot,
+            permissions,
+            left_out: Vec::new(),
+            holds_units,
+            ignores,
+            changes: None,
+            envelope: Kept::None,
+        })
+    }
+
+    /// The files of the checkpoint of that id, or no files; its ignore files and what it left out do not
+    /// count.
+    pub fn by_id(objects: &Objects<'_>, id: Option<Oid>) -> Result<Self> {
+        let ignores = TargetIgnores::read(objects, &Snapshot::new())?;
+        let Some(id) = id else {
+            return Ok(Wanted {
+                id: Oid::ZERO_SHA1,
+                seconds: 0,
+                snapshot: Snapshot::new(),
+                permissions: Permissions::default(),
+                left_out: Vec::new(),
+                holds_units: true,
+                ignores,
+                changes: None,
+                envelope: Kept::None,
+            });
+        };
+        let snapshot = snapshot::read(objects, id, commit::read(objects, id)?.tree)?;
+        Ok(Wanted { ignores, ..Wanted::of(objects, id, snapshot)? })
+    }
+}
