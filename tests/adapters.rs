@@ -286,7 +286,7 @@ fn adapter_new_refuses_a_skeleton_that_does_not_exist_and_lists_the_others() {
         .unwrap();
     assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0));
     let stderr = String::from_utf8(refused.stderr).unwrap();
-    assert!(stderr.contains("Python and Node have one for each store"), "{stderr}");
+    assert!(stderr.contains("Python and Node support every store"), "{stderr}");
 }
 
 #[test]

@@ -101,9 +101,9 @@ fn gate_reports_an_unexpected_failure_with_its_shortest_history() {
     let (code, text) = GateFixture::new().gate(&serving(BUG));
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("NOT EXPECTED  list/newest-first (fail: another order)"), "{text}");
-    assert!(text.contains("failed again 3 times of 3"), "{text}");
+    assert!(text.contains("reproduced 3 times of 3"), "{text}");
     assert!(text.contains("list/newest-first [wrong answer]: "), "{text}");
-    assert!(text.contains("4 operations, as asked (>) and answered (<):"), "{text}");
+    assert!(text.contains("4 operations, requests (>) and replies (<):"), "{text}");
     assert!(
         text.contains("\n    > {\"op\":\"list\",\"dir\":\"$ROOT/work/alpha\"}\n    < {"),
         "{text}"
@@ -376,7 +376,7 @@ fn gate_reports_a_failure_that_is_not_reproduced_as_unstable() {
     };
     let (code, text) = conform(&["gate", "--jobs", "1"], true);
     assert_eq!(code, 3, "{text}");
-    assert!(text.contains("UNSTABLE: it did not show again"), "{text}");
+    assert!(text.contains("UNSTABLE: it was not reproduced"), "{text}");
     assert!(text.contains("the gate DOES NOT HOLD"), "{text}");
     let from = ["--from", results];
     let shell = ["--", "/bin/sh"];
@@ -391,7 +391,7 @@ fn gate_reports_a_failure_that_is_not_reproduced_as_unstable() {
         ("text", "UNSTABLE"),
         ("json", "\"verdict\": \"unstable\""),
         ("junit", "<error message=\"unstable: "),
-        ("github", "::unstable, it did not show again"),
+        ("github", "::unstable, it was not reproduced"),
         ("markdown", "**1 rule is unstable**"),
     ] {
         let report = Command::new(built_binary("herma-conform"))

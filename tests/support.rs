@@ -82,7 +82,8 @@ fn build(cargo: &OsStr, name: &str, folder: &Path) {
 pub fn assert_rules_held(arguments: &[&str], rules: &[RuleRef]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(built_binary("herma-conform"));
-    let output = command.args(arguments).arg("--keep").arg(folder.path()).output().unwrap();
+    let output =
+        command.args(arguments).arg("--rules").arg("--keep").arg(folder.path()).output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{stdout}");
     for rule in rules {

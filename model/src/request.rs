@@ -159,20 +159,21 @@ macro_rules! requests {
 }
 
 /// The meaning of the capability of automatic checkpoints.
-const TURNS: &str = "It takes automatic checkpoints, at most one for each project and turn.";
+const TURNS: &str = "Automatic checkpoints are taken, at most one for each project and turn.";
 /// The meaning of the capability of the two requests about the agent's tools.
-const HANDS: &str = "It is told what the agent's tools write, before and afterwards, and a restore names the \
-    paths that another hand changed since the checkpoint.";
+const HANDS: &str = "Writes of the agent's tools are reported to the implementation, before and \
+    after each write, and a restore names the paths that anyone else changed since the \
+    checkpoint.";
 /// The meaning of the capability of the two requests about parts of the agent's state.
-const STATE: &str =
-    "It carries parts of the agent's state beside the files, and says which by a capability each.";
+const STATE: &str = "Checkpoints carry parts of the agent's state in addition to files, with a \
+    capability for each part.";
 /// The meaning of the capability of pinning and unpinning.
-const PIN: &str = "A checkpoint can be pinned, so that no limit drops it, and unpinned.";
+const PIN: &str = "A checkpoint can be pinned, so that no limit evicts it, and unpinned.";
 /// The meaning of the capability of the two requests about sub-agents.
 const SUBAGENT: &str =
-    "It is told when a sub-agent makes the requests, and when the parent does again.";
+    "It is reported when a sub-agent makes the requests, and when the parent agent does so again.";
 /// The meaning of the capability of the two requests that clear something.
-const CLEAR: &str = "It can remove everything it keeps, and its archives of the v1 layout.";
+const CLEAR: &str = "The entire store, or only its archives of the v1 layout, can be removed.";
 
 // Each request with its name, its main rule, what it is about, what it may do, its answer, and the
 // capability it needs.
@@ -196,14 +197,15 @@ requests! {
         /// The file; it need not exist.
         file: ByteString,
     } = "project_of", SCOPE_ROOT_OF_FILE, Neither, Looks, Project,
-        needs "project_of": "It says which project a file belongs to.";
+        needs "project_of": "A request returns the project that a file belongs to.";
 
     /// Does this terminal command change files?
     Classify {
         /// The command, a line of shell.
         command: String,
     } = "classify", TURN_SHELL_WORDS, Neither, Looks, Classified,
-        needs "classify": "It says whether a terminal command changes files, without running it.";
+        needs "classify": "A request returns whether a terminal command changes files, without \
+            running the command.";
 
     /// A tool of an agent is about to run.
     BeforeTool {
@@ -212,8 +214,8 @@ requests! {
         /// The tool.
         tool: Tool,
     } = "before_tool", TURN_TRIGGERS, Neither, Stores, Protected,
-        needs "before_tool": "It is told of each tool of an agent before that runs, and takes the \
-            checkpoints that are due.";
+        needs "before_tool": "Each tool call of an agent is reported before the tool runs, and the \
+            checkpoints that are due are taken.";
 
     /// An automatic checkpoint, once per turn.
     EnsureCheckpoint {
@@ -231,8 +233,8 @@ requests! {
         /// Why.
         reason: String,
     } = "test.without_backend", TURN_NO_BACKEND, Project, Looks, Taken,
-        needs "test.without_backend": "The suite asks for an automatic checkpoint while what the \
-            store is kept with, such as git, cannot be used.";
+        needs "test.without_backend": "The suite requests an automatic checkpoint while the \
+            program that the store depends on, such as git, cannot be used.";
 
     /// A checkpoint that a person asks for.
     Checkpoint {
@@ -253,7 +255,8 @@ requests! {
         /// The project.
         dir: ByteString,
     } = "print_list", LIST_LAYOUT, Project, Looks, Printed,
-        needs "list.printed": "It prints the list for a person, and says what it prints.";
+        needs "list.printed": "The list is printed for users, and the answer contains the printed \
+            text.";
 
     /// What changed since a checkpoint.
     Diff {
@@ -262,7 +265,7 @@ requests! {
         /// The checkpoint: a number or an id, as typed.
         target: Target,
     } = "diff", DIFF_PREVIEW, Project, Looks, Diffed,
-        needs "diff": "It shows what changed between a checkpoint and the working tree.";
+        needs "diff": "A diff shows what changed between a checkpoint and the working tree.";
 
     /// Bring a checkpoint back.
     Restore {
@@ -297,7 +300,8 @@ requests! {
         #[serde(default)]
         exact: bool,
     } = "restore_latest", AGENT_ALL_OR_NONE, Project, Writes, Restored,
-        needs "restore.latest": "A restore that names no checkpoint brings the most recent one back.";
+        needs "restore.latest": "A restore that names no checkpoint restores the most recent \
+            checkpoint.";
 
     /// A tool of the agent is about to write a file: what changes until it has written is its work,
     /// and all else is another hand's.
@@ -342,7 +346,7 @@ requests! {
         /// Its name: one line, not of digits alone.
         label: String,
     } = "label", AGENT_PINNED, Project, Stores, Taken,
-        needs "label": "A checkpoint can have a label, which names it in a target and pins it.";
+        needs "label": "A checkpoint can have a label, which names it in requests and pins it.";
 
     /// From now on no limit drops a checkpoint.
     Pin {
@@ -370,13 +374,12 @@ requests! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         compensation: Option<Compensation>,
     } = "external", AGENT_EXTERNAL_LISTED, Neither, Stores, Done,
-        needs "external": "It is told what the agent does outside, and a restore lists what of that \
-            happened since the checkpoint.";
+        needs "external": "The agent's external actions are reported, and a restore lists those \
+            that happened since the checkpoint.";
 
     /// Run the registered compensations of what rollbacks left behind.
     Compensate = "compensate", AGENT_COMPENSATION, Neither, Writes, Compensated,
-        needs "external.compensate": "It runs the compensations of external actions when it is asked \
-            to.";
+        needs "external.compensate": "The compensations of external actions are run on request.";
 
     /// What rollbacks left behind stays.
     Accept = "accept", AGENT_COMPENSATION, Neither, Stores, Done,
@@ -390,8 +393,8 @@ requests! {
         /// What happens.
         event: AgentEvent,
     } = "event", AGENT_TRIGGERS, Project, Stores, Taken,
-        needs "event": "It takes checkpoints at events of the agent, and says at which by a \
-            capability each.";
+        needs "event": "Checkpoints are taken at events of the agent, with a capability for each \
+            kind of event.";
 
     /// From now on a sub-agent makes the requests.
     Spawn = "spawn", AGENT_COMPOSES, Neither, Tells, Done, needs "subagent": SUBAGENT;
@@ -401,7 +404,7 @@ requests! {
 
     /// What a process does for the store when it starts, as it is configured and if that is due.
     Sweep = "sweep", MAINTENANCE_NEVER_RAISES, Store, Stores, Swept,
-        needs "sweep": "It sweeps its store at startup.";
+        needs "sweep": "The store is swept at startup.";
 
     /// The same by hand, whenever it was done last.
     Prune {
@@ -412,21 +415,23 @@ requests! {
         /// Whether projects go whose directory is gone.
         delete_orphans: bool,
     } = "prune", MAINTENANCE_COMMANDS, Store, Stores, Swept,
-        needs "prune": "It removes what is gone or old when it is asked to.";
+        needs "prune": "On request, what is gone or old is removed: projects, archives and v1 \
+            repositories.";
 
     /// The same with what the configuration file says, and where it says nothing with the defaults.
     PruneAsConfigured = "prune_as_configured", MAINTENANCE_DEFAULTS, Store, Stores, Swept,
-        needs "prune.as_configured": "A prune without options does what the configuration file says, \
-            which the history writes.";
+        needs "prune.as_configured": "A prune without options does what the configuration file \
+            says, and histories write this file.";
 
     /// What does the configuration file say, as it is now?
     Configured = "configured", CONFIG_KEYS, Neither, Looks, Configured,
-        needs "config": "It is configured by a `config.yaml`, which the history writes, and says what \
-            it read.";
+        needs "config": "The implementation is configured by a `config.yaml`, which histories \
+            write, and reports the values that it read.";
 
     /// What the store holds.
     Status = "status", MAINTENANCE_COMMANDS, Store, Looks, Status,
-        needs "status": "It says which projects its store holds, and how many checkpoints of each.";
+        needs "status": "The status shows the projects in the store, and how many checkpoints each \
+            has.";
 
     /// Remove the v1 archives.
     ClearLegacy = "clear_legacy", MAINTENANCE_COMMANDS, Store, Stores, Done, needs "clear": CLEAR;

@@ -10,59 +10,83 @@ use std::collections::BTreeSet;
 static CAPABILITIES: &[Capability] = &[
     (
         "project.spellings",
-        "A directory may be named as a person types it, `~/code` too, not by its canonical path alone.",
+        "A directory may be named as a user types it, such as `~/code`, not only by its canonical \
+         path.",
     ),
     (
         "project.any_directory",
-        "Any directory is a project of its own, whatever lies above and below it.",
+        "Any directory can be a project of its own, whatever directories are above and below it.",
     ),
     (
         "scope.refusals",
-        "It refuses all three as a project: the file system's root, the home directory, its own store.",
+        "All three are refused as a project: the file system's root, the home directory, the \
+         store.",
     ),
     (
         "refusal.reasons",
-        "A refusal says why, and distinguishes a malformed target from an unknown one.",
+        "A refusal reports its reason, and distinguishes a malformed target from an unknown \
+         target.",
     ),
-    ("checkpoint", "It takes a checkpoint whenever it is asked for one, whatever the turn."),
-    ("take.unchanged", "It takes no checkpoint where nothing changed, and says so."),
-    ("take.declines_empty", "It takes no first checkpoint of a project that holds nothing."),
-    ("take.skipped", "The answer to a checkpoint names the files that could not be read."),
-    ("capture.default_excludes", "It leaves out what the default excludes name, secrets too."),
-    ("capture.gitignore", "It leaves out what the project's own ignore files exclude."),
+    ("checkpoint", "A checkpoint is taken on every request for it, whatever the turn."),
+    (
+        "take.unchanged",
+        "No checkpoint is taken where nothing changed, and the answer reports that.",
+    ),
+    ("take.declines_empty", "No first checkpoint is taken of a project that holds nothing."),
+    (
+        "take.skipped",
+        "The answer to a request for a checkpoint names the files that could not be read.",
+    ),
+    (
+        "capture.default_excludes",
+        "Paths that the default excludes name, secrets included, are not captured.",
+    ),
+    ("capture.gitignore", "Paths that the project's own ignore files exclude are not captured."),
     (
         "capture.no_repositories",
-        "It leaves out what is called `.git`, but not the files beside it.",
+        "Files and directories called `.git` are not captured, but the files next to them are.",
     ),
     (
         "capture.units",
-        "It captures and restores the files of a SQLite or LevelDB database together or not at all, and \
-         of one that it leaves out or keeps since it changes or is in use the reason says so.",
+        "The files of a SQLite or LevelDB database are captured and restored together or not at \
+         all, and if a database is left out or kept because it changes or is in use, the reason \
+         says so.",
     ),
     (
         "checkpoint.left_out",
-        "A checkpoint remembers what it left out though no pattern excludes it, and a restore names that.",
+        "A checkpoint records the paths that it left out though no pattern excludes them, and a \
+         restore names them.",
     ),
-    ("files.special", "A project may hold sockets and fifos."),
-    ("files.unreadable", "A project may hold files that their owner may not read."),
-    ("user.ordinary", "It reads and writes as an ordinary user would, also where root runs it."),
+    ("files.special", "A project may contain sockets and fifos."),
+    ("files.unreadable", "A project may contain files that their owner may not read."),
+    (
+        "user.ordinary",
+        "Files are read and written as by an ordinary user, even if root runs the implementation.",
+    ),
     ("diff.stats", "A diff counts the lines added and removed."),
-    ("list.reason", "The list has the reason of each checkpoint."),
-    ("list.stats", "The list has the changes of each checkpoint against the one before it."),
+    ("list.reason", "The list shows the reason of each checkpoint."),
+    (
+        "list.stats",
+        "The list shows the changes of each checkpoint against the checkpoint before it.",
+    ),
     ("target.number", "A checkpoint may be named by its number in the list."),
     ("target.short", "A checkpoint may be named by the first digits of its id."),
-    ("restore.leaves_new", "A restore can leave the files that were created since the checkpoint."),
+    (
+        "restore.leaves_new",
+        "A restore can leave the files that were created since the checkpoint in place.",
+    ),
     (
         "restore.exact",
         "A restore can remove the files that were created since the checkpoint, or move them away.",
     ),
     (
         "restore.directory",
-        "A single path to restore may be a directory of the checkpoint, which comes back whole.",
+        "A single path to restore may be a directory of the checkpoint, which is restored \
+         entirely.",
     ),
-    ("restore.force", "A restore can be forced where no pre-rollback checkpoint can be taken."),
-    ("restore.safety", "A restore takes a pre-rollback checkpoint before it writes."),
-    ("restore.file_safety", "A restore of a single path takes a pre-rollback checkpoint, too."),
+    ("restore.force", "A restore can be forced where no pre-restore checkpoint can be taken."),
+    ("restore.safety", "A restore takes a pre-restore checkpoint before it writes."),
+    ("restore.file_safety", "A restore of a single path takes a pre-restore checkpoint, too."),
     (
         "restore.keeps_undo",
         "The last three pre-restore checkpoints that the list has no room for can be restored by id.",
@@ -72,40 +96,54 @@ static CAPABILITIES: &[Capability] = &[
         "restore.undoes_turn",
         "The answer to a restore says whether the last conversation turn is undone.",
     ),
-    ("state.kanban", "The cards of the agent's board are a part of its state."),
-    ("state.goal", "Its goal, with the progress, is one."),
-    ("state.memory", "The head of its memory index is one."),
-    ("state.history", "The tail of its tool history is one."),
-    ("event.high_risk", "It takes a checkpoint before a tool does something high-risk."),
-    ("event.milestone", "It takes one when the goal passes a milestone, once for each."),
-    ("event.card", "It takes one when a card becomes `done`."),
-    ("event.turn_boundary", "It takes one when a turn of a conversation over a gateway ends."),
-    ("event.long_call", "It takes one before a tool call that is expected to take long."),
+    ("state.kanban", "The cards of the agent's board are a part of the agent's state."),
+    ("state.goal", "The agent's goal, with its progress, is a part of the agent's state."),
+    ("state.memory", "The head of the agent's memory index is a part of the agent's state."),
+    ("state.history", "The tail of the agent's tool history is a part of the agent's state."),
+    ("event.high_risk", "A checkpoint is taken before a tool does something high-risk."),
+    (
+        "event.milestone",
+        "A checkpoint is taken when the goal passes a milestone, once for each milestone.",
+    ),
+    ("event.card", "A checkpoint is taken when a card becomes `done`."),
+    (
+        "event.turn_boundary",
+        "A checkpoint is taken when a turn of a conversation over a gateway ends.",
+    ),
+    ("event.long_call", "A checkpoint is taken before a tool call that is expected to take long."),
     ("settings.enabled", "Automatic checkpoints can be switched off."),
     ("settings.max_snapshots", "The number of checkpoints of a project can be limited."),
-    (MAX_FILE_BYTES, "Files above a size can be left out."),
-    ("settings.max_files", "Projects with more than a number of files can be refused."),
+    (MAX_FILE_BYTES, "The size of files can be limited: larger files are left out."),
+    (
+        "settings.max_files",
+        "The number of files can be limited: projects with more files are refused.",
+    ),
     (MAX_TOTAL_BYTES, "The size of the whole store can be limited."),
     (
         "test.store",
-        "The suite may put v1 repositories and foreign files into the base, and damage the bookkeeping.",
+        "The suite may put v1 repositories and third-party files into the base, and damage the \
+         bookkeeping.",
     ),
     (
         "test.damage",
-        "The suite may damage what is stored as well: objects, refs and the other files of the repository.",
+        "The suite may also damage stored data: objects, refs and the other files of the \
+         repository.",
     ),
     (
         INJECTION,
-        "The suite can make its calls to the disk fail, kill it at one, and let the power go: the suite \
-         finds out by itself, and no adapter claims it.",
+        "The suite can make disk calls of the implementation fail, kill the implementation at such \
+         a call, and simulate a power loss: the suite detects this by itself, and no adapter \
+         claims it.",
     ),
     (
         MEASUREMENT,
-        "The suite can measure what its processes take: it finds out by itself, and no adapter claims it.",
+        "The suite can measure what the processes of the implementation consume: the suite detects \
+         this by itself, and no adapter claims it.",
     ),
     (
         "layout",
-        "Its store is laid out as the rule book says, and the suite reads it with plain git.",
+        "The store is laid out as the rule book says, and the suite reads the store with plain \
+         git.",
     ),
 ];
 

@@ -45,7 +45,7 @@ pub fn summary(results: &Results) -> String {
     let version = plain(&started.subject.version);
     format!(
         "## {name} {version}\n\n{} {} histories with {} operations ran in {:.1} s, with seed \
-         {}.\n\n{}{}| Verdict | Rules |\n| --- | ---: |\n{}\nThe same again: {}\n",
+         {}.\n\n{}{}| Verdict | Rules |\n| --- | ---: |\n{}\nRepeat this run: {}\n",
         headline(results),
         finished.histories,
         finished.operations,
@@ -70,9 +70,9 @@ fn headline(results: &Results) -> String {
     };
     match count(Verdict::Unstable) {
         0 => text,
-        1 => format!("{text} **1 rule is unstable**: a failure did not show again."),
+        1 => format!("{text} **1 rule is unstable**: a failure was not reproduced."),
         unstable => {
-            format!("{text} **{unstable} rules are unstable**: failures did not show again.")
+            format!("{text} **{unstable} rules are unstable**: failures were not reproduced.")
         }
     }
 }
@@ -105,7 +105,7 @@ fn shown(results: &Results) -> String {
         let symptom = plain(&failure.fingerprint.symptom);
         // An indented block needs no fence, which a reply could end.
         format!(
-            "<details><summary>{} ({}): {symptom}</summary>\n\nExpected {}, found {}. Again: \
+            "<details><summary>{} ({}): {symptom}</summary>\n\nExpected {}, found {}. Replay: \
              {}\n\n{}\n</details>\n\n",
             rule,
             failure.severity,
@@ -173,7 +173,7 @@ mod tests {
             "| list/at-most | wrong\\_reason | a \\| b \\\\\\| \\<c\\> | 2 | 2 of 3 |\n\n"
         ));
         assert!(text.contains("| not applicable | 1 |\n"));
-        assert!(text.ends_with("The same again: `herma-conform run --seed 7`\n"));
+        assert!(text.ends_with("Repeat this run: `herma-conform run --seed 7`\n"));
     }
 
     #[test]

@@ -7,8 +7,7 @@ use crate::suite::Verdict;
 use serde_json::json;
 
 /// The explanation of a failure that did not show again.
-pub(super) const UNSTABLE: &str =
-    "it did not show again, so that its rule is neither held nor broken";
+pub(super) const UNSTABLE: &str = "it was not reproduced, so its rule is neither held nor broken";
 
 /// A failure with the history that shows it.
 pub fn failure(failure: &FailureFound) -> String {
@@ -33,15 +32,15 @@ pub fn failure(failure: &FailureFound) -> String {
         text.push_str(&format!("  with      {line}\n"));
     }
     for alternative in &failure.also {
-        text.push_str(&format!("  or else:  {alternative}\n"));
+        text.push_str(&format!("  also:     {alternative}\n"));
     }
     if let Some(hint) = &failure.hint {
         text.push_str(&format!("  hint:     {hint}\n"));
     }
     let again = match failure.reproduced {
-        None => "known, and not shortened again".into(),
+        None => "known, and not shrunk again".into(),
         Some((times, of)) => format!(
-            "shortened in {} executions, and failed again {times} times of {of}",
+            "shrunk in {} executions, and reproduced {times} times of {of}",
             failure.executions
         ),
     };
@@ -61,7 +60,7 @@ fn history(failure: &FailureFound) -> String {
     if failure.asked.is_empty() {
         return format!("{operations}:\n{}", to_yaml(&failure.history));
     }
-    format!("{operations}, as asked (>) and answered (<):\n{}", asked(failure))
+    format!("{operations}, requests (>) and replies (<):\n{}", asked(failure))
 }
 
 /// The requests and replies of the history that shows a failure, each line indented.
@@ -131,8 +130,8 @@ fn depth(results: &Results) -> String {
     let share = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
     let spent = finished.seconds * finished.jobs.max(1) as f64;
     format!(
-        "{} operations generated: {:.0}% judged ({:.0}% after a failure), {:.0}% not asked for want of a \
-         capability\n{:.0}% of the time was the subject's; the search for short histories took another {:.1} s\n",
+        "{} operations generated: {:.0}% judged ({:.0}% after a failure), {:.0}% skipped for lack of a \
+         capability\n{:.0}% of the time was spent in the subject; shrinking took another {:.1} s\n",
         depth.drawn,
         share(depth.judged, depth.drawn),
         share(depth.after_failure, depth.drawn),
@@ -151,7 +150,7 @@ fn ended_early(depth: &Depth) -> String {
     match depth.not_reached {
         0 => lines,
         count => {
-            lines + &counted(count, "operation was", "operations were") + " not reached for that\n"
+            lines + &counted(count, "operation was", "operations were") + " therefore not reached\n"
         }
     }
 }
@@ -171,7 +170,7 @@ pub fn figures(results: &Results) -> String {
     };
     format!(
         "\n{} {}\nrules: {}\n{} {planned}histories, {} operations, {} injections, {:.1} s, {:.0} operations per second and \
-         core ({} at a time)\n{}{} behaviours covered (class of state, operation, outcome)\nthe canary \
+         core ({} jobs)\n{}{} behaviours covered (class of state, operation, outcome)\nthe canary \
          failed, as it must: {}\nseed {}\nreplay: {}\n",
         started.subject.name,
         started.subject.version,
@@ -217,8 +216,8 @@ mod tests {
         results.finished.depth.end_early("list/complete (crash: it died)", 1);
         let text = figures(&results);
         assert!(text.contains("\n3 of 9 histories, "), "{text}");
-        let ended_early = "\n2 histories ended early at list/complete (crash: it died)\n7 operations were not \
-                     reached for that\n";
+        let ended_early = "\n2 histories ended early at list/complete (crash: it died)\n7 operations were \
+                     therefore not reached\n";
         assert!(text.contains(ended_early), "{text}");
     }
 }

@@ -29,13 +29,13 @@ fn not_exercised(findings: &Findings, rule: RuleRef, cases: &[Case]) -> String {
     match nearest.map(|case| (case, lacking(case))) {
         Some((case, lacking)) if !lacking.is_empty() => {
             let lacking = lacking.join(", ");
-            format!("its case `{}` needs {lacking}; more histories may do", case.id)
+            format!("its case `{}` needs {lacking}; more histories may test it", case.id)
         }
         Some((case, _)) => format!(
-            "no history came to it, not even its case `{}`: more histories may, or what fails there \
+            "no history tested it, not even its case `{}`: run more histories, or an earlier failure \
              hides it",
             case.id
         ),
-        None => "no history came to it: more histories may".to_owned(),
+        None => "no history tested it: run more histories".to_owned(),
     }
 }

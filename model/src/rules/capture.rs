@@ -3,14 +3,14 @@
 super::rules! {
     CAPTURE_CREATED {
         id: "capture/created",
-        statement: "A project that changed since its last checkpoint gets a new one when it is \
-            asked for.",
+        statement: "A project that changed since its last checkpoint gets a new checkpoint on \
+            request.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Capture; seed 000",
         needs: [],
-        hint: "An error is taken for \"nothing changed\". With git: a stale index lock, a stray \
+        hint: "An error is mistaken for \"nothing changed\". With git: a stale index lock, a stray \
             `GIT_*` variable, or `git add` on an empty nested repository.",
     }
     CAPTURE_BYTES {
@@ -21,7 +21,7 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Capture",
         needs: [],
-        hint: "A file was changed on its way into the store, or taken for unchanged because its \
+        hint: "A file was changed on its way into the store, or considered unchanged because its \
             size and time are: hash the bytes that are read. With git, a filter or `ident` ran.",
     }
     CAPTURE_EXECUTABLE {
@@ -32,7 +32,7 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Capture",
         needs: [],
-        hint: "The mode is fixed or never looked at: record the owner's executable bit. With git, \
+        hint: "The mode is constant or never read: record the owner's executable bit. With git, \
             `core.fileMode` is off: store 100755 yourself.",
     }
     CAPTURE_SYMLINK {
@@ -72,31 +72,31 @@ super::rules! {
     }
     CAPTURE_DEFAULT_EXCLUDES {
         id: "capture/default-excludes",
-        statement: "What the default excludes name is not captured, unless the project's own \
-            ignore files include it again.",
+        statement: "Paths that the default excludes name are not captured, unless the project's \
+            own ignore files include them again.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Capture; seed 004",
         needs: ["capture.default_excludes"],
         hint: "A pattern is missing from the list, or the list was written once and is out of \
-            date: write it again whenever the store is opened. With git, it is `info/exclude`.",
+            date: rewrite it whenever the store is opened. With git, it is `info/exclude`.",
     }
     CAPTURE_GITIGNORE {
         id: "capture/gitignore",
-        statement: "What the project's own ignore files exclude is not captured, and they leave \
-            nothing else out.",
+        statement: "Paths that the project's own ignore files exclude are not captured, and the \
+            ignore files leave nothing else out.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Capture",
         needs: ["capture.gitignore"],
-        hint: "An ignore file in a subfolder is not read, or files ignored only since then are \
+        hint: "An ignore file in a subfolder is not read, or files that became ignored later are \
             still captured. With git, stage into an empty index.",
     }
     CAPTURE_SECRETS {
         id: "capture/secrets",
-        statement: "A project's ignore file cannot include the secrets again that the default \
+        statement: "A project's ignore file cannot include again the secrets that the default \
             excludes name.",
         tier: Integrity,
         level: Must,
@@ -115,20 +115,20 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Capture",
         needs: ["files.special"],
-        hint: "A fifo is opened and blocks, or a socket makes the checkpoint fail: look with \
+        hint: "A fifo is opened and blocks, or a socket makes the checkpoint fail: check with \
             `lstat`, and skip what is neither a file nor a link.",
     }
     CAPTURE_SIZE_CAP {
         id: "capture/size-cap",
-        statement: "A file larger than the size cap is not captured; one of exactly that size is; \
-            a cap of 0 means no cap.",
+        statement: "A file larger than the file size limit is not captured; a file of exactly that \
+            size is; a limit of 0 means no limit.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Capture; seeds 000, 004",
         needs: ["settings.max_file_bytes"],
-        hint: "The comparison is `>=`, 0 lets nothing pass, or an earlier, smaller version is \
-            captured in its place. With git, stage into an empty index.",
+        hint: "The comparison is `>=`, a limit of 0 excludes every file, or an earlier, smaller \
+            version is captured instead. With git, stage into an empty index.",
     }
     CAPTURE_INDEPENDENT {
         id: "capture/independent",
@@ -139,20 +139,20 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Capture",
         needs: [],
-        hint: "A sibling's name was read as a pattern, or a setting of the user's applied. With \
-            git: a global ignore file, a pathspec, or a nested repository stored as a gitlink.",
+        hint: "A sibling's name was read as a pattern, or a setting of the user applied. With git: \
+            a global ignore file, a pathspec, or a nested repository stored as a gitlink.",
     }
     CAPTURE_NESTED_REPOSITORY {
         id: "capture/nested-repository",
-        statement: "The files of a nested repository are captured like any others; only its `.git` \
-            is not.",
+        statement: "The files of a nested repository are captured like any other files; only its \
+            `.git` is not.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Capture",
         needs: ["capture.no_repositories"],
-        hint: "Only the top `.git` is skipped, or a nested repository is passed over whole: skip \
-            each `.git`, file or folder, and walk the rest. With git, it became a gitlink.",
+        hint: "Only the top `.git` is skipped, or all of a nested repository is: skip each `.git`, \
+            file or folder, and walk the rest. With git, it became a gitlink.",
     }
     CAPTURE_UNREADABLE {
         id: "capture/unreadable",
@@ -168,26 +168,26 @@ super::rules! {
     }
     CAPTURE_HONEST {
         id: "capture/honest",
-        statement: "A checkpoint is reported only for what was really read; its id never stands \
-            for an earlier or an empty state.",
+        statement: "A checkpoint is reported only for content that was really read; its id never \
+            refers to an earlier or an empty state.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Capture",
         needs: [],
-        hint: "Reading failed unnoticed, so the state of before was stored again: check every \
+        hint: "Reading failed unnoticed, so the previous state was stored again: check every \
             result. With git, `write-tree` ran after a `git add` that had failed.",
     }
     CAPTURE_UNCHANGED {
         id: "capture/unchanged",
-        statement: "When nothing changed since the last checkpoint, no new one is taken.",
+        statement: "When nothing changed since the last checkpoint, no new checkpoint is taken.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Capture; seed 000",
         needs: ["take.unchanged"],
-        hint: "Times or checkpoint ids are compared instead of content: compare what was read with \
-            what the newest checkpoint holds. With git, compare the ids of the trees.",
+        hint: "Times or checkpoint ids are compared instead of content: compare the content read \
+            with that of the newest checkpoint. With git, compare the ids of the trees.",
     }
     CAPTURE_EMPTY_FIRST {
         id: "capture/empty-first",
@@ -231,42 +231,43 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Capture",
         needs: ["list.printed", "list.reason"],
-        hint: "The reason is printed as it is stored: escape what ends a line or moves the cursor.",
+        hint: "The reason is printed as it is stored: escape characters that end a line or move \
+            the cursor.",
     }
     CAPTURE_STORED {
         id: "capture/stored",
-        statement: "Every object of a checkpoint is stored and whole before the checkpoint is \
-            reported, also where nothing changed: what is damaged or cut short counts as absent.",
+        statement: "Every object of a checkpoint is stored and intact before the checkpoint is \
+            reported, even if nothing changed: a damaged or truncated object counts as absent.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Capture",
         needs: ["test.damage", "layout"],
-        hint: "What was read is taken for what is stored: look whether each object is there and \
-            whole, and store it again where it is not.",
+        hint: "Objects that were read are assumed to be stored: check that each object exists and \
+            is intact, and store it again if not.",
     }
     CAPTURE_STEADY {
         id: "capture/steady",
         statement: "A file that changes while it is read is captured as one of its versions, or \
-            left out and named.",
+            left out and reported.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Capture",
         needs: ["test.injection", "layout"],
-        hint: "A file was read in pieces, or its size and time looked at before it was read: look again after reading, and \
-            read it again where anything differs.",
+        hint: "A file was read in pieces, or its size and time were checked before reading only: \
+            check again after reading, and read the file again if anything differs.",
     }
     CAPTURE_CONTAINED {
         id: "capture/contained",
-        statement: "Nothing outside the project is captured, also where a folder becomes a link \
-            while a checkpoint is taken.",
+        statement: "Nothing outside the project is captured, even if a folder becomes a link while \
+            a checkpoint is taken.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "issue: Nothing is lost, item 5",
         needs: ["test.injection", "layout"],
-        hint: "A folder was looked at and then opened by its path: open each folder from the open one above it, without \
-            following links.",
+        hint: "A folder was checked and then opened by its path: open each folder relative to its \
+            open parent folder, without following links.",
     }
 }

@@ -3,7 +3,7 @@
 super::rules! {
     COST_MEMORY {
         id: "cost/memory",
-        statement: "The memory that an operation takes does not grow with the size of one file.",
+        statement: "The memory that an operation uses does not grow with the size of one file.",
         tier: Durability,
         level: Should,
         since: "0.1",
@@ -15,14 +15,14 @@ super::rules! {
     }
     COST_UNCHANGED {
         id: "cost/unchanged",
-        statement: "A checkpoint of a project in which nothing changed does not read what its files \
-            hold.",
+        statement: "A checkpoint of a project in which nothing changed does not read the contents \
+            of its files.",
         tier: Durability,
         level: Should,
         since: "0.1",
         source: "design: Speed and size to reach",
         needs: ["take.unchanged", "test.measurement"],
-        hint: "Sizes and times of the files are not remembered, or are dropped before they are \
+        hint: "Sizes and times of the files are not remembered, or are discarded before they are \
             compared. In git, `read-tree` clears them from the index.",
     }
 }

@@ -10,8 +10,8 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Durability and concurrency",
         needs: ["test.injection"],
-        hint: "A lock or a half-written file is left, or a ref moves before what it names is there: write \
-            beside, rename into place, and take over what a dead process left.",
+        hint: "A lock or a half-written file is left, or a ref moves before its target is stored: \
+            write a temporary file, rename it, and take over the leftovers of dead processes.",
     }
     CRASH_POWER_LOSS {
         id: "crash/power-loss",

@@ -1,4 +1,4 @@
-//! What the store and its user must never see of each other.
+//! How the store is kept apart from the user's settings, home directory and repositories.
 
 super::rules! {
     ISOLATION_USER_CONFIG {
@@ -10,19 +10,19 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Isolation; seed 004",
         needs: [],
-        hint: "A setting of the user's applied to the store. With git, clear every `GIT_*` \
-            variable, and set `XDG_CONFIG_HOME` and the configuration files yourself.",
+        hint: "A setting of the user applied to the store. With git, clear every `GIT_*` variable, \
+            and set `XDG_CONFIG_HOME` and the configuration files yourself.",
     }
     ISOLATION_NO_SIGNING {
         id: "isolation/no-signing",
-        statement: "Nothing is ever signed and nobody is ever prompted: a broken signing program \
+        statement: "Nothing is ever signed and no user is ever prompted: a broken signing program \
             changes nothing and is never started.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Isolation; seed 004",
         needs: [],
-        hint: "A program of the user's was started. With git, use `commit-tree`, with \
+        hint: "A program of the user was started. With git, use `commit-tree`, with \
             `GIT_CONFIG_GLOBAL` and `GIT_CONFIG_SYSTEM` at `/dev/null`.",
     }
     ISOLATION_HOME {
@@ -69,7 +69,7 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Isolation",
         needs: ["layout"],
-        hint: "Files are created with the umask of whoever runs it: set umask 077 for every write, \
-            git commands included, and tighten a store that is there.",
+        hint: "Files are created with the umask of the caller: set umask 077 for every write, git \
+            commands included, and tighten an existing store.",
     }
 }

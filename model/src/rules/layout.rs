@@ -10,8 +10,8 @@ super::rules! {
         since: "0.1",
         source: "behaviour: On-disk layout; seed 004",
         needs: ["layout"],
-        hint: "The id that was answered is not on the project's ref, or the ref moves too late: \
-            move `refs/hermes/<hash>` before the answer is given.",
+        hint: "The returned id is not on the project's ref, or the ref moves too late: move \
+            `refs/hermes/<hash>` before the answer is given.",
     }
     LAYOUT_FSCK {
         id: "layout/fsck",
@@ -21,13 +21,13 @@ super::rules! {
         since: "0.1",
         source: "behaviour: On-disk layout",
         needs: ["layout"],
-        hint: "Something needed was removed, or written wrongly: a tree in another order than \
-            git's (`dir` sorts as `dir/`), an unusual mode, or a gc that ignored refs.",
+        hint: "A needed object was removed, or written wrongly: a tree in another order than git's \
+            (`dir` sorts as `dir/`), an unusual mode, or a gc that ignored refs.",
     }
     LAYOUT_METADATA {
         id: "layout/metadata",
-        statement: "`projects/<hash>.json` names the project's directory, when it was created and \
-            when it was last touched.",
+        statement: "`projects/<hash>.json` records the project's directory, when the project was \
+            created and when it was last touched.",
         tier: Documented,
         level: Must,
         since: "0.1",

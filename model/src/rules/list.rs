@@ -25,14 +25,15 @@ super::rules! {
     }
     LIST_AT_MOST {
         id: "list/at-most",
-        statement: "At most `max_snapshots` checkpoints are listed, and these are the newest; \
-            beside them those that restores took since the last other one.",
+        statement: "At most `max_snapshots` checkpoints are listed, and these are the newest; the \
+            pre-restore checkpoints taken since the last checkpoint of another kind are listed in \
+            addition.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Listing and diff; seed 000",
         needs: ["settings.max_snapshots"],
-        hint: "Only the cleanup knows the limit: cut the list itself to the newest \
+        hint: "Only the cleanup applies the limit: cut the list itself to the newest \
             `max_snapshots`.",
     }
     LIST_OWN_PROJECT {
@@ -59,16 +60,16 @@ super::rules! {
     }
     LIST_STATS {
         id: "list/stats",
-        statement: "Each checkpoint but the oldest is listed with its changes against the one \
-            before it: the exact number of files, of which one that moved may count as one or \
-            two, and the lines added and removed as a correct line diff counts them.",
+        statement: "Each checkpoint but the oldest is listed with its changes against the \
+            checkpoint before it: the exact number of files, where a moved file may count as one \
+            or two, and the lines added and removed as a correct line diff counts them.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Listing and diff; seed 000",
         needs: ["list.stats"],
-        hint: "It is compared with the wrong neighbour, or with nothing: compare with the \
-            checkpoint before.",
+        hint: "A checkpoint is compared with the wrong neighbour, or with nothing: compare it with \
+            the checkpoint before it.",
     }
     LIST_OLDEST_NO_STATS {
         id: "list/oldest-no-stats",
@@ -78,8 +79,8 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Listing and diff",
         needs: ["list.stats"],
-        hint: "The oldest was compared with nothing, or with one that the list no longer shows: \
-            leave its stats out.",
+        hint: "The oldest checkpoint was compared with nothing, or with a checkpoint that is no \
+            longer listed: leave its stats out.",
     }
     LIST_STABLE {
         id: "list/stable",
@@ -89,8 +90,8 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Listing and diff",
         needs: [],
-        hint: "Dropping old checkpoints rewrote those that stay: keep them as they are. With git, \
-            cut the history with the `shallow` file instead of new commits.",
+        hint: "Evicting old checkpoints rewrote the remaining ones: keep those as they are. With \
+            git, cut the history with the `shallow` file instead of new commits.",
     }
     LIST_LAYOUT {
         id: "list/layout",
@@ -100,7 +101,7 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Listing and diff; seed 000",
         needs: ["list.printed"],
-        hint: "A part of the line is missing or stands elsewhere: number, short id, date, time, \
-            reason, and the changes as `(2 files, +3/-1)`.",
+        hint: "A part of the line is missing or misplaced: number, short id, date, time, reason, \
+            and the changes as `(2 files, +3/-1)`.",
     }
 }

@@ -4,14 +4,14 @@ super::rules! {
     MAINTENANCE_COMMANDS {
         id: "maintenance/commands",
         statement: "`status`, `list`, `prune`, `clear` and `clear-legacy` work without an agent; \
-            `clear` asks first; the exit code is 0 (done), 1 (declined) or 2 (failed).",
+            `clear` asks for confirmation; the exit code is 0 (done), 1 (declined) or 2 (failed).",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Limits and maintenance; seed 000",
         needs: ["status", "clear"],
-        hint: "The status counts checkpoints that limits have dropped, or clearing leaves a part \
-            behind: go by the histories, not by the folders.",
+        hint: "The status counts checkpoints that limits have evicted, or clearing leaves data \
+            behind: count the histories, not the folders.",
     }
     MAINTENANCE_DEFAULTS {
         id: "maintenance/defaults",
@@ -26,8 +26,8 @@ super::rules! {
     }
     MAINTENANCE_HEALS {
         id: "maintenance/heals",
-        statement: "Corrupt or missing metadata, markers and indexes stop no other project, and \
-            are repaired by the next checkpoint.",
+        statement: "Corrupt or missing metadata, markers and indexes do not stop any other \
+            project, and are repaired by the next checkpoint.",
         tier: Integrity,
         level: Must,
         since: "0.1",
@@ -38,28 +38,28 @@ super::rules! {
     }
     MAINTENANCE_ONLY_OURS {
         id: "maintenance/only-ours",
-        statement: "Maintenance touches only what is its own: a v1 repository has its \
+        statement: "Maintenance touches only what belongs to the store: a v1 repository has its \
             `HERMES_WORKDIR`, an archive the name `legacy-<timestamp>` and such repositories in \
-            it; anything else in the base, whatever it looks like, stays as it is.",
+            it; anything else in the base, whatever it looks like, is left as it is.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Limits and maintenance",
         needs: ["test.store", "layout"],
-        hint: "A folder is taken for one's own by a part of its name, or by two names in it: \
-            remove or move only what has all marks of it.",
+        hint: "A folder is taken for the store's because of part of its name, or two names in it: \
+            remove or move only a folder that has all marks.",
     }
     MAINTENANCE_DAMAGE {
         id: "maintenance/damage",
-        statement: "A damaged or missing object costs what needs it and nothing more: every other \
-            checkpoint and project is listed, compared, restored and taken as before.",
+        statement: "A damaged or missing object affects what needs it and nothing more: every \
+            other checkpoint and project is listed, compared, restored and checkpointed as before.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Limits and maintenance",
         needs: ["test.damage", "layout"],
-        hint: "One object that cannot be read ends the walk over all of them: leave out what needs \
-            it, say so, and go on with the rest.",
+        hint: "One unreadable object ends the walk over all objects: leave out what needs it, \
+            report that, and go on with the rest.",
     }
     MAINTENANCE_NEVER_RAISES {
         id: "maintenance/never-raises",
@@ -70,6 +70,6 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Limits and maintenance; seed 000",
         needs: ["sweep"],
-        hint: "One thing that cannot be done stops the rest: count it, log it and go on.",
+        hint: "One failed step stops the rest: count the failure, log it and go on.",
     }
 }

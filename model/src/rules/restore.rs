@@ -4,25 +4,25 @@ super::rules! {
     RESTORE_TARGET {
         id: "restore/target",
         statement: "A restore accepts a number of the list, a full id, or a short id of 4 to 64 \
-            hex digits that only one checkpoint begins with.",
+            hex digits that only one checkpoint's id begins with.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore; seed 000",
         needs: [],
         hint: "Numbers count from 0 or from the oldest, or a short id of digits only is never \
-            tried: take it for a number if that is listed, else for an id.",
+            tried: treat it as a number if that number is listed, else as an id.",
     }
     RESTORE_HAPPENS {
         id: "restore/happens",
-        statement: "A restore that nothing here refuses happens, and brings back every path that \
-            it may.",
+        statement: "A restore that no rule refuses is carried out, and restores every path that it \
+            may.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore",
         needs: [],
-        hint: "Something in the way of one path stops all of them, or that one: make room where \
+        hint: "An obstacle at one path stops the whole restore, or that path: remove it where \
             nothing is lost, and go on with the rest.",
     }
     RESTORE_OWN_CHECKPOINT {
@@ -39,27 +39,28 @@ super::rules! {
     }
     RESTORE_BAD_TARGET {
         id: "restore/bad-target",
-        statement: "What names no checkpoint is refused: an empty text, a dash before or a newline \
-            or NUL behind what would be an id, and a number out of range.",
+        statement: "A target that names no checkpoint is refused: an empty text, an otherwise \
+            valid id with a dash before it or a newline or NUL after it, and a number out of \
+            range.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore; seed 004",
         needs: [],
-        hint: "The text is only half checked: a regular expression's `$` lets a final newline \
+        hint: "The text is only partly checked: a regular expression's `$` lets a final newline \
             pass, and number parsers read `+1` and `-1`. Match all of it, digits only.",
     }
     RESTORE_BAD_PATH {
         id: "restore/bad-path",
-        statement: "A file path that is empty, names the project itself, is absolute, or leads out of it \
-            by `..` or a symlink is refused.",
+        statement: "A file path that is empty, names the project itself, is absolute, or leads out \
+            of the project by `..` or a symlink is refused.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore; seed 004",
         needs: ["restore.file"],
-        hint: "An empty path means everything, or only the text is checked for `..`: look for \
-            symlinks among the folders above it too.",
+        hint: "An empty path means everything, or only the text is checked for `..`: check the \
+            folders above the file for symlinks too.",
     }
     RESTORE_REFUSAL_CHANGES_NOTHING {
         id: "restore/refusal-changes-nothing",
@@ -70,85 +71,86 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Restore",
         needs: [],
-        hint: "The pre-rollback checkpoint is taken before the checks: check the target and the \
+        hint: "The pre-restore checkpoint is taken before the checks: check the target and the \
             path first, then write.",
     }
     RESTORE_SAFETY_CHECKPOINT {
         id: "restore/safety-checkpoint",
-        statement: "Before it writes, a restore takes a pre-rollback checkpoint of the state it is \
-            about to change.",
+        statement: "Before it writes, a restore takes a pre-restore checkpoint of the state that \
+            it is about to change.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore; seeds 000, 002",
         needs: ["restore.safety"],
-        hint: "The pre-rollback checkpoint was skipped because of `enabled` or the turn, or is \
-            taken after the write: take it first, directly.",
+        hint: "The pre-restore checkpoint was skipped because of `enabled` or the turn, or was \
+            taken after the write: take it first, regardless of both.",
     }
     RESTORE_SAFETY_OUTSIDE_TURN {
         id: "restore/safety-outside-turn",
-        statement: "The pre-rollback checkpoint does not use up the automatic checkpoint of the \
+        statement: "The pre-restore checkpoint does not use up the automatic checkpoint of the \
             turn.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore",
         needs: ["ensure_checkpoint", "restore.safety"],
-        hint: "Taking any checkpoint marks the turn as done: mark it only where the automatic one \
-            is asked for.",
+        hint: "Any checkpoint marks the turn as done: mark it only where the automatic checkpoint \
+            is requested.",
     }
     RESTORE_SAFETY_SKIPPED {
         id: "restore/safety-skipped",
-        statement: "No pre-rollback checkpoint is taken when nothing changed since the newest \
+        statement: "No pre-restore checkpoint is taken when nothing changed since the newest \
             checkpoint, or when the directory is gone.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore",
         needs: ["restore.safety"],
-        hint: "It is taken always, or compared with the target: compare with the newest \
-            checkpoint, and skip a directory that is gone.",
+        hint: "The pre-restore checkpoint is always taken, or is compared with the target: compare \
+            with the newest checkpoint, and skip a directory that is gone.",
     }
     RESTORE_SAFETY_KEEPS_TARGET {
         id: "restore/safety-keeps-target",
-        statement: "The pre-rollback checkpoint never pushes the target out before that is \
+        statement: "The pre-restore checkpoint never evicts the target before the target is \
             restored.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore",
         needs: ["restore.safety", "settings.max_snapshots"],
-        hint: "Taking the pre-rollback checkpoint drops the oldest, which was the target: find the \
-            target first, and drop after the restore.",
+        hint: "Taking the pre-restore checkpoint evicts the oldest checkpoint, which was the \
+            target: find the target first, and evict after the restore.",
     }
     RESTORE_KEEPS_HISTORY {
         id: "restore/keeps-history",
-        statement: "A restore pushes out no checkpoint but older ones that were taken before a \
-            restore, and none of these that it restores: however often somebody rolls back, what \
-            was taken of their work is still listed, under the same ids.",
+        statement: "A restore evicts only older pre-restore checkpoints, and never one that it \
+            restores: however often a user restores, the checkpoints of the user's work are still \
+            listed, under the same ids.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore",
         needs: ["restore.safety", "settings.max_snapshots"],
-        hint: "The limit is kept after the pre-rollback checkpoint as after any other: let only \
-            those make room for each other, and keep the rest until something else is taken.",
+        hint: "The limit is applied after a pre-restore checkpoint as after any other: let these \
+            evict only each other, and keep the rest until another checkpoint is taken.",
     }
     RESTORE_KEEPS_UNDO {
         id: "restore/keeps-undo",
         statement: "The last three pre-restore checkpoints that the list has no room for can still \
-            be restored by their ids: what only they hold is not dropped by the rollbacks after them.",
+            be restored by their ids: later restores do not remove what only these checkpoints \
+            hold.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore; Limits and maintenance",
         needs: ["restore.safety", "settings.max_snapshots", "restore.keeps_undo"],
-        hint: "Where the list is full, the pre-restore checkpoint of a rollback is dropped by the next \
-            rollback: keep a ref to the last few, whatever the list holds.",
+        hint: "Where the list is full, the next restore evicts the pre-restore checkpoint of the \
+            last one: keep a ref to the last few, whatever the list holds.",
     }
     RESTORE_SAFETY_REQUIRED {
         id: "restore/safety-required",
-        statement: "If the pre-rollback checkpoint cannot be taken, the restore is refused unless \
+        statement: "If the pre-restore checkpoint cannot be taken, the restore is refused unless \
             it is forced, and the answer says so.",
         tier: Integrity,
         level: Must,
@@ -161,14 +163,14 @@ super::rules! {
     RESTORE_BYTES {
         id: "restore/bytes",
         statement: "After a restore every captured file of the checkpoint has its recorded bytes, \
-            and no file has come that the checkpoint does not have.",
+            and no file has appeared that the checkpoint does not have.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore; seed 000",
         needs: [],
-        hint: "A file was never captured (a diff tells), was converted, or was skipped as up to date: \
-            write the stored bytes, and read them back. With git, `git checkout` does both.",
+        hint: "A file was never captured (a diff shows it), was converted, or was skipped as up to \
+            date: write the stored bytes, and read them back. `git checkout` converts and skips.",
     }
     RESTORE_EXECUTABLE {
         id: "restore/executable",
@@ -185,39 +187,39 @@ super::rules! {
     RESTORE_TYPE {
         id: "restore/type",
         statement: "After a restore every captured path of the checkpoint has its recorded type: \
-            files are files, and links are links that point where they pointed.",
+            files are files, and links are links with their recorded target.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore",
         needs: [],
-        hint: "A link was never captured (a diff tells), where it points was read as text, or what is \
-            there was written through: keep its bytes, remove what is there, then make it.",
+        hint: "A link was never captured (a diff shows it), its target was read as text, or an \
+            existing link was followed: keep the target's bytes, remove what is there, then link.",
     }
     RESTORE_UNTOUCHED {
         id: "restore/untouched",
-        statement: "A path that already is as recorded is not written: its inode, times and \
-            permissions stay, since builds and editors watch them.",
+        statement: "A path that already is as recorded is not written: it keeps its inode, times \
+            and permissions, since builds and editors watch them.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore",
         needs: [],
-        hint: "Every file of the checkpoint is written: compare each with what is there first, and \
-            skip it. With git, `read-tree -u` over a stale index rewrites all.",
+        hint: "Every file of the checkpoint is written: compare each with the existing file first, \
+            and skip it if equal. With git, `read-tree -u` over a stale index rewrites all.",
     }
     RESTORE_PERMISSIONS {
         id: "restore/permissions",
-        statement: "A restore never widens permissions: a file that is replaced keeps its own but \
-            for the executable bit, and one that comes back is open to nobody to whom it was not \
-            when it was captured.",
+        statement: "A restore never widens permissions: a file that is replaced keeps its \
+            permissions except for the executable bit, and a file that is created again is open to \
+            no user to whom it was not open when it was captured.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore",
         needs: [],
-        hint: "Files are made with the default permissions: record those of each file, since a git \
-            tree keeps the executable bit alone, and `chmod` before the rename.",
+        hint: "Files are created with the default permissions: record those of each file, since a \
+            git tree keeps the executable bit alone, and `chmod` before the rename.",
     }
     RESTORE_HARD_LINKS {
         id: "restore/hard-links",
@@ -228,8 +230,8 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Restore",
         needs: [],
-        hint: "The file was opened and truncated where it stands, which changes it under all its \
-            names: write a new file beside it and rename that into place.",
+        hint: "The file was opened and truncated in place, which changes it under all its names: \
+            write a new file alongside and rename it into place.",
     }
     RESTORE_LEAVES_NEW {
         id: "restore/leaves-new",
@@ -245,27 +247,27 @@ super::rules! {
     RESTORE_EXACT {
         id: "restore/exact",
         statement: "An exact restore also removes the files created since the checkpoint, but only \
-            those that the pre-rollback checkpoint holds.",
+            those that the pre-restore checkpoint holds.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore",
         needs: ["restore.exact"],
-        hint: "Only files known from before are removed: remove what the pre-rollback checkpoint \
-            has and the target has not. With git, only what is in the index counts as tracked.",
+        hint: "Only files known from before are removed: remove what the pre-restore checkpoint \
+            has and the target has not. With git, only files in the index count as tracked.",
     }
     RESTORE_LEFT_OUT {
         id: "restore/left-out",
-        statement: "What a checkpoint left out, as too large or unreadable or no regular file, is not \
-            absent: a restore never removes it nor calls it created since, and names it as kept where \
-            it is not what it was.",
+        statement: "A path that a checkpoint left out, as too large, unreadable or not a regular \
+            file, is not absent: a restore never removes it nor reports it as created since, and \
+            reports it as kept if it is not what it was.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Capture",
         needs: ["checkpoint.left_out", "restore.report"],
-        hint: "What is not in the checkpoint is taken for new: record with each checkpoint what was \
-            left out and why, and look there before anything is removed or listed as left.",
+        hint: "A path that is not in the checkpoint counts as new: record with each checkpoint \
+            what was left out and why, and check that before removing or listing a path.",
     }
     RESTORE_PROTECTS {
         id: "restore/protects",
@@ -277,12 +279,11 @@ super::rules! {
         source: "behaviour: Restore",
         needs: [],
         hint: "Ignored and oversize files are overwritten, as `git checkout` does: replace only \
-            what the pre-rollback checkpoint holds, and report the rest.",
+            what the pre-restore checkpoint holds, and report the rest.",
     }
     RESTORE_CONTAINED {
         id: "restore/contained",
-        statement: "A restore never writes outside the project, whatever symlinks stand in the \
-            way.",
+        statement: "A restore never writes outside the project, whatever symlinks are in the way.",
         tier: Integrity,
         level: Must,
         since: "0.1",
@@ -300,19 +301,19 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Restore",
         needs: ["restore.report"],
-        hint: "The answer repeats the plan, or names files that were right already: compare with \
+        hint: "The answer repeats the plan, or names files that were already correct: compare with \
             the disk, and name what changed.",
     }
     RESTORE_UNDO {
         id: "restore/undo",
-        statement: "Restoring the pre-rollback checkpoint brings back exactly the captured state \
-            from before.",
+        statement: "Restoring the pre-restore checkpoint of a restore brings back exactly the \
+            captured state from before that restore.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore; seeds 000, 002",
         needs: ["restore.safety"],
-        hint: "The pre-rollback checkpoint holds the target's state: read it from the disk before \
+        hint: "The pre-restore checkpoint holds the target's state: read it from the disk before \
             anything is written. With git, the index already held the target.",
     }
     RESTORE_FILE_LITERAL {
@@ -324,8 +325,8 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Restore",
         needs: ["restore.file"],
-        hint: "The path is read as a pattern: look it up as it stands. With git, `git checkout ID \
-            -- NAME` takes a pathspec, so use `--literal-pathspecs`.",
+        hint: "The path is read as a pattern: look it up literally. With git, `git checkout ID -- \
+            NAME` takes a pathspec, so use `--literal-pathspecs`.",
     }
     RESTORE_FILE_ONLY {
         id: "restore/file-only",
@@ -335,13 +336,13 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Restore; seed 000",
         needs: ["restore.file"],
-        hint: "The name matched other files as a pattern or a folder, or what stood in its way was \
-            removed: look up the one path, else refuse.",
+        hint: "The name matched other files as a pattern or a folder, or an obstacle was removed: \
+            look up that path alone, else refuse.",
     }
     RESTORE_UNDOES_TURN {
         id: "restore/undoes-turn",
         statement: "A full restore undoes the last conversation turn exactly once; a restore of a \
-            single file and a failed one do not.",
+            single file or a failed restore does not.",
         tier: Documented,
         level: Must,
         since: "0.1",
@@ -360,30 +361,30 @@ super::rules! {
         source: "behaviour: Restore",
         needs: [],
         hint: "Resolving a missing directory, or running git inside it, fails: resolve its parent, \
-            then make the directory again.",
+            then create the directory again.",
     }
     RESTORE_OTHER_HANDS {
         id: "restore/other-hands",
-        statement: "A restore that is told what the agent writes names those of its paths that \
-            another hand changed since the checkpoint, and no others.",
+        statement: "Where the agent's writes are reported, a restore names those of its paths that \
+            anyone else than the agent changed since the checkpoint, and no others.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "docs/decisions/0024-attribution-of-edits.md",
         needs: ["restore.others"],
-        hint: "Only what the agent wrote last is looked at: compare what stood there before each of \
-            its writes with what the one before it had left, and what stands there now with the last.",
+        hint: "Only the agent's last write is considered: compare the file before each write with \
+            the result of the write before, and the present file with that of the last.",
     }
     RESTORE_KEEPS_SAVES {
         id: "restore/keeps-saves",
-        statement: "What somebody saves while a restore runs is not lost: it is kept, or in a \
-            checkpoint.",
+        statement: "What a user or another process saves while a restore runs is not lost: it is \
+            kept, or in a checkpoint.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         source: "behaviour: Restore",
         needs: ["restore.safety", "test.injection", "layout"],
-        hint: "What stands there is replaced by a plain rename: exchange the two, look at what came out, and put it back \
-            where it is not what the checkpoint before the restore holds.",
+        hint: "A plain rename replaces the existing file: exchange the two, check the file that \
+            was replaced, and put it back if it is not as in the pre-restore checkpoint.",
     }
 }

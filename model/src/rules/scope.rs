@@ -22,8 +22,8 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Scope and identity; seed 004",
         needs: ["layout"],
-        hint: "The typed path is hashed, or one with a final slash or newline: hash the bytes of \
-            the canonical path and nothing else.",
+        hint: "The typed path is hashed, or a path with a final slash or newline: hash the bytes \
+            of the canonical path and nothing else.",
     }
     SCOPE_ROOT_OF_FILE {
         id: "scope/root-of-file",
@@ -69,7 +69,7 @@ super::rules! {
         source: "behaviour: Scope and identity; seed 000",
         needs: ["scope.refusals"],
         hint: "The typed path is compared with `$HOME`: resolve symlinks on both sides, since \
-            either can be one.",
+            either path can be a symlink.",
     }
     SCOPE_TOO_MANY_FILES {
         id: "scope/too-many-files",
@@ -92,7 +92,7 @@ super::rules! {
         source: "behaviour: Scope and identity",
         needs: ["settings.max_files"],
         hint: "Every entry on disk is counted: count only what is left after the excludes, the \
-            ignore files and the size cap.",
+            ignore files and the file size limit.",
     }
     SCOPE_BASE_NOT_CAPTURED {
         id: "scope/base-not-captured",
@@ -115,7 +115,7 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Scope and identity",
         needs: [],
-        hint: "The project is recorded before anyone looks at its directory: check that it is one \
-            before anything is written.",
+        hint: "The project is recorded before its path is checked: check that the path is a \
+            directory before anything is written.",
     }
 }

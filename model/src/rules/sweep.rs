@@ -4,26 +4,26 @@ super::rules! {
     SWEEP_INTERVAL {
         id: "sweep/interval",
         statement: "The startup sweep runs at most once per `min_interval_hours`; a marker that is \
-            corrupt or from the future counts as none.",
+            corrupt or from the future counts as missing.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Limits and maintenance; seeds 000, 004",
         needs: ["sweep", "test.clock"],
-        hint: "The marker is not written, or a corrupt one or one from the future is believed: \
-            treat such a marker as missing.",
+        hint: "The marker is not written, or a marker that is corrupt or from the future is \
+            trusted: treat such a marker as missing.",
     }
     SWEEP_ORPHANS {
         id: "sweep/orphans",
-        statement: "The sweep removes projects whose directory is gone; one that is both gone and \
-            old counts as gone.",
+        statement: "The sweep removes projects whose directory is gone; a project that is both \
+            gone and old counts as gone.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Limits and maintenance; seeds 000, 004",
         needs: ["prune", "layout"],
-        hint: "A part of the project stays, or age is looked at first: remove the history, the \
-            index and the metadata, and look at the directory first.",
+        hint: "A part of the project stays, or age is checked first: remove the history, the index \
+            and the metadata, and check the directory first.",
     }
     SWEEP_STALE {
         id: "sweep/stale",
@@ -46,12 +46,12 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Limits and maintenance; seed 004",
         needs: ["prune", "layout"],
-        hint: "Something is counted before it is removed, or for two reasons: count it once, when \
-            it is gone.",
+        hint: "A removal is counted before it is done, or for two reasons: count it once, when it \
+            is done.",
     }
     SWEEP_RECLAIMS {
         id: "sweep/reclaims",
-        statement: "A sweep leaves no stored data that no checkpoint needs.",
+        statement: "After a sweep all stored data is needed by a checkpoint.",
         tier: Documented,
         level: Must,
         since: "0.1",
@@ -69,7 +69,7 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Limits and maintenance",
         needs: ["prune", "layout"],
-        hint: "A directory that cannot be seen counts as deleted: ask first whether its parent \
-            directory is there.",
+        hint: "A directory that cannot be reached counts as deleted: check first whether its \
+            parent directory exists.",
     }
 }

@@ -24,15 +24,15 @@ super::rules! {
     }
     TURN_PER_PROJECT {
         id: "turn/per-project",
-        statement: "Projects do not share a turn: an automatic checkpoint of one does not use up \
-            that of another.",
+        statement: "Projects do not share a turn: an automatic checkpoint of one project does not \
+            use up that of another.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Turns and triggers; seed 000",
         needs: ["ensure_checkpoint"],
-        hint: "One flag stands for the whole turn: keep a set of canonical project directories \
-            instead.",
+        hint: "One flag covers all projects of the turn: keep a set of canonical project \
+            directories instead.",
     }
     TURN_FAILURE_KEEPS_SLOT {
         id: "turn/failure-keeps-slot",
@@ -66,13 +66,13 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Turns and triggers; seed 000",
         needs: ["ensure_checkpoint", "settings.enabled"],
-        hint: "The store is opened or migrated before `enabled` is looked at: look at it first, \
-            and touch no file when it is off.",
+        hint: "The store is opened or migrated before `enabled` is checked: check it first, and \
+            touch no file when it is off.",
     }
     TURN_MANUAL {
         id: "turn/manual",
         statement: "A manual request for a checkpoint is carried out whatever `enabled` says and \
-            whether or not the turn already has its automatic one.",
+            whether or not the turn already has its automatic checkpoint.",
         tier: Integrity,
         level: Must,
         since: "0.1",
@@ -84,13 +84,13 @@ super::rules! {
     TURN_NO_BACKEND {
         id: "turn/no-backend",
         statement: "Where no usable git is found, checkpoints switch themselves off and nothing \
-            else is disturbed.",
+            else is affected.",
         tier: Documented,
         level: Must,
         since: "0.1",
         source: "behaviour: Turns and triggers; seed 000",
         needs: ["test.without_backend"],
-        hint: "The error reaches the tool, or a part of a store is left behind: look for what the \
+        hint: "The error reaches the tool, or a part of a store is left behind: check for what the \
             store needs before anything is written, and take no checkpoint without it.",
     }
     TURN_TRIGGERS {
@@ -126,7 +126,7 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Turns and triggers",
         needs: ["before_tool", "project_of"],
-        hint: "A command has a history of the folder where it runs, a file one of its project: find \
-            the project of both in the same way.",
+        hint: "A command uses the history of the folder where it runs, a file that of its project: \
+            find the project of both in the same way.",
     }
 }

@@ -18,8 +18,10 @@ use std::process::ExitCode;
 pub fn check(command: &[OsString], folder: Option<PathBuf>) -> Result<ExitCode, NoVerdict> {
     let directory = std::env::current_dir()
         .map_err(|error| (format!("no current directory: {error}"), NO_VERDICT))?;
-    let probed = probe(command, &directory, &scratch(folder), Limits::default())
-        .map_err(|error| (format!("no sandbox: {error}; nothing was run"), NO_VERDICT))?;
+    let probed =
+        probe(command, &directory, &scratch(folder), Limits::default()).map_err(|error| {
+            (format!("cannot create a sandbox: {error}; nothing was run"), NO_VERDICT)
+        })?;
     let mut is_valid = true;
     for result in probed {
         match result.wrong {
@@ -56,7 +58,7 @@ fn broken(name: &str) -> Result<Box<NewSubject<'static>>, String> {
     if let Some(null) = null::find(name) {
         return Ok(Box::new(null.open));
     }
-    Err(format!("there is no planted bug and no null subject `{name}`; see `bugs`"))
+    Err(format!("there is no planted bug or null subject `{name}`; see `bugs`"))
 }
 
 /// `herma-conform adapters list`.

@@ -53,7 +53,7 @@ pub fn bugs(arguments: &BugsArguments) -> Result<ExitCode, NoVerdict> {
     ));
     if arguments.names.is_empty() && median > MEDIAN_EXECUTIONS_MAX {
         wrong.push(format!(
-            "a median of {median} executions to shrink, and {MEDIAN_EXECUTIONS_MAX} are the most"
+            "a median of {median} executions to shrink; at most {MEDIAN_EXECUTIONS_MAX} are allowed"
         ));
     }
     wrong.iter().for_each(|wrong| print_text(&format!("WRONG: {wrong}\n")));

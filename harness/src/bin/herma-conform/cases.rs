@@ -55,7 +55,7 @@ fn new(id: &str, ids: &[String], origin: &str, from: &Path) -> Result<ExitCode, 
     case.needs = cases::needs(&case, &scratch).map_err(no_verdict)?;
     print_text(&case.to_yaml());
     for fault in check::faults(&case, &scratch).map_err(no_verdict)? {
-        eprintln!("not yet a case: {fault}");
+        eprintln!("not yet a valid case: {fault}");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -80,7 +80,7 @@ fn read(files: &[PathBuf], faults: &mut Vec<String>) -> Result<Vec<Case>, NoVerd
             .map_err(|error| (format!("cannot read {file:?}: {error}"), USAGE))?;
         let case = Case::from_yaml(&text, file).map_err(|error| (error.to_string(), USAGE))?;
         if file.file_stem().and_then(|stem| stem.to_str()) != Some(&case.id) {
-            faults.push(format!("{}: its file is called {file:?}", case.id));
+            faults.push(format!("{}: the id differs from the file name {file:?}", case.id));
         }
         cases.push(case);
     }

@@ -80,8 +80,8 @@ pub fn rules(json: bool) -> ExitCode {
 /// The examples of `damage`.
 pub const DAMAGE_EXAMPLES: &str = "\
 Examples:
-  herma-conform damage                                 every damage of the reference implementation
-  herma-conform damage --damages 60                    some of them, which the seed chooses
+  herma-conform damage                                 every damage, on the reference implementation
+  herma-conform damage --damages 60                    60 of them, selected by the seed
   herma-conform damage --time-budget 900 hermes-agent@0.19.0";
 
 /// `herma-conform run`.
@@ -133,7 +133,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
         return Ok(ExitCode::from(BROKEN));
     }
     if findings.is_unstable() {
-        return Err(("a failure did not show again: there is no result".into(), UNSTABLE));
+        return Err(("a failure was not reproduced: there is no result".into(), UNSTABLE));
     }
     let required: &[RuleRef] = match arguments {
         RunArguments { measure: Some(_), .. } => &[&rules::COST_MEMORY, &rules::COST_UNCHANGED],
@@ -144,7 +144,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     };
     if let [first, ..] = required {
         let is_held = |rule: &RuleRef| findings.verdict(rule) == Verdict::Held;
-        let message = format!("too little ran: {} and its like were not judged", first.id);
+        let message = format!("too little ran: {} or a related rule was not judged", first.id);
         return match required.iter().all(is_held) {
             true => Ok(ExitCode::SUCCESS),
             false => Err((message, TOO_LITTLE)),
@@ -156,12 +156,12 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     let covered = findings.coverage.0.len();
     if is_a_full_run(&plan, &findings) && covered < BEHAVIOURS_FLOOR {
         let message = format!(
-            "too little ran: {covered} behaviours were covered, and a full run has {BEHAVIOURS_FLOOR}"
+            "too little ran: {covered} behaviours were covered; a full run covers {BEHAVIOURS_FLOOR}"
         );
         return Err((message, TOO_LITTLE));
     }
     if !enough_ran(&findings, plan.options.workspace.is_some()) {
-        let message = "too little ran: some modelled rules were not put to the test";
+        let message = "too little ran: some modelled rules were not tested";
         return Err((message.into(), TOO_LITTLE));
     }
     Ok(ExitCode::SUCCESS)
@@ -277,7 +277,7 @@ pub fn cores() -> usize {
 /// The folder exists, or cannot be written.
 pub fn project(folder: &Path) -> Result<ExitCode, NoVerdict> {
     let project = large::make(folder).map_err(|error| {
-        (format!("no project was made in {}: {error}", quoted(folder)), NO_VERDICT)
+        (format!("cannot create the project {}: {error}", quoted(folder)), NO_VERDICT)
     })?;
     let files = project.files;
     let bytes = project.bytes;
@@ -305,7 +305,7 @@ fn options(arguments: &RunArguments) -> Result<Options, NoVerdict> {
     }
     let workspace = arguments.workspace.as_deref().map(workspace::sample).transpose();
     let workspace = workspace.map_err(|error| {
-        let path = &arguments.workspace;
+        let path = arguments.workspace.as_deref().unwrap_or(Path::new("."));
         (format!("{path:?} cannot be read: {error}; nothing was run"), USAGE)
     })?;
     let defaults = Options::default();
@@ -396,7 +396,7 @@ pub fn replay(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
     for divergence in &divergences {
         print_text(&report::difference(recording.own(divergence)));
     }
-    print_text("as asked (>) and answered (<):\n");
+    print_text("requests (>) and replies (<):\n");
     recording.lines.iter().for_each(|line| print_text(&format!("    {line}\n")));
     Ok(ExitCode::from(BROKEN))
 }

@@ -43,7 +43,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<ExitCode, NoVerdict> {
         print_text(&described(differing, &arguments.one, &arguments.other));
     }
     print_text(&format!(
-        "{} and {}: {} histories of seed {seed}, {} ways to differ\n",
+        "{} and {}: {} histories of seed {seed}, {} differences\n",
         arguments.one,
         arguments.other,
         arguments.histories,
@@ -55,7 +55,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<ExitCode, NoVerdict> {
 fn described(differing: &Differing, left: &str, right: &str) -> String {
     let difference = &differing.difference;
     format!(
-        "{}: {}, in {} histories, first in history {}, at operation {}\n  asked: {}\n  {left}: {}\n  \
+        "{}: {}, in {} histories, first in history {}, at operation {}\n  request: {}\n  {left}: {}\n  \
          {right}: {}\n{}\n",
         difference.rule.id,
         difference.symptom,

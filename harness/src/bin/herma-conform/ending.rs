@@ -17,7 +17,7 @@ pub const TOO_LITTLE: u8 = 5;
 pub const SELF_CHECK: u8 = 6;
 /// The error if the canary is not found.
 pub const NO_CANARY: &str =
-    "the canary did not fail, so no failure would be noticed; no verdict is given";
+    "the canary (a broken subject) passed: failures go unnoticed; no verdict is given";
 
 /// Why there is no verdict, and the exit code for that.
 pub type NoVerdict = (String, u8);

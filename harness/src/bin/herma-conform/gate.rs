@@ -47,7 +47,8 @@ fn check_plan(results: Results, expectations: &Expectations) -> Result<Results, 
         return Ok(results);
     }
     Err((
-        "these results are of another plan than the expectations; nothing was judged".into(),
+        "the plan of these results differs from that of the expectations; nothing was judged"
+            .into(),
         USAGE,
     ))
 }
@@ -72,12 +73,12 @@ fn exit_code(judgement: &Judgement<'_>) -> ExitCode {
 /// There is no verdict, or the file is not written.
 pub fn update(arguments: &GateArguments, allow_new: bool) -> Result<ExitCode, NoVerdict> {
     let Some(file) = &arguments.expect else {
-        return Err(("`update` writes a file: name it with --expect".into(), USAGE));
+        return Err(("`update` writes an expectations file: name it with --expect".into(), USAGE));
     };
     let (subject, before) = load_subject(arguments)?;
     let results = load_or_run(arguments, "update", &subject, &before)?;
     if !results.started.share.is_whole() {
-        let why = "these are the results of a part: `merge` all of them first; nothing was written";
+        let why = "these are the results of one part: `merge` all parts first; nothing was written";
         return Err((why.into(), USAGE));
     }
     let after = expectations::update(&before, &results, allow_new)
@@ -121,7 +122,7 @@ fn load(arguments: &GateArguments, subject: &ChosenSubject) -> Result<Expectatio
         }
         None => bundled(),
     };
-    let why = "no such expectations come with this subject: name a file with --expect";
+    let why = "no such expectations are bundled with this subject: name a file with --expect";
     let cannot_be_read = |error: ExpectationsError| (error.to_string(), USAGE);
     let mut expectations = expectations.ok_or((why.into(), USAGE))?.map_err(cannot_be_read)?;
     if let (true, Some(bundled)) = (expectations.inject, bundled()) {
@@ -137,7 +138,7 @@ fn check_subject(expectations: &Expectations, results: &Results) -> Result<(), N
     if actual == expected {
         return Ok(());
     }
-    Err((format!("`{actual}` was run, and the expectations are about `{expected}`"), USAGE))
+    Err((format!("the results are about `{actual}`, the expectations about `{expected}`"), USAGE))
 }
 
 /// The results of a run of the plan: of the run whose results were given, or of a new run.

@@ -41,7 +41,7 @@ pub fn enter() -> Option<ExitCode> {
     match run_inside() {
         Ok(code) => Some(ExitCode::from(code)),
         Err(error) => {
-            eprintln!("error: no hermetic process can be started: {error}; nothing was run");
+            eprintln!("error: cannot start an isolated process: {error}; nothing was run");
             Some(ExitCode::from(4))
         }
     }
@@ -79,12 +79,12 @@ fn run_inside() -> std::io::Result<u8> {
         .env("LC_ALL", "C.UTF-8");
     let status = command.status()?;
     if watched() != before {
-        eprintln!("error: files of the user's home changed during the run; the verdict is void");
+        eprintln!("error: files in the user's home changed during the run; there is no verdict");
         return Ok(4);
     }
     if hostility::mark(&programs).exists() {
         eprintln!(
-            "error: a program of the user's git configuration was run (isolation/no-signing)"
+            "error: a program named in the user's git configuration was run (isolation/no-signing)"
         );
         return Ok(1);
     }

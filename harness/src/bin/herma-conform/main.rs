@@ -30,12 +30,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use subjects::SubjectArguments;
 
+const ABOUT: &str = "Judge stores of agent checkpoints: run histories and report which rules hold";
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0  every modelled rule held and enough ran; a gate holds
-  1  a rule is broken; a gate found a failure that is not expected
+  1  a rule is broken; a gate found an unexpected failure
   2  the command line or a file is wrong
-  3  a failure did not show again (unstable), or the expectations of a gate need work
+  3  a failure was not reproduced (unstable), or the expectations of a gate need work
   4  the harness, an adapter or this machine failed; no verdict
   5  too little ran: a modelled rule was not tested
   6  the suite missed a bug that it must find";
@@ -43,8 +45,8 @@ Exit codes:
 const EXAMPLES: &str = "\
 Examples:
   herma-conform                                judge the reference implementation
-  herma-conform run --seed 7 --histories 2000  a longer run of chosen histories
-  herma-conform run --workspace ~/src/project  histories on a copy of a real project
+  herma-conform run --seed 7 --histories 2000  a longer run that can be repeated
+  herma-conform run --workspace ~/src/project  histories on copies of a real project
   herma-conform replay herma-failures/turn-once-created-not-deduped.yaml
   herma-conform adapters install hermes-agent@0.19.0
   herma-conform run hermes-agent@0.19.0        judge a real package
@@ -52,10 +54,10 @@ Examples:
   herma-conform gate --expect expected.toml -- python3 adapter.py
   herma-conform compare hermes-agent@0.13.0 hermes-agent@0.19.0
   herma-conform adapter new --for git > adapter.py
-  herma-conform rules                          the rule book";
+  herma-conform rules                          print the rule book";
 
 #[derive(Parser)]
-#[command(name = "herma-conform", version, about, long_about = None)]
+#[command(name = "herma-conform", version, about = ABOUT, long_about = None)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 struct Arguments {
     #[command(subcommand)]
@@ -67,92 +69,92 @@ enum Command {
     /// Run generated histories and print a verdict for every rule
     #[command(after_help = EXIT_CODES)]
     Run(RunArguments),
-    /// Run one history from a file and say how it ends
+    /// Run one history from a file and print its failures
     Replay(HistoryArguments),
-    /// Look for a shorter history that fails in the same way
+    /// Search for a shorter history that fails in the same way
     Shrink(HistoryArguments),
-    /// Print a script for bash that drives the adapter alone through a history; exits with 1 if it fails
+    /// Print a bash script that runs a history on the adapter alone; the script exits with 1 if it fails
     Export {
         #[command(flatten)]
         history: HistoryArguments,
-        /// Without the hostile git configuration of a history's home
+        /// Omit the hostile git configuration of the home directory
         #[arg(long)]
         plain: bool,
     },
-    /// Run the plan of the expectations; fail unless exactly the expected failures occur
+    /// Run the plan of the expectations file; fail unless exactly its failures occur
     #[command(after_help = EXIT_CODES)]
     Gate(GateArguments),
-    /// Run the plan of the expectations, and write them anew
+    /// Run the plan of the expectations file and rewrite the file
     Update {
         #[command(flatten)]
         gate: GateArguments,
-        /// Also list failures that are not expected yet
+        /// Also add failures that are not expected yet
         #[arg(long)]
         allow_new: bool,
     },
-    /// Run the same histories on two subjects and print where they differ
+    /// Run the same histories on two subjects and print the differences
     Compare(CompareArguments),
-    /// Print the results of an earlier run in another form
+    /// Print the results of an earlier run in another format
     #[command(after_help = EXIT_CODES)]
     Report {
         /// The results.jsonl of a run
         #[arg(long, value_name = "FILE")]
         from: PathBuf,
-        /// The form
+        /// The output format
         #[arg(long = "as", value_enum, default_value_t = Form::Text)]
         form: Form,
-        /// As text: the verdict on every rule, not a line for each area of the rule book
+        /// As text: a verdict for each rule, not a line for each area of the rule book
         #[arg(long)]
         rules: bool,
     },
-    /// Put the results of all parts of one run together
+    /// Combine the results of all parts of one run
     #[command(after_help = EXIT_CODES)]
     Merge {
-        /// The results of each part
+        /// The results.jsonl of each part
         #[arg(required = true)]
         parts: Vec<PathBuf>,
-        /// Where the results of the whole are written
+        /// The file for the combined results
         #[arg(long, value_name = "FILE")]
         into: PathBuf,
     },
-    /// Make a large project to run histories on, in a new folder: many, deep, long-named, large files
+    /// Create a large project for `run --workspace`: many files, deep folders, long names, large files
     Project {
-        /// The folder, which is not there yet
+        /// The folder to create
         folder: PathBuf,
     },
     /// Run the suite on deliberately broken subjects and print how each is found
     #[command(after_help = EXIT_CODES)]
     Bugs(BugsArguments),
-    /// List, begin and check written cases
+    /// List, create and check written cases
     #[command(subcommand, after_help = EXIT_CODES)]
     Case(CaseCommand),
-    /// List what an adapter can claim: what it means, what it is asked, which rules wait for it
+    /// List the capabilities that an adapter can claim, with their meaning, requests and rules
     Capabilities {
-        /// Print them as one JSON document
+        /// Print the list as one JSON document
         #[arg(long)]
         json: bool,
     },
     /// Write and check adapters, which drive implementations in any language
     #[command(subcommand)]
     Adapter(AdapterCommand),
-    /// List and install the subjects whose adapters are bundled
+    /// List and install bundled subjects: packages with adapters
     #[command(subcommand)]
     Adapters(AdaptersCommand),
-    /// Change a bundled subject's source in one small way at a time, and count what its gate notices
+    /// Make one small change at a time to a bundled subject's source; count those that its gate detects
     Power(power::PowerArguments),
     /// Damage every file of a few small stores in every way: the same as `run --every-damage`
     #[command(after_help = format!("{}\n\n{EXIT_CODES}", commands::DAMAGE_EXAMPLES))]
     Damage(DamageArguments),
-    /// Let something happen at every call of every short story: the same as `run --every-call 2`
+    /// Inject faults at every call of every short scenario: the same as `run --every-call 2`
     #[command(after_help = EXIT_CODES)]
     Faults(FaultsArguments),
     /// Let several processes use one store at the same time: the same as `run --processes 4`
     #[command(after_help = EXIT_CODES)]
     Concurrent(ConcurrentArguments),
-    /// Measure what requests take where one file is large, and where nothing changed: `run --measure`
+    /// Measure memory and reads with a large file and without changes: the same as `run --measure 128`
     #[command(after_help = EXIT_CODES)]
     Cost(CostArguments),
-    /// Run a command whose every changing call is noted, and at one of which something happens
+    /// Run a command, record each changing call, and inject an event at one of these calls
     #[command(hide = true)]
     Supervised(supervised::SupervisedArguments),
     /// Run a command that can write in one folder only
@@ -168,7 +170,7 @@ enum Command {
     Schema,
     /// Print the rule book, and which rules are modelled
     Rules {
-        /// As JSON, for programs
+        /// Print the rule book as one JSON document
         #[arg(long)]
         json: bool,
     },
@@ -177,22 +179,22 @@ enum Command {
 /// What can be done with adapters.
 #[derive(Subcommand)]
 pub enum AdapterCommand {
-    /// Print a complete adapter to start from; it runs as it is
+    /// Print a complete, working adapter to start from
     New {
-        /// The language it is written in
+        /// The language of the adapter
         #[arg(long, value_enum, default_value_t = Language::Python)]
         lang: Language,
-        /// What is most like the store that it will drive
+        /// The kind of store that is most like yours
         #[arg(long = "for", value_enum, value_name = "STORE", default_value_t = StoreKind::Copies)]
         kept: StoreKind,
     },
-    /// Act as an adapter for the core, on standard input and output
+    /// Serve the core as an adapter, on standard input and output
     Serve {
-        /// The name of a planted bug or null subject to serve instead of the core
+        /// Serve this planted bug or null subject instead of the core
         #[arg(long)]
         bug: Option<String>,
     },
-    /// Probe whether an adapter keeps the protocol; judges no rule
+    /// Check that an adapter follows the protocol; judge no rule
     Check {
         /// Where sandboxes are made
         #[arg(long)]
@@ -208,21 +210,21 @@ pub enum AdapterCommand {
 pub enum CaseCommand {
     /// Print every case with its rules
     List,
-    /// Print a case made from a history, with the needed capabilities and the found bugs filled in
+    /// Print a case made from a history, including the required capabilities and the detected bugs
     New {
-        /// Its name, which must be that of its file
+        /// The name of the case and of its file
         id: String,
-        /// A rule that it tests, the main one first; may be repeated
+        /// A rule that the case tests; may be repeated, main rule first
         #[arg(long = "rule", required = true)]
         rules: Vec<String>,
-        /// The real failure that it comes from, with a public link where there is one
+        /// The real failure behind the case, with a public link if there is one
         #[arg(long)]
         origin: String,
-        /// The history
+        /// The history as a YAML file
         #[arg(long, value_name = "FILE")]
         from: PathBuf,
     },
-    /// Check that cases are described correctly and find the bugs that they name
+    /// Check that cases are valid and detect the bugs that they name
     Check {
         /// The case files; all bundled cases by default
         files: Vec<PathBuf>,
@@ -245,7 +247,7 @@ pub enum AdaptersCommand {
 /// The forms of a report.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum Form {
-    /// As on a terminal
+    /// Text, as `run` prints it
     Text,
     /// One JSON document
     Json,
@@ -260,40 +262,40 @@ pub enum Form {
 /// The arguments of `run`.
 #[derive(clap::Args)]
 pub struct RunArguments {
-    /// The seed of the histories; a fresh one each time by default
+    /// The seed of the histories; random by default
     #[arg(long)]
     seed: Option<u64>,
-    /// How many histories; 600 by default, 60 behind an adapter, 6 with a workspace
+    /// How many histories; 600 by default, 60 with an adapter, 6 with a workspace
     #[arg(long)]
     histories: Option<u64>,
-    /// The most operations of one history
+    /// The maximum number of operations per history
     #[arg(long, default_value_t = 60)]
     operations: usize,
     /// A real directory; every history runs on a copy of it
     #[arg(long)]
     workspace: Option<PathBuf>,
-    /// Draw no histories: after every sequence of less than so many requests let each thing happen at each
-    /// call of one more
+    /// Generate no histories: run all scenarios of up to REQUESTS requests, with every injection at every
+    /// call of the last request
     #[arg(long, value_name = "REQUESTS", conflicts_with_all = ["histories", "operations", "workspace"])]
     every_call: Option<usize>,
-    /// At so many calls, evenly spread, instead of at each
+    /// Inject at CALLS calls, evenly spread, instead of at each
     #[arg(long, requires = "every_call")]
     calls: Option<u64>,
     /// Generate no histories: damage every file of a few small stores in every way
     #[arg(long, conflicts_with_all = ["histories", "operations", "workspace", "every_call"])]
     every_damage: bool,
-    /// So many damages, evenly spread, instead of all
+    /// Apply only DAMAGES of the damages, evenly spread
     #[arg(long, requires = "every_damage")]
     damages: Option<usize>,
-    /// Generate no histories: measure what requests take of files of up to so many MiB
+    /// Generate no histories: measure memory and reads with files of up to MIB MiB
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(80..=160), conflicts_with_all = ["histories", "operations", "workspace", "every_call", "every_damage"])]
     measure: Option<u64>,
-    /// Draw only histories in which so many processes are asked at the same time: some order of the requests
-    /// must say all answers
+    /// Generate only histories with PROCESSES processes at the same time: some order of their requests must
+    /// explain all replies
     #[arg(long, conflicts_with_all = ["operations", "workspace", "every_call", "every_damage", "measure"], value_parser = clap::value_parser!(u8).range(2..=64))]
     processes: Option<u8>,
-    /// In every history let something happen at calls: kills, failed calls, power losses, edits of
-    /// somebody else; in the process of an adapter, too, which needs Linux
+    /// Inject into every history: kills, failed calls, power losses, edits by a user or another process; with
+    /// an adapter this needs Linux
     #[arg(long)]
     inject: bool,
     #[command(flatten)]
@@ -303,8 +305,8 @@ pub struct RunArguments {
 /// What `run` and its presets have in common.
 #[derive(Clone, clap::Args)]
 pub struct CommonArguments {
-    /// Begin no history after two thirds of so long, and no search for a short one after all of it; each
-    /// failure is still run again
+    /// Begin no history after two thirds of this time, and no shrinking after all of it; each failure is
+    /// still run again
     #[arg(long, value_name = "SECONDS")]
     time_budget: Option<u64>,
     /// Print the verdict on every rule, not a line for each area of the rule book
@@ -322,10 +324,10 @@ pub struct CommonArguments {
 /// The arguments of `faults`.
 #[derive(Clone, clap::Args)]
 pub struct FaultsArguments {
-    /// How many requests a story has at most
+    /// The maximum number of requests per scenario
     #[arg(long, default_value_t = 2)]
     requests: usize,
-    /// At so many calls of each, evenly spread, instead of at each
+    /// Inject at CALLS calls, evenly spread, instead of at each
     #[arg(long)]
     calls: Option<u64>,
     #[command(flatten)]
@@ -335,10 +337,10 @@ pub struct FaultsArguments {
 /// The arguments of `damage`.
 #[derive(Clone, clap::Args)]
 pub struct DamageArguments {
-    /// The seed that chooses some of them; a fresh one each time by default
+    /// The seed that selects the damages of --damages; random by default
     #[arg(long)]
     seed: Option<u64>,
-    /// So many damages, evenly spread, instead of all
+    /// Apply only DAMAGES of the damages, evenly spread
     #[arg(long)]
     damages: Option<usize>,
     #[command(flatten)]
@@ -348,13 +350,13 @@ pub struct DamageArguments {
 /// The arguments of `concurrent`.
 #[derive(Clone, clap::Args)]
 pub struct ConcurrentArguments {
-    /// The seed of what is asked; a fresh one each time by default
+    /// The seed of the requests; random by default
     #[arg(long)]
     seed: Option<u64>,
     /// How many histories, each of up to four rounds
     #[arg(long, default_value_t = 100)]
     histories: u64,
-    /// How many processes are asked at the same time
+    /// How many processes use the store at the same time
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(2..=64))]
     processes: u8,
     #[command(flatten)]
@@ -364,7 +366,7 @@ pub struct ConcurrentArguments {
 /// The arguments of `cost`.
 #[derive(Clone, clap::Args)]
 pub struct CostArguments {
-    /// How large the largest file is, in MiB
+    /// The size of the largest file, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = clap::value_parser!(u64).range(80..=160))]
     large: u64,
     #[command(flatten)]
@@ -377,14 +379,14 @@ pub struct ExecutionArguments {
     /// How many histories run at the same time; one for each core by default
     #[arg(long)]
     jobs: Option<usize>,
-    /// Only this part of the histories, such as 1/4; `merge` puts the results of all parts together
+    /// Run only this part of the histories, such as 1/4; `merge` combines the results of all parts
     #[arg(long, default_value_t)]
     shard: Share,
-    /// Where failing histories are kept, which the next run begins with; by default herma-failures,
-    /// or for other subjects than the core a folder of their own in it
+    /// The folder for failing histories, which the next run repeats first; by default herma-failures, or
+    /// a folder in it for each subject other than the core
     #[arg(long)]
     keep: Option<PathBuf>,
-    /// Where the results are written; beside the failing histories by default
+    /// Where the results are written; next to the failing histories by default
     #[arg(long)]
     results: Option<PathBuf>,
     /// Where sandboxes are made; in memory by default
@@ -407,13 +409,13 @@ pub struct HistoryArguments {
 /// The arguments of `gate` and `update`.
 #[derive(clap::Args)]
 pub struct GateArguments {
-    /// Let something happen at a call in each history, and hold the failures that come of it
+    /// Inject a fault at a call in each history, and compare the resulting failures
     #[arg(long, conflicts_with = "expect")]
     inject: bool,
-    /// The expectations of the subject; those that come with it by default
+    /// The expectations file; by default the one bundled with the subject
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
-    /// Judge the results of a run that was made already
+    /// Judge the results of an earlier run
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
     #[command(flatten)]
@@ -430,7 +432,7 @@ pub struct BugsArguments {
     /// The seed of the first history
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Print the shortest history of each
+    /// Print the shortest history that finds each bug
     #[arg(long)]
     show: bool,
     /// How many bugs are searched for at the same time; one for each core by default
@@ -446,15 +448,15 @@ pub struct BugsArguments {
 pub struct CompareArguments {
     /// `core` or a bundled subject
     one: String,
-    /// Another one
+    /// The other subject: `core` or a bundled subject
     other: String,
-    /// The seed of the histories; a fresh one each time by default
+    /// The seed of the histories; random by default
     #[arg(long)]
     seed: Option<u64>,
     /// How many histories
     #[arg(long, default_value_t = 60)]
     histories: u64,
-    /// The most operations of one history
+    /// The maximum number of operations per history
     #[arg(long, default_value_t = 60)]
     operations: usize,
     /// How many histories run at the same time; one for each core by default

@@ -70,7 +70,7 @@ impl RunningHistories {
         let description = self.description(origin);
         let file = self.file(&description);
         match history::file::save(&file, history, &description) {
-            Ok(()) => format!("; it is kept in {}", file.display()),
+            Ok(()) => format!("; it is saved in {}", file.display()),
             Err(error) => format!("; {error}"),
         }
     }
@@ -104,7 +104,7 @@ mod tests {
         assert!(histories.report(begun + REPORT_AFTER - Duration::from_secs(1)).is_empty());
         let file = folder.path().join("does-not-end-history-3-seed-7.yaml");
         let message =
-            format!("history 3 has been running for 60 s; it is kept in {}", file.display());
+            format!("history 3 has been running for 60 s; it is saved in {}", file.display());
         assert_eq!(histories.report(begun + REPORT_AFTER), [message]);
         assert!(histories.report(begun + REPORT_AFTER).is_empty());
         let kept = history::file::read(&file).unwrap();

@@ -25,22 +25,22 @@ use std::sync::Mutex;
 pub struct PowerArguments {
     /// A bundled subject, such as rewind-ai
     subject: String,
-    /// Which mutants are in the sample
+    /// The seed that selects the mutants of the sample
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many mutants, of those on lines that the gate reaches
+    /// How many mutants to select from the lines that the gate reaches
     #[arg(long, default_value_t = 60)]
     sample: usize,
-    /// Only this part of the sample, such as 1/4
+    /// Run only this part of the sample, such as 1/4
     #[arg(long, default_value_t)]
     shard: Share,
-    /// Where the results are written, line by line; a run goes on where the file ends
+    /// The file for the results, a line per mutant; a run continues where the file ends
     #[arg(long, value_name = "FILE", default_value = "herma-power.jsonl")]
     results: PathBuf,
-    /// Results of other parts of the same sample, to be counted as well; may be repeated
+    /// Also count these results of another part of the same sample; may be repeated
     #[arg(long, value_name = "FILE")]
     with: Vec<PathBuf>,
-    /// Write what is known to this file, as Markdown
+    /// Write the figures to this file, as Markdown
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
     /// How many mutants run at the same time; one for each core by default
@@ -112,7 +112,7 @@ pub fn power(arguments: &PowerArguments) -> Result<ExitCode, NoVerdict> {
     for path in &arguments.with {
         let name = path.display().to_string();
         let part = Records::read(path).map_err(failed)?;
-        let part = part.ok_or_else(|| (format!("there is no {name}"), USAGE))?;
+        let part = part.ok_or_else(|| (format!("{name} does not exist"), USAGE))?;
         records.merge(part, &results, &name).map_err(failed)?;
     }
     let replay = format!(
@@ -154,7 +154,7 @@ impl Run {
         let program = std::env::current_exe();
         let confined = program.and_then(|program| confined(&scratch, &program));
         let (folder, confined): (_, Vec<OsString>) =
-            confined.map_err(|error| (format!("no place for sandboxes: {error}"), NO_VERDICT))?;
+            confined.map_err(|error| (format!("no folder for sandboxes: {error}"), NO_VERDICT))?;
         let workshops: Result<Vec<Workshop>, PowerError> =
             (0..jobs.max(1)).map(|_| Workshop::of(bundled, &cache, &confined)).collect();
         let workshops = Mutex::new(workshops.map_err(failed)?);
@@ -182,8 +182,9 @@ impl Run {
             let findings = self.in_workshop(run).map_err(failed)?.map_err(no_verdict)?;
             if let Some(unknown) = findings.failures.keys().find(|failure| !baseline.knows(failure))
             {
-                let message =
-                    format!("with marks in it, {source} shows {unknown}; nothing was run");
+                let message = format!(
+                    "instrumented, {source} shows the new failure {unknown}; nothing was run"
+                );
                 return Err((message, NO_VERDICT));
             }
             let text = fs::read_to_string(&lines).unwrap_or_default();

@@ -80,8 +80,8 @@ pub fn export(arguments: &HistoryArguments, plain: bool) -> Result<ExitCode, NoV
     let start = match ChosenSubject::new(&arguments.subject)? {
         ChosenSubject::Adapter { start, .. } => start,
         ChosenSubject::Core => {
-            let message = "only what is behind an adapter can be driven by a script; the core is \
-                           so by `-- herma-conform adapter serve`";
+            let message = "a script can only drive an adapter; for the core, give \
+                           `-- herma-conform adapter serve`";
             return Err((message.into(), USAGE));
         }
     };

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 /// The languages of the skeletons.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum Language {
-    /// Python 3.11.4 and later, with nothing but its standard library.
+    /// Python 3.11.4 and later; standard library only.
     Python,
-    /// Node 18 and later, with nothing but its standard library.
+    /// Node 18 and later; standard library only.
     Node,
     /// Rust, with serde_json; only for a store of copies.
     Rust,
@@ -20,11 +20,11 @@ pub enum Language {
 pub enum StoreKind {
     /// A copy of the tree for every checkpoint.
     Copies,
-    /// A commit for every checkpoint, by the `git` command.
+    /// A git commit for every checkpoint.
     Git,
     /// An archive for every checkpoint.
     Archive,
-    /// One log of what changed.
+    /// One log of all changes.
     Log,
 }
 
@@ -43,7 +43,7 @@ pub fn print(language: Language, store: StoreKind) -> ExitCode {
             ExitCode::SUCCESS
         }
         None => fail(
-            "in Rust there is a skeleton for copies only; Python and Node have one for each store",
+            "`--lang rust` supports only `--for copies`; Python and Node support every store",
             USAGE,
         ),
     }

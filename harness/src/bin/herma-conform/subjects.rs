@@ -19,7 +19,7 @@ const SHRINK_BUDGET_OF_ADAPTERS: usize = 200;
 /// The arguments that name a subject.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct SubjectArguments {
-    /// `core`, or a bundled subject such as hermes-agent@0.19.0 (see `adapters list`)
+    /// `core` (the reference) or a name from `adapters list`, such as hermes-agent@0.19.0
     pub subject: Option<String>,
     /// The command that starts an adapter
     #[arg(last = true)]
@@ -50,9 +50,7 @@ impl ChosenSubject {
         match (&arguments.subject, &arguments.command[..]) {
             (Some(name), []) => ChosenSubject::named(name),
             (None, []) => Ok(ChosenSubject::Core),
-            (Some(name), _) => {
-                Err((format!("either `{name}` or a command is judged, not both"), USAGE))
-            }
+            (Some(name), _) => Err((format!("give either `{name}` or a command, not both"), USAGE)),
             (None, command) => {
                 let spelling =
                     format!("-- {}", command.iter().map(quoted).collect::<Vec<_>>().join(" "));
@@ -80,7 +78,7 @@ impl ChosenSubject {
         let cache = hermetic::cache();
         let spelling = bundled.full_name();
         if !bundled.is_installed(&cache) {
-            let hint = format!("install it by `herma-conform adapters install {spelling}`");
+            let hint = format!("install it with `herma-conform adapters install {spelling}`");
             return Err((format!("{spelling} is not installed; {hint}"), USAGE));
         }
         let start = bundled
@@ -169,7 +167,8 @@ impl ChosenSubject {
 }
 
 fn program_path() -> Result<PathBuf, NoVerdict> {
-    std::env::current_exe().map_err(|error| (format!("where is this program: {error}"), NO_VERDICT))
+    std::env::current_exe()
+        .map_err(|error| (format!("the path of this program is unknown: {error}"), NO_VERDICT))
 }
 
 /// A word, quoted for a shell if necessary.
