@@ -148,22 +148,22 @@ fn docs_what_comes_back_md_lists_what_reset_recovery_and_restore_undo() {
     assert!(by_restore.iter().all(|is_undone| *is_undone), "{by_restore:?}");
     assert_eq!(by_git.iter().filter(|is_undone| **is_undone).count(), 2);
     assert_eq!(by_step.iter().filter(|is_undone| **is_undone).count(), 1);
-    let word = |is_undone: bool| if is_undone { "back" } else { "stays" };
+    let word = |is_undone: bool| if is_undone { "restored" } else { "unchanged" };
     let mut page = String::from(
-        "# What comes back\n\nOne history, three ways to undo it: a checkpoint labelled *before* is taken, \
-         then everything in the\nfirst column changes. This page is written by the test that does it \
-         (`tests/whole/comparison.rs`), from what is\nfound on the disk afterwards.\n\n\
-         | what changed | `git reset --hard` | recovering a step of a flow | rollback of the whole agent |\n\
+        "# What is restored\n\nOne history, three ways to undo it: a checkpoint labelled *before* is taken, then \
+         everything in the\nfirst column changes. The test `tests/whole/comparison.rs` runs this history and \
+         writes this page from\nthe files that it finds afterwards.\n\n\
+         | change | `git reset --hard` | recovering a step of a flow | restore with agent state |\n\
          |---|---|---|---|\n",
     );
     for (index, (change, _)) in CHANGES.iter().enumerate() {
         let [git, step, restore] = [by_git[index], by_step[index], by_restore[index]].map(word);
         page += &format!("| {change} | {git} | {step} | {restore} |\n");
     }
-    page += "\nWhat was done outside the project and the agent, such as a pull request, none of them undoes. \
-        The rollback\nlists it, and `/rollback-actions` runs the compensations that are registered.\n\n\
-        Recovery at the level of steps is played by a stand-in: a flow that keeps, for each declared \
-        step, what it needs\nto do that step again. That is the most the document claims for it. Registered \
-        as a part (`state::Part`), the flow\ncomes back with a rollback too, so both can be used together.\n";
+    page += "\nNone of them undoes actions outside the project and the agent, such as a pull request. The \
+        restore lists\nsuch actions, and `/rollback-actions` runs the registered compensations.\n\n\
+        Recovery of a step is represented by a stand-in: a flow that keeps, for each declared step, what it \
+        needs to\nrepeat that step. Registered as a part of the agent state (`state::Part`), the flow is restored \
+        by a restore,\ntoo, so both can be used together.\n";
     assert_page("what-comes-back.md", &page);
 }

@@ -1,4 +1,5 @@
-//! Paths that a restore does not touch, since its checkpoint left them out: left out is not absent.
+//! Paths that a restore does not touch, since its checkpoint left them out: a path that was left out may have
+//! existed.
 
 use super::Restore;
 use crate::disk::{Disk, folder};

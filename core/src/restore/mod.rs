@@ -1,5 +1,5 @@
-//! Restores a checkpoint: each path is examined and written, removed, left or kept; then the disk is
-//! checked once more, so that the report is true.
+//! Restores a checkpoint: each path is examined, then written, removed, skipped because it is as recorded, or
+//! kept because nothing else holds its content. Then the disk is checked again, so that the report is true.
 //!
 //! Nothing is destroyed that the pre-restore checkpoint does not hold. This module begins with a
 //! snapshot to restore and ends with the report; the caller takes the pre-restore checkpoint and the
