@@ -1,6 +1,6 @@
-//! The checkpoints of a project, newest first: its history with the pre-restore checkpoints, listed
-//! or not, and after it the checkpoints that only their pins keep. A damaged commit is skipped: the
-//! metadata of the project names the checkpoints before it.
+//! The checkpoints of a project, newest first: first its history, with the pre-restore checkpoints that the
+//! list hides, then the checkpoints that are kept only because they are pinned. If a commit is damaged, it is
+//! skipped, and the project's metadata names the checkpoints before it.
 
 use crate::error::Result;
 use crate::store::commit::{self, Checkpoint};

@@ -1,4 +1,4 @@
-//! The file tools of a session, which write files as those of an agent do.
+//! The file tools of a session. They write files in the same way as the file tools of an agent.
 
 use herma_core::triggers::patch::{self, FilePatch, Hunk};
 use std::ffi::OsStr;
