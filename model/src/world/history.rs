@@ -92,13 +92,7 @@ impl History {
         let earlier = self.choice.take().map_or_else(Vec::new, |choice| choice.evictable);
         let evictable = if is_undecided { evictable } else { intersection(evictable, &earlier) };
         let left = if is_undecided { left } else { evictable.len() };
-        self.choice = (!evictable.is_empty()).then(|| EvictionChoice {
-            candidates: candidates.clone(),
-            evictable,
-            left,
-        });
-        self.checkpoints.truncate(self.evicted);
-        self.list(candidates, &gone);
+        self.list_candidates(EvictionChoice { candidates, evictable, left }, &gone);
     }
 
     /// Labels a checkpoint.
@@ -199,13 +193,7 @@ impl History {
         });
         let left = left + earlier.len();
         let evictable = [earlier, evictable].concat();
-        self.choice = (!evictable.is_empty()).then(|| EvictionChoice {
-            candidates: candidates.clone(),
-            evictable,
-            left,
-        });
-        self.checkpoints.truncate(self.evicted);
-        self.list(candidates, &gone);
+        self.list_candidates(EvictionChoice { candidates, evictable, left }, &gone);
     }
 
     /// Removes the listed checkpoint of that id: it was damaged, and is taken again with the same id.
@@ -215,6 +203,14 @@ impl History {
         if let Some(index) = index {
             self.checkpoints.remove(self.evicted + index);
         }
+    }
+
+    /// Lists the candidates of a choice, except those that are `gone`. The choice stays open if any of them may
+    /// be evicted.
+    fn list_candidates(&mut self, choice: EvictionChoice, gone: &[String]) {
+        self.checkpoints.truncate(self.evicted);
+        self.list(choice.candidates.clone(), gone);
+        self.choice = (!choice.evictable.is_empty()).then_some(choice);
     }
 
     /// Lists these checkpoints, except those that are `gone`, which are evicted.
