@@ -4,9 +4,8 @@
 //! modules that import each other fail it: their shared part belongs in a lower module. An import may use
 //! any file of a lower folder, since folders are not crates.
 
-use crate::docs::root;
+use crate::docs::sources;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 const MODEL: &str = "
@@ -37,22 +36,13 @@ const HARNESS: &str = "
     planted cases
     suite careful power results expectations";
 
-/// The files below the `src` of a crate, without those of its binaries.
-fn sources(krate: &str) -> BTreeMap<String, String> {
-    let source = root().join(krate).join("src");
-    let mut found = BTreeMap::new();
-    let mut pending = vec![source.clone()];
-    while let Some(path) = pending.pop() {
-        if path.is_dir() && path.file_name().is_some_and(|name| name != "bin") {
-            pending.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let name = path.strip_prefix(&source).unwrap().display().to_string();
-            found.insert(name, fs::read_to_string(path).unwrap());
-        }
-    }
-    // It only declares the modules.
-    found.remove("lib.rs");
-    found
+/// The files below the `src` of a crate, without those of its binaries and without `lib.rs`, which only declares
+/// the modules.
+fn modules(krate: &str) -> BTreeMap<String, String> {
+    let source = format!("{krate}/src");
+    let files = sources(&source, "rs").into_iter();
+    let files = files.map(|(path, text)| (path[source.len() + 1..].to_owned(), text));
+    files.filter(|(path, _)| path != "lib.rs" && !path.starts_with("bin/")).collect()
 }
 
 /// The top module that a file belongs to.
@@ -125,7 +115,7 @@ fn wrong_imports(order: &str, files: &BTreeMap<String, String>) -> Vec<String> {
 #[test]
 fn no_module_imports_a_module_of_a_higher_layer() {
     for (krate, order) in [("model", MODEL), ("core", CORE), ("harness", HARNESS)] {
-        let files = sources(krate);
+        let files = modules(krate);
         assert_eq!(wrong_imports(order, &files), [""; 0], "in {krate}/src");
         for module in order.split_whitespace() {
             assert!(

@@ -25,21 +25,26 @@ pub fn assert_page(page: &str, text: &str) {
     assert!(found == text, "docs/{page} is out of date: run `just docs` (or see CONTRIBUTING)");
 }
 
-/// The Rust files below a folder, sorted, each with the first sentence of its module doc.
-fn modules(folder: &str) -> Vec<(String, String)> {
+/// The files with an extension below a folder of the tree, sorted by path, each with its text.
+pub fn sources(folder: &str, extension: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut pending = vec![root().join(folder)];
     while let Some(path) = pending.pop() {
         if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
             pending.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).unwrap();
+        } else if path.extension().is_some_and(|actual| actual == extension) {
             let name = path.strip_prefix(root()).unwrap().display().to_string();
-            found.push((name, first_sentence(&text)));
+            found.push((name, fs::read_to_string(path).unwrap()));
         }
     }
     found.sort();
     found
+}
+
+/// The Rust files below a folder, sorted, each with the first sentence of its module doc.
+fn modules(folder: &str) -> Vec<(String, String)> {
+    let files = sources(folder, "rs").into_iter();
+    files.map(|(path, text)| (path, first_sentence(&text))).collect()
 }
 
 /// The first sentence of a module doc.

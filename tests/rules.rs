@@ -9,12 +9,12 @@ use places::RuleLocations;
 
 #[test]
 fn docs_rules_md_is_current() {
-    assert_page("rules.md", &page::text(&RuleLocations::in_tree(&root())));
+    assert_page("rules.md", &page::text(&RuleLocations::in_tree()));
 }
 
 #[test]
 fn docs_rules_md_has_no_broken_link() {
-    let page = page::text(&RuleLocations::in_tree(&root()));
+    let page = page::text(&RuleLocations::in_tree());
     for (target, _) in page.split("](").skip(1).filter_map(|rest| rest.split_once(')')) {
         let exists = match target.strip_prefix('#') {
             Some(anchor) => page.contains(&format!("<a id=\"{anchor}\"></a>")),
@@ -38,7 +38,7 @@ fn every_rule_is_declared_in_the_file_of_its_subject_under_the_constant_of_its_i
 
 #[test]
 fn every_rule_has_a_place_in_the_model_and_in_the_core_and_a_test() {
-    let locations = RuleLocations::in_tree(&root());
+    let locations = RuleLocations::in_tree();
     for rule in rules::catalogue() {
         assert!(locations.in_the_model(rule).next().is_some(), "{}: nothing decides it", rule.id);
         assert!(locations.in_the_core(rule).next().is_some(), "{}: no tag in the core", rule.id);
@@ -50,7 +50,7 @@ fn every_rule_has_a_place_in_the_model_and_in_the_core_and_a_test() {
 fn every_tag_in_the_core_and_the_generators_names_a_rule_of_the_book() {
     let unknown: Vec<_> = [places::CORE, places::GENERATORS]
         .into_iter()
-        .flat_map(|folder| places::tags(&root(), folder))
+        .flat_map(places::tags)
         .filter(|(id, _)| rules::find(id).is_none())
         .map(|(id, location)| format!("{}: {id}", location.path))
         .collect();
@@ -61,7 +61,7 @@ fn every_tag_in_the_core_and_the_generators_names_a_rule_of_the_book() {
 /// oracle alone cannot be read in the model, and would bind no other judge.
 #[test]
 fn every_rule_is_implemented_by_a_documented_function_of_the_model() {
-    let locations = RuleLocations::in_tree(&root());
+    let locations = RuleLocations::in_tree();
     let undecided: Vec<_> = rules::catalogue()
         .filter(|rule| locations.in_the_model(rule).next().is_none())
         .map(|rule| {

@@ -4,11 +4,11 @@
 //! the page of the rule book out of date, in every branch at once. A function is found as fast by its name,
 //! and is seldom renamed without a reason to look at the page.
 
+use crate::docs::sources;
 use herma_harness::cases::Case;
 use herma_harness::planted;
 use herma_model::rules::{self, RuleRef};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 /// The folder of the reference implementation.
@@ -41,24 +41,24 @@ pub struct RuleLocations {
 }
 
 impl RuleLocations {
-    /// Searches the repository at `root`.
-    pub fn in_tree(root: &Path) -> RuleLocations {
+    /// Searches the tree.
+    pub fn in_tree() -> RuleLocations {
         let mut locations = RuleLocations::default();
-        for (path, text) in sources(root, "model/src", "rs") {
+        for (path, text) in sources("model/src", "rs") {
             for (constant, location) in citations(&path, &text) {
                 locations.model.entry(constant).or_default().insert(location);
             }
         }
-        locations.core = tagged(root, CORE);
-        locations.generated = tagged(root, GENERATORS);
+        locations.core = tagged(CORE);
+        locations.generated = tagged(GENERATORS);
         for folder in ["model/src", "core/src", "tests"] {
-            for (path, text) in sources(root, folder, "rs") {
+            for (path, text) in sources(folder, "rs") {
                 for (id, location) in tested(&path, &text) {
                     locations.tests.entry(id.to_owned()).or_default().insert(location);
                 }
             }
         }
-        let bug_sources = sources(root, "harness/src/planted", "rs");
+        let bug_sources = sources("harness/src/planted", "rs");
         for bug in planted::catalogue() {
             let quoted = format!("\"{}\"", bug.name);
             let file = bug_sources.iter().find(|(_, text)| text.contains(&quoted));
@@ -66,7 +66,7 @@ impl RuleLocations {
             let location = Location { path: path.clone(), name: bug.name.to_owned() };
             locations.planted.entry(bug.rule.id.to_owned()).or_default().insert(location);
         }
-        for (path, text) in sources(root, "harness/cases", "yaml") {
+        for (path, text) in sources("harness/cases", "yaml") {
             let case = Case::from_yaml(&text, Path::new(&path)).unwrap();
             for id in case.rules {
                 let location = Location { path: path.clone(), name: case.id.clone() };
@@ -113,9 +113,9 @@ pub fn constant(rule: RuleRef) -> String {
 }
 
 /// The locations of the tags below a folder, without tests.
-fn tagged(root: &Path, folder: &str) -> ByRule {
+fn tagged(folder: &str) -> ByRule {
     let mut locations = ByRule::new();
-    for (path, text) in sources(root, folder, "rs") {
+    for (path, text) in sources(folder, "rs") {
         let code = &text[..tests_offset(&path, &text)];
         for (id, location) in tags_of(&path, code) {
             locations.entry(id).or_default().insert(location);
@@ -181,8 +181,8 @@ fn tests_offset(path: &str, text: &str) -> usize {
 }
 
 /// Every tag `rule: subject/statement` in a comment below a folder, and the location of the tag.
-pub fn tags(root: &Path, folder: &str) -> Vec<(String, Location)> {
-    sources(root, folder, "rs").iter().flat_map(|(path, text)| tags_of(path, text)).collect()
+pub fn tags(folder: &str) -> Vec<(String, Location)> {
+    sources(folder, "rs").iter().flat_map(|(path, text)| tags_of(path, text)).collect()
 }
 
 /// The tags of one file. A tag may name several rules, separated by commas; text after an id and a blank or a
@@ -288,22 +288,6 @@ fn implemented_type(text: &str) -> Option<&str> {
     let target = rest.rsplit_once(" for ").map_or(rest, |(_, target)| target);
     let target = if target.starts_with('<') { target.split_once("> ")?.1 } else { target };
     target.trim().split('<').next()
-}
-
-/// The files with an extension below a folder, sorted, each with its text.
-fn sources(root: &Path, folder: &str, extension: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let mut pending = vec![root.join(folder)];
-    while let Some(path) = pending.pop() {
-        if path.is_dir() {
-            pending.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
-        } else if path.extension().is_some_and(|actual| actual == extension) {
-            let name = path.strip_prefix(root).unwrap().display().to_string();
-            found.push((name, fs::read_to_string(path).unwrap()));
-        }
-    }
-    found.sort();
-    found
 }
 
 #[test]

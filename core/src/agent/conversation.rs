@@ -64,7 +64,7 @@ impl Conversation {
         }
     }
 
-    /// Removes and returns the last turn, as each full restore does once; `None` if there is none.
+    /// Removes and returns the last turn, as each full restore does once; `None` if no turn is left.
     // rule: restore/undoes-turn
     pub fn undo_last(&mut self) -> Option<Turn> {
         self.turns.pop()

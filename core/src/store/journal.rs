@@ -72,8 +72,8 @@ pub fn has_journal(disk: &dyn Disk, store: &Path, hash: &str) -> Result<bool> {
     folder::stat(disk, &path(store, hash)).map(|stat| stat.is_some())
 }
 
-/// Reads the journal of a project; `None` if there is none. While the project's lock is not held, the
-/// restore may still run.
+/// Reads the journal of a project; `None` if the project has no journal. While the project's lock is not
+/// held, the restore may still run.
 ///
 /// # Errors
 /// A disk that fails, and a damaged journal.

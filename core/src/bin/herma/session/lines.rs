@@ -108,7 +108,7 @@ pub enum AgentCommand {
 pub struct ParsedLine {
     /// The line.
     pub text: Vec<u8>,
-    /// The command, or why there is none.
+    /// The command, or why the line is not a command.
     pub command: Result<SessionCommand, SyntaxError>,
 }
 
