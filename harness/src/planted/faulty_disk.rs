@@ -29,8 +29,8 @@ pub enum DiskFault {
     Fails(fn(Stat) -> bool),
     /// Replaces the permission bits of files and directories that are made or changed.
     Mode(fn(&Sandbox, &Path, u32) -> u32),
-    /// Syncs nothing.
-    NeverSyncs,
+    /// Does not sync the selected paths.
+    NeverSyncs(fn(&Path) -> bool),
     /// Reads files in two pieces, and mistakes two versions for one.
     ReadsInPieces,
     /// Pretends to take the selected locks of the store.
@@ -73,8 +73,8 @@ impl FaultyDisk {
         self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn never_syncs(&self) -> bool {
-        matches!(self.fault, DiskFault::NeverSyncs)
+    fn never_syncs(&self, path: &Path) -> bool {
+        matches!(self.fault, DiskFault::NeverSyncs(is_selected) if is_selected(path))
     }
 
     /// Makes a call, and if it fails once links may have appeared on the way to the path, follows them.
@@ -212,7 +212,7 @@ impl Disk for FaultyDisk {
     }
 
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-        if self.never_syncs() {
+        if self.never_syncs(path) {
             return self.disk.write_soon(path, content, mode);
         }
         self.disk.write_new(path, content, self.mode(path, mode))
@@ -227,11 +227,11 @@ impl Disk for FaultyDisk {
     }
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {
-        if self.never_syncs() { Ok(()) } else { self.disk.sync_file(path) }
+        if self.never_syncs(path) { Ok(()) } else { self.disk.sync_file(path) }
     }
 
     fn sync_file_system(&self, path: &Path) -> io::Result<()> {
-        if self.never_syncs() { Ok(()) } else { self.disk.sync_file_system(path) }
+        if self.never_syncs(path) { Ok(()) } else { self.disk.sync_file_system(path) }
     }
 
     fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
@@ -280,7 +280,7 @@ impl Disk for FaultyDisk {
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        if self.never_syncs() { Ok(()) } else { self.disk.sync_directory(path) }
+        if self.never_syncs(path) { Ok(()) } else { self.disk.sync_directory(path) }
     }
 
     fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>> {

@@ -65,7 +65,16 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::CRASH_POWER_LOSS,
         about: "A checkpoint is reported before anything of it is durable.",
         operations_min: 3,
-        flaw: Disk(DiskFault::NeverSyncs),
+        flaw: Disk(DiskFault::NeverSyncs(|_| true)),
+    },
+    PlantedBug {
+        name: "a-ref-is-durable-before-its-objects",
+        rule: &rules::CRASH_POWER_LOSS,
+        about: "The ref of a checkpoint is synced, and the objects that it needs are not.",
+        operations_min: 5,
+        flaw: Disk(DiskFault::NeverSyncs(|path| {
+            path.components().any(|folder| folder.as_os_str() == "objects")
+        })),
     },
     PlantedBug {
         name: "an-error-is-an-empty-list",
