@@ -16,7 +16,7 @@ use herma_harness::share::Share;
 use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::{AdapterCommand, CoreSubject};
 use herma_harness::suite::{Findings, Plan, Verdict, introduce, run_suite};
-use herma_harness::{History, Operation, run};
+use herma_harness::{History, Operation, RunOptions, run};
 use herma_model::{Request, Settings, World, rules};
 use pretty_assertions::assert_eq;
 use std::collections::{BTreeMap, BTreeSet};
@@ -353,7 +353,9 @@ fn one_adapter_process_serves_many_histories_unless_with_fresh_processes() {
     let processes = |history: &History, scratch: &Scratch| {
         let open = start.opener();
         for _ in 0..3 {
-            assert!(run(history, &open, scratch).unwrap().divergences.is_empty());
+            assert!(
+                run(history, &open, scratch, RunOptions::default()).unwrap().divergences.is_empty()
+            );
         }
         drop(open);
         let lines = std::fs::read_to_string(&start_log).unwrap().lines().count();
@@ -461,7 +463,9 @@ fn an_unknown_capability_is_refused_with_the_nearest_known_name() {
     let open = start.opener();
     let operations = vec![Operation::Ask(Request::List { dir: "work/alpha".into() })];
     let history = History { operations, ..History::default() };
-    let error = run(&history, &open, &Scratch::in_default_directory()).unwrap_err().to_string();
+    let error = run(&history, &open, &Scratch::in_default_directory(), RunOptions::default())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("did you mean `restore.exact`"), "{error}");
 }
 
@@ -551,7 +555,12 @@ fn a_subject_that_crashes_or_hangs_diverges_and_an_adapter_that_exits_is_an_erro
         let open = start.opener();
         let list = Operation::Ask(Request::List { dir: "work/alpha".into() });
         let operations = vec![list; 3];
-        run(&History { operations, ..History::default() }, &open, &Scratch::in_default_directory())
+        run(
+            &History { operations, ..History::default() },
+            &open,
+            &Scratch::in_default_directory(),
+            RunOptions::default(),
+        )
     };
     let mut run = run_with("kill -SEGV $$").unwrap();
     assert_eq!((run.depth.drawn, run.depth.judged, run.depth.not_reached), (3, 1, 2));

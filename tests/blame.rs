@@ -5,6 +5,7 @@
 use herma_harness::generate::Options;
 use herma_harness::history::file::from_yaml;
 use herma_harness::protocol::capabilities::Capabilities;
+use herma_harness::runner::Until;
 use herma_harness::sandbox::{Sandbox, Scratch};
 use herma_harness::share::Share;
 use herma_harness::shrink::BUDGET_DEFAULT;
@@ -47,7 +48,9 @@ fn trial_blames_a_file_name_only_if_a_plain_name_is_captured() {
         - checkpoint: {dir: work/alpha, reason: r}\n";
     let history = from_yaml(history, Path::new("history")).unwrap();
     let blamed = |is_lost| {
-        let outcome = trial(&history, &blind(is_lost), &Scratch::in_default_directory()).unwrap();
+        let outcome =
+            trial(&history, &blind(is_lost), &Scratch::in_default_directory(), Until::Disagreement)
+                .unwrap();
         outcome.run.divergences[0].rule.id
     };
     assert_eq!(blamed(|name| name.contains(&b' ')), "capture/any-name");
@@ -89,7 +92,8 @@ fn a_second_failure_in_a_plain_home_is_not_blamed_on_the_configuration() {
         let core = CoreSubject::new(sandbox, settings, seconds);
         Box::new(Lists { core, plain }) as Box<dyn Subject>
     };
-    let found = trial(&history, &open, &Scratch::in_default_directory()).unwrap();
+    let found =
+        trial(&history, &open, &Scratch::in_default_directory(), Until::Disagreement).unwrap();
     let shown: Vec<&str> =
         found.run.divergences.iter().map(|divergence| divergence.rule.id).collect();
     assert_eq!(shown, ["capture/reason"]);
@@ -129,7 +133,8 @@ fn a_special_file_is_not_blamed_for_a_refusal_that_occurs_without_it() {
     let open = |sandbox: &Sandbox, settings: &Settings, seconds| {
         Box::new(Unreasoned(CoreSubject::new(sandbox, settings, seconds))) as Box<dyn Subject>
     };
-    let found = trial(&history, &open, &Scratch::in_default_directory()).unwrap();
+    let found =
+        trial(&history, &open, &Scratch::in_default_directory(), Until::Disagreement).unwrap();
     assert_eq!(found.run.divergences[0].rule.id, "restore/file-only");
 }
 

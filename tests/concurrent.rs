@@ -3,7 +3,7 @@
 use herma_harness::History;
 use herma_harness::generate::{self, Options};
 use herma_harness::protocol::capabilities::Capabilities;
-use herma_harness::runner::FIRST_SECOND;
+use herma_harness::runner::{FIRST_SECOND, Until};
 use herma_harness::sandbox::{Sandbox, Scratch, git_alone};
 use herma_harness::subject::{AdapterCommand, Call, CoreSubject, HookedDisk, Identity, Subject};
 use herma_harness::trial::trial;
@@ -36,8 +36,18 @@ fn some_serial_order_explains_all_answers_of_concurrent_core_processes() {
     let mut checks = 0;
     for (number, history) in histories(0..6).enumerate() {
         let run = match number % 2 {
-            0 => trial(&history, &start.opener(), &Scratch::in_default_directory()),
-            _ => trial(&history, &CoreSubject::boxed, &Scratch::in_default_directory()),
+            0 => trial(
+                &history,
+                &start.opener(),
+                &Scratch::in_default_directory(),
+                Until::Disagreement,
+            ),
+            _ => trial(
+                &history,
+                &CoreSubject::boxed,
+                &Scratch::in_default_directory(),
+                Until::Disagreement,
+            ),
         };
         let run = run.unwrap().run;
         assert!(run.divergences.is_empty(), "{number}: {:#?}", run.divergences);
@@ -142,16 +152,23 @@ fn trial_finds_a_lost_update_of_concurrent_checkpoints() {
         request(2)
     );
     let history = herma_harness::history::file::from_yaml(&text, Path::new("here")).unwrap();
-    let run = trial(&history, &Hasty::boxed, &Scratch::in_default_directory()).unwrap().run;
+    let run = trial(&history, &Hasty::boxed, &Scratch::in_default_directory(), Until::Disagreement)
+        .unwrap()
+        .run;
     let [divergence] = &run.divergences[..] else { panic!("{:#?}", run.divergences) };
     assert_eq!(divergence.rule.id, rules::CONCURRENT_KEEPS.id, "{divergence:#?}");
     assert!(
         divergence.mismatch.tree.iter().any(|line| line.contains("checkpoint work/alpha: created"))
     );
     // Sequential requests lose nothing.
-    let run = trial(&history.before_calls(), &Hasty::boxed, &Scratch::in_default_directory())
-        .unwrap()
-        .run;
+    let run = trial(
+        &history.before_calls(),
+        &Hasty::boxed,
+        &Scratch::in_default_directory(),
+        Until::Disagreement,
+    )
+    .unwrap()
+    .run;
     assert!(run.divergences.is_empty(), "{:#?}", run.divergences);
 }
 

@@ -4,7 +4,7 @@
 use herma_harness::cases;
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::{AdapterCommand, CoreSubject};
-use herma_harness::{History, run};
+use herma_harness::{History, RunOptions, run};
 use herma_model::rules;
 use herma_tests::{assert_rules_held, built_binary};
 use pretty_assertions::assert_eq;
@@ -32,7 +32,7 @@ fn measure_runs_only_if_with_program_names_the_program() {
     let with_program = plain.with_program(built_binary("herma-conform"));
     let history = history("an-unchanged-file-is-not-read-again");
     for (scratch, checks) in [(with_program, Some(1)), (plain, None)] {
-        let run = run(&history, &CoreSubject::boxed, &scratch).unwrap();
+        let run = run(&history, &CoreSubject::boxed, &scratch, RunOptions::default()).unwrap();
         assert_eq!(run.divergences.len(), 0, "{:?}", run.divergences);
         assert_eq!(run.checks.get(rules::COST_UNCHANGED.id).copied(), checks);
         assert_eq!(run.capabilities.lacking(&rules::COST_UNCHANGED).is_none(), checks.is_some());
@@ -45,7 +45,9 @@ fn measure_finds_a_planted_bug_behind_an_adapter() {
     let bug = "unchanged-files-are-read-again";
     let start = AdapterCommand::bundled_core(Path::new(&program), Some(bug)).unwrap();
     let history = history("an-unchanged-file-is-not-read-again");
-    let run = run(&history, &start.opener(), &Scratch::in_default_directory()).unwrap();
+    let run =
+        run(&history, &start.opener(), &Scratch::in_default_directory(), RunOptions::default())
+            .unwrap();
     let broken: Vec<&str> = run.divergences.iter().map(|divergence| divergence.rule.id).collect();
     assert_eq!(broken, ["cost/unchanged"]);
 }

@@ -2,8 +2,7 @@
 //! rule fails for the core.
 
 use herma_harness::generate::damages;
-use herma_harness::protocol::capabilities::Capabilities;
-use herma_harness::runner::{Event, Until, run_watched};
+use herma_harness::runner::{Event, RunOptions, Until, run};
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::CoreSubject;
 
@@ -16,15 +15,10 @@ fn damages_finds_each_file_that_it_must_damage() {
         let mut watch = |event: Event| {
             is_damaged |= matches!(event, Event::StoreEdited(_, Some(_)));
         };
-        let run = run_watched(
-            Until::End,
-            &history,
-            &CoreSubject::boxed,
-            &Scratch::in_default_directory(),
-            &Capabilities::default(),
-            Some(&mut watch),
-        );
-        let run = run.unwrap();
+        let scratch = Scratch::in_default_directory();
+        let options =
+            RunOptions { until: Until::End, watch: Some(&mut watch), ..RunOptions::default() };
+        let run = run(&history, &CoreSubject::boxed, &scratch, options).unwrap();
         assert!(run.divergences.is_empty(), "{name}: {:?}", run.divergences);
         assert!(is_damaged, "{name}");
         count += 1;

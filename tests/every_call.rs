@@ -3,6 +3,7 @@
 
 use herma_harness::generate::scenarios;
 use herma_harness::history::{CallPosition, History};
+use herma_harness::runner::Until;
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::CoreSubject;
 use herma_harness::trial::trial;
@@ -21,8 +22,14 @@ fn scenario(name: &str) -> History {
 fn assert_no_failure_at_every_call(request: &str, injections: &[(&str, u64)]) {
     for (injection, least) in injections {
         let history = scenario(&format!("{request}: {injection}"));
-        let run =
-            trial(&history, &CoreSubject::boxed, &Scratch::in_default_directory()).unwrap().run;
+        let run = trial(
+            &history,
+            &CoreSubject::boxed,
+            &Scratch::in_default_directory(),
+            Until::Disagreement,
+        )
+        .unwrap()
+        .run;
         assert!(run.divergences.is_empty(), "{request}: {injection}: {:?}", run.divergences);
         assert!(
             run.injections >= *least,

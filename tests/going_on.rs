@@ -5,7 +5,7 @@
 use herma_harness::apart::apart;
 use herma_harness::divergence::Divergence;
 use herma_harness::history::file::from_yaml;
-use herma_harness::runner::{Until, run_until};
+use herma_harness::runner::{RunOptions, Until};
 use herma_harness::sandbox::{Sandbox, Scratch};
 use herma_harness::subject::{CoreSubject, Identity, Subject};
 use herma_harness::{History, run};
@@ -87,13 +87,18 @@ fn rules(divergences: &[Divergence]) -> Vec<(&str, bool)> {
         .collect()
 }
 
+/// Runs a history to its end.
+fn to_the_end<'a>() -> RunOptions<'a> {
+    RunOptions { until: Until::End, ..RunOptions::default() }
+}
+
 #[test]
-fn run_until_finds_a_failure_after_another_and_apart_isolates_it() {
+fn run_finds_a_failure_after_another_and_apart_isolates_it() {
     let open = lying_core(denies_the_oldest_too);
     let scratch = Scratch::in_default_directory();
-    let first = run(&history(), &open, &scratch).unwrap();
+    let first = run(&history(), &open, &scratch, RunOptions::default()).unwrap();
     assert_eq!(rules(&first.divergences), [("capture/created", false)]);
-    let complete = run_until(Until::End, &history(), &open, &scratch).unwrap();
+    let complete = run(&history(), &open, &scratch, to_the_end()).unwrap();
     assert_eq!(rules(&complete.divergences), [("capture/created", false), ("list/complete", true)]);
     assert_eq!(
         (complete.depth.drawn, complete.depth.judged, complete.depth.after_failure),
@@ -109,17 +114,17 @@ fn run_until_finds_a_failure_after_another_and_apart_isolates_it() {
 fn apart_returns_none_for_a_mere_consequence_of_another_failure() {
     let open = lying_core(denies_all_afterwards);
     let scratch = Scratch::in_default_directory();
-    let complete = run_until(Until::End, &history(), &open, &scratch).unwrap();
+    let complete = run(&history(), &open, &scratch, to_the_end()).unwrap();
     assert_eq!(rules(&complete.divergences)[1], ("list/complete", true));
     let second = complete.divergences[1].fingerprint();
     assert!(apart(&history(), &second, &open, &scratch).unwrap().is_none());
 }
 
 #[test]
-fn run_until_continues_with_the_actual_state_of_the_store() {
+fn run_continues_with_the_actual_state_of_the_store() {
     let open = lying_core(denies_checkpoints);
     let scratch = Scratch::in_default_directory();
-    let complete = run_until(Until::End, &history(), &open, &scratch).unwrap();
+    let complete = run(&history(), &open, &scratch, to_the_end()).unwrap();
     // The denied checkpoint is in the list, and that is not a second failure.
     assert_eq!(rules(&complete.divergences), [("capture/created", false)]);
 }

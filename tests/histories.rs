@@ -9,7 +9,7 @@ use herma_harness::share::Share;
 use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::CoreSubject;
 use herma_harness::suite::{Plan, run_suite};
-use herma_harness::{check, run};
+use herma_harness::{RunOptions, check, run};
 use herma_model::{Edit, Request};
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
@@ -45,8 +45,13 @@ proptest! {
 fn every_written_case_holds() {
     let cases = cases::bundled().unwrap();
     for case in &cases {
-        let outcome =
-            run(&case.history(), &CoreSubject::boxed, &Scratch::in_default_directory()).unwrap();
+        let outcome = run(
+            &case.history(),
+            &CoreSubject::boxed,
+            &Scratch::in_default_directory(),
+            RunOptions::default(),
+        )
+        .unwrap();
         assert!(outcome.divergences.is_empty(), "{}: {:?}", case.id, outcome.divergences);
     }
     assert!(cases.len() >= 15, "only {} cases were found", cases.len());
@@ -59,7 +64,13 @@ fn no_history_in_tests_found_fails_again() {
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
     let replayed = files.map(|path| {
         let history = file::from_yaml(&file::read(&path).unwrap(), &path).unwrap();
-        let outcome = run(&history, &CoreSubject::boxed, &Scratch::in_default_directory()).unwrap();
+        let outcome = run(
+            &history,
+            &CoreSubject::boxed,
+            &Scratch::in_default_directory(),
+            RunOptions::default(),
+        )
+        .unwrap();
         assert!(outcome.divergences.is_empty(), "{path:?}: {:?}", outcome.divergences);
     });
     assert!(replayed.count() >= 15);
@@ -70,7 +81,9 @@ fn a_project_that_became_a_link_holds_every_rule() {
     let text = "operations:\n- write: {path: work/alpha/b/c, content: x}\n\
                 - checkpoint: {dir: work/alpha/b, reason: r}\n- link: {path: work/alpha/b, target: x}\n";
     let history = file::from_yaml(text, Path::new("memory")).unwrap();
-    let outcome = run(&history, &CoreSubject::boxed, &Scratch::in_default_directory()).unwrap();
+    let outcome =
+        run(&history, &CoreSubject::boxed, &Scratch::in_default_directory(), RunOptions::default())
+            .unwrap();
     assert!(outcome.divergences.is_empty(), "{:?}", outcome.divergences);
 }
 

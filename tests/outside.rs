@@ -2,6 +2,7 @@
 
 use herma_harness::divergence::Divergence;
 use herma_harness::history::file::from_yaml;
+use herma_harness::runner::Until;
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::AdapterCommand;
 use herma_harness::trial::trial;
@@ -64,7 +65,10 @@ fn run_with_injection(injection: &str, start: &AdapterCommand) -> (Vec<&'static 
 - restore: {{dir: work/alpha, target: {{number: 1}}, exact: false}}"
     );
     let history = from_yaml(&text, Path::new("here")).unwrap();
-    let run = trial(&history, &start.opener(), &Scratch::in_default_directory()).unwrap().run;
+    let run =
+        trial(&history, &start.opener(), &Scratch::in_default_directory(), Until::Disagreement)
+            .unwrap()
+            .run;
     let rule = |divergence: &Divergence| divergence.rule.id;
     (run.divergences.iter().map(rule).collect(), run.injections)
 }

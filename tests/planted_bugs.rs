@@ -4,7 +4,7 @@
 use herma_harness::planted::hunt::hunt;
 use herma_harness::planted::{PlantedBug, find};
 use herma_harness::sandbox::Scratch;
-use herma_harness::{History, run};
+use herma_harness::{History, RunOptions, run};
 
 fn sample() -> impl Iterator<Item = &'static PlantedBug> {
     ["no-dedup-in-a-turn", "restore-leaves-one-file", "unmounted-is-deleted"]
@@ -33,7 +33,7 @@ fn hunt_returns_a_history_from_which_no_operation_can_be_removed() {
             let mut operations = shrunk.history.operations.clone();
             operations.remove(index);
             let shorter = History { operations, ..shrunk.history.clone() };
-            let outcome = run(&shorter, &open, &scratch).unwrap();
+            let outcome = run(&shorter, &open, &scratch, RunOptions::default()).unwrap();
             let is_same = outcome
                 .divergences
                 .iter()

@@ -6,6 +6,7 @@ use herma_harness::generate::Options;
 use herma_harness::history::Target;
 use herma_harness::planted::{self, hunt::hunt};
 use herma_harness::protocol::capabilities::Capabilities;
+use herma_harness::runner::Until;
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::{AdapterCommand, CoreSubject, NewSubject};
 use herma_harness::trial::trial;
@@ -122,9 +123,13 @@ fn export_script_ends_when_the_subject_hangs_at_a_fifo_and_creates_real_sockets(
             vec![Operation::Edit(Edit::MakeSpecial { path, kind }), Operation::Ask(take)];
         History { operations, plain_home: true, ..History::default() }
     };
-    let found =
-        trial(&history(SpecialKind::Fifo), &start.opener(), &Scratch::in_default_directory())
-            .unwrap();
+    let found = trial(
+        &history(SpecialKind::Fifo),
+        &start.opener(),
+        &Scratch::in_default_directory(),
+        Until::Disagreement,
+    )
+    .unwrap();
     let fingerprints: Vec<String> = found
         .run
         .divergences

@@ -9,7 +9,7 @@ use crate::history::History;
 use crate::runner::{RunError, Until};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
-use crate::trial::{is_of_configuration, trial_until};
+use crate::trial::{is_of_configuration, trial};
 
 /// At most this many operations are removed.
 const REMOVED_MAX: usize = 12;
@@ -29,7 +29,7 @@ pub fn apart(
     let plain_home = history.plain_home || !is_of_configuration(&fingerprint.rule);
     let mut history = History { plain_home, ..history.clone() };
     for _ in 0..REMOVED_MAX {
-        let divergences = trial_until(Until::End, &history, new_subject, scratch)?.run.divergences;
+        let divergences = trial(&history, new_subject, scratch, Until::End)?.run.divergences;
         let Some(found) =
             divergences.iter().find(|divergence| divergence.fingerprint() == *fingerprint)
         else {

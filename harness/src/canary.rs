@@ -8,7 +8,7 @@ use crate::divergence::Divergence;
 use crate::history::{History, Operation};
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::fault::Fault;
-use crate::runner::{RunError, run};
+use crate::runner::{RunError, RunOptions, run};
 use crate::sandbox::{Sandbox, Scratch};
 use crate::subject::{Identity, NewSubject, Subject};
 use herma_model::answer::Listed;
@@ -25,7 +25,7 @@ pub fn canary(
     let open = |sandbox: &Sandbox, settings: &Settings, seconds| -> Box<dyn Subject> {
         Box::new(ListsExtraCheckpoint(new_subject(sandbox, settings, seconds)))
     };
-    Ok(run(&history(), &open, scratch)?.divergences.into_iter().next())
+    Ok(run(&history(), &open, scratch, RunOptions::default())?.divergences.into_iter().next())
 }
 
 fn history() -> History {

@@ -3,9 +3,9 @@
 
 use crate::history::History;
 use crate::report;
-use crate::runner::RunError;
+use crate::runner::{RunError, Until};
 use crate::sandbox::Scratch;
-use crate::shrink::{self, Shrunk};
+use crate::shrink::{self, FailingHistory, Shrunk};
 use crate::subject::NewSubject;
 use crate::trial::trial;
 use herma_model::rules::RuleRef;
@@ -95,9 +95,9 @@ pub fn check(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<(), CheckError> {
-    let outcome = trial(history, new_subject, scratch)?;
+    let outcome = trial(history, new_subject, scratch, Until::Disagreement)?;
     let Some(divergence) = outcome.run.divergences.first() else { return Ok(()) };
-    let shrunk =
-        shrink::shrink(history, divergence, new_subject, scratch, &shrink::BUDGET_DEFAULT.into());
+    let failing = FailingHistory { history, divergence };
+    let shrunk = shrink::shrink(failing, new_subject, scratch, &shrink::BUDGET_DEFAULT.into());
     Err(CheckError::Broken(Box::new(BrokenRule::new(shrunk))))
 }

@@ -10,7 +10,7 @@ use crate::history::History;
 use crate::history::concrete::with_sandbox_placeholder;
 use crate::parallel;
 use crate::protocol::capabilities::Capabilities;
-use crate::runner::{Event, RequestRecord, RunError, Until, run_watched};
+use crate::runner::{Event, RequestRecord, RunError, RunOptions, Until, run};
 use crate::sandbox::Scratch;
 use crate::shrink::shorten;
 use crate::subject::NewSubject;
@@ -205,14 +205,12 @@ impl Comparison<'_> {
                 reactions.push(Reaction { record, request, answer, files });
             }
         };
-        run_watched(
-            Until::Disagreement,
-            history,
-            subject,
-            self.scratch,
-            &self.capabilities,
-            Some(&mut watch),
-        )?;
+        let options = RunOptions {
+            until: Until::Disagreement,
+            limit: self.capabilities.clone(),
+            watch: Some(&mut watch),
+        };
+        run(history, subject, self.scratch, options)?;
         Ok(reactions)
     }
 }

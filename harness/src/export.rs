@@ -12,7 +12,7 @@ use crate::history::{History, Injection};
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::check::environment;
 use crate::protocol::message::{Control, Envelope, Message, Open};
-use crate::runner::{Event, FIRST_SECOND, RunError, Until, run_watched};
+use crate::runner::{Event, FIRST_SECOND, RunError, RunOptions, run};
 use crate::sandbox::{Sandbox, Scratch};
 use crate::subject::AdapterCommand;
 use herma_model::answer::{Answer, CheckpointOutcome};
@@ -128,14 +128,8 @@ pub fn script(
     };
     let events = RefCell::new(Vec::new());
     let mut watch = |event| events.borrow_mut().push(event);
-    let run = run_watched(
-        Until::Disagreement,
-        history,
-        &open,
-        scratch,
-        &Capabilities::default(),
-        Some(&mut watch),
-    )?;
+    let options = RunOptions { watch: Some(&mut watch), ..RunOptions::default() };
+    let run = run(history, &open, scratch, options)?;
     let (root, variables) =
         opening.into_inner().expect("no thread panics here").unwrap_or_default();
     let command: Vec<String> =

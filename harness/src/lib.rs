@@ -69,4 +69,4 @@ pub mod workspace;
 
 pub use check::{BrokenRule, CheckError, check};
 pub use history::{History, Operation};
-pub use runner::{Run, RunError, run};
+pub use runner::{Run, RunError, RunOptions, run};

@@ -11,13 +11,13 @@ use crate::generate::{self, Options};
 use crate::history::History;
 use crate::parallel;
 use crate::protocol::capabilities::Capabilities;
-use crate::runner::{RunError, Until};
+use crate::runner::{RunError, RunOptions, Until, run};
 use crate::sandbox::Scratch;
 use crate::share::Share;
-use crate::shrink::{self, Budget, Shrunk, is_past};
+use crate::shrink::{self, Budget, FailingHistory, Shrunk, is_past};
 use crate::subject::{Identity, NewSubject};
 use crate::transcript::transcript;
-use crate::trial::{Trial, trial_until};
+use crate::trial::{Trial, trial};
 use herma_model::rules::{self, RuleRef};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -221,7 +221,7 @@ pub fn run_suite(
     let run = |number| -> Result<(), RunError> {
         let (origin, history) = plan.history(number);
         progress(SuiteEvent::Begun(&origin, &history));
-        let trial = trial_until(Until::End, &history, new_subject, scratch)?;
+        let trial = trial(&history, new_subject, scratch, Until::End)?;
         let mut shared = shared.lock().expect("no thread panics while it holds this");
         progress(SuiteEvent::Ended(&trial.ended(&origin)));
         shared.add(number, &origin, history, trial);
@@ -276,17 +276,18 @@ impl Examination<'_> {
                 divergence.follows.is_none() && divergence.fingerprint() == *fingerprint
             };
             let fails_again = || {
-                let trial = trial_until(until, &shrunk.history, new_subject, &fresh);
+                let trial = trial(&shrunk.history, new_subject, &fresh, until);
                 trial.is_ok_and(|trial| trial.run.divergences.iter().any(is_same))
             };
             (0..REPRODUCTIONS).filter(|_| fails_again()).count()
         };
-        let mut shrunk = shrink::shrink(&history, &divergence, new_subject, scratch, &budget);
+        let failing = FailingHistory { history: &history, divergence: &divergence };
+        let mut shrunk = shrink::shrink(failing, new_subject, scratch, &budget);
         let mut reproduced = count_reproductions(&shrunk);
         if reproduced == 0 {
             // A process that served other histories before may have misled the search.
             let executions = shrunk.executions;
-            shrunk = shrink::shrink(&history, &divergence, new_subject, &fresh, &budget);
+            shrunk = shrink::shrink(failing, new_subject, &fresh, &budget);
             shrunk.executions += executions;
             reproduced = count_reproductions(&shrunk);
         }
@@ -294,7 +295,7 @@ impl Examination<'_> {
         let until = shrink::until(&shrunk.divergence);
         // A run that cannot be made leaves the transcript empty; `reproduced` shows that.
         let transcript =
-            transcript(until, &shrunk.history, new_subject, &fresh).unwrap_or_default();
+            transcript(&shrunk.history, new_subject, &fresh, until).unwrap_or_default();
         shrunk.divergence = transcript.own(&shrunk.divergence).clone();
         Failure { origin, histories, shrunk, reproduced, asked: transcript.lines }
     }
@@ -363,7 +364,7 @@ pub fn introduce(
 ) -> Result<(Identity, Capabilities), RunError> {
     // The rules judge what a hostile home does to the subject.
     let history = History { plain_home: true, ..History::default() };
-    let run = crate::runner::run(&history, new_subject, scratch)?;
+    let run = run(&history, new_subject, scratch, RunOptions::default())?;
     Ok((run.subject, run.capabilities))
 }
 

@@ -3,9 +3,8 @@
 
 use crate::divergence::Divergence;
 use crate::history::{CallPosition, History, InjectedEvent, Injection};
-use crate::protocol::capabilities::Capabilities;
 use crate::protocol::message::Message;
-use crate::runner::{Event, RunError, Until, run_watched};
+use crate::runner::{Event, RunError, RunOptions, Until, run};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
 use herma_model::edit::Change;
@@ -46,10 +45,10 @@ impl Transcript {
 /// # Errors
 /// The run could not be made.
 pub fn transcript(
-    until: Until,
     history: &History,
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
+    until: Until,
 ) -> Result<Transcript, RunError> {
     let mut root = String::new();
     let mut lines = history.conditions();
@@ -73,8 +72,8 @@ pub fn transcript(
             lines.push(format!("< {}", record.reply));
         }
     };
-    let limit = Capabilities::default();
-    let run = match run_watched(until, history, new_subject, scratch, &limit, Some(&mut watch)) {
+    let options = RunOptions { until, watch: Some(&mut watch), ..RunOptions::default() };
+    let run = match run(history, new_subject, scratch, options) {
         Err(RunError::Adapter { step: None, fault }) => {
             lines.extend(["> {\"op\":\"open\"}".to_owned(), format!("< {fault}")]);
             return Ok(Transcript { lines, divergences: Vec::new() });
@@ -166,7 +165,7 @@ mod tests {
             Path::new("here"),
         );
         let scratch = Scratch::in_default_directory();
-        let transcript = transcript(Until::End, &history.unwrap(), &CoreSubject::boxed, &scratch);
+        let transcript = transcript(&history.unwrap(), &CoreSubject::boxed, &scratch, Until::End);
         let lines = transcript.unwrap().lines;
         assert_eq!(lines[0], "write work/alpha/a: \"1\"");
         assert_eq!(lines[1], r#"> {"op":"checkpoint","dir":"$ROOT/work/alpha","reason":"r"}"#);

@@ -18,7 +18,7 @@ use crate::divergence::{Divergence, Fingerprint, Judge, Mismatch, Violation};
 use crate::history::plain_names::with_plain_names;
 use crate::history::{Event, History, Operation, StoreEvent};
 use crate::protocol::fault::Fault;
-use crate::runner::{Run, RunError, Until, run_until};
+use crate::runner::{Run, RunError, RunOptions, Until, run};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
 use herma_model::Edit;
@@ -37,44 +37,33 @@ pub struct Trial {
     pub plain: Vec<Divergence>,
 }
 
-/// Runs `history` in a fresh sandbox until world and subject disagree, and again where it fails.
+/// Runs `history` in a fresh sandbox until the end that `until` names, and again where it fails.
+/// Differences that only follow from an earlier failure are not blamed on another cause.
 ///
 /// # Errors
-/// As [`run`](crate::runner::run).
+/// As [`run`].
 pub fn trial(
     history: &History,
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
-) -> Result<Trial, RunError> {
-    trial_until(Until::Disagreement, history, new_subject, scratch)
-}
-
-/// As [`trial`], but runs as far as `until` says. Differences that only follow from an earlier failure
-/// are not blamed on another cause.
-///
-/// # Errors
-/// As [`trial`].
-pub fn trial_until(
     until: Until,
-    history: &History,
-    new_subject: &NewSubject<'_>,
-    scratch: &Scratch,
 ) -> Result<Trial, RunError> {
     let answering = Cell::new(Duration::ZERO);
-    let run = |history: &History| {
-        let run = run_until(until, history, new_subject, scratch)?;
+    let run_variant = |history: &History| {
+        let options = RunOptions { until, ..RunOptions::default() };
+        let run = run(history, new_subject, scratch, options)?;
         answering.set(answering.get() + run.depth.answering);
         Ok(run)
     };
-    let mut trial = trial_of_configuration(history, &run)?;
+    let mut trial = trial_of_configuration(history, &run_variant)?;
     let in_plain_home = History { plain_home: true, ..history.clone() };
     for (history, divergences) in
         [(history, &mut trial.run.divergences), (&in_plain_home, &mut trial.plain)]
     {
-        blame_on_files(history, divergences, &run)?;
-        acquit_names(history, divergences, &run)?;
-        blame_on_damage(history, divergences, &run)?;
-        blame_on_injection(history, divergences, &run)?;
+        blame_on_files(history, divergences, &run_variant)?;
+        acquit_names(history, divergences, &run_variant)?;
+        blame_on_damage(history, divergences, &run_variant)?;
+        blame_on_injection(history, divergences, &run_variant)?;
     }
     // Every run counts, whichever of them is reported.
     trial.run.depth.answering = answering.get();

@@ -6,7 +6,7 @@ use super::{Case, needs, tier};
 use crate::history::History;
 use crate::null;
 use crate::planted::{self, PlantedBug};
-use crate::runner::{Run, RunError, run};
+use crate::runner::{Run, RunError, RunOptions, Until, run};
 use crate::sandbox::Scratch;
 use crate::subject::{CoreSubject, NewSubject};
 use crate::trial::trial;
@@ -20,7 +20,7 @@ pub fn faults(case: &Case, scratch: &Scratch) -> Result<Vec<String>, RunError> {
     let mut faults = spelling(case);
     let rules: Vec<RuleRef> = case.rules().collect();
     let history = case.history();
-    let run_of_core = run(&history, &CoreSubject::boxed, scratch)?;
+    let run_of_core = run(&history, &CoreSubject::boxed, scratch, RunOptions::default())?;
     for divergence in &run_of_core.divergences {
         faults.push(format!("the core fails it, by {}", divergence.rule.id));
     }
@@ -37,7 +37,7 @@ pub fn faults(case: &Case, scratch: &Scratch) -> Result<Vec<String>, RunError> {
         }
     }
     for null in null::ALL {
-        if run(&history, &null.open, scratch)?.divergences.is_empty() {
+        if run(&history, &null.open, scratch, RunOptions::default())?.divergences.is_empty() {
             faults.push(format!("it proves nothing: {} passes it", null.name));
         }
     }
@@ -91,7 +91,7 @@ pub fn run_bug(
     history: &History,
     scratch: &Scratch,
 ) -> Result<Run, RunError> {
-    Ok(trial(history, bug, scratch)?.run)
+    Ok(trial(history, bug, scratch, Until::Disagreement)?.run)
 }
 
 /// Why a planted bug is not found by a case, if it is not.

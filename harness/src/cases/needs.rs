@@ -10,7 +10,7 @@ use super::check::run_bug;
 use crate::inject::{Injected, Point};
 use crate::planted;
 use crate::protocol::capabilities::Capabilities;
-use crate::runner::{RunError, run};
+use crate::runner::{RunError, RunOptions, run};
 use crate::sandbox::{Sandbox, Scratch};
 use crate::subject::{CoreSubject, Identity, NewSubject, Subject};
 use herma_model::observation::Measured;
@@ -105,7 +105,7 @@ fn works(case: &Case, capabilities: &Capabilities, scratch: &Scratch) -> Result<
     let core = |sandbox: &Sandbox, settings: &Settings, seconds| {
         limited(&CoreSubject::boxed, sandbox, settings, seconds)
     };
-    let run_of_core = run(&case.history(), &core, scratch)?;
+    let run_of_core = run(&case.history(), &core, scratch, RunOptions::default())?;
     let is_judged =
         |rule: &String| run_of_core.checks.get(rule.as_str()).is_some_and(|checks| *checks > 0);
     let is_unjudged = case.kills.is_empty() && !case.rules.iter().all(is_judged);

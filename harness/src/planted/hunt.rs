@@ -5,9 +5,9 @@ use super::PlantedBug;
 use crate::divergence::Divergence;
 use crate::generate::{Options, generate_history};
 use crate::history::History;
-use crate::runner::RunError;
+use crate::runner::{RunError, Until};
 use crate::sandbox::Scratch;
-use crate::shrink::{self, Shrunk};
+use crate::shrink::{self, FailingHistory, Shrunk};
 use crate::trial::trial;
 use std::time::{Duration, Instant};
 
@@ -50,18 +50,20 @@ pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, Run
     let options = Options { agent, damage, databases, injections, measured, ..Options::default() };
     for number in 0..HISTORIES_MAX {
         let history = generate_history(&options, seed, number);
-        let outcome = trial(&history, &open, scratch)?;
+        let outcome = trial(&history, &open, scratch, Until::Disagreement)?;
         let Some(divergence) = outcome.run.divergences.into_iter().next() else { continue };
         let finding = started.elapsed();
         let budget = shrink::BUDGET_DEFAULT;
         let shrink = |history: &History, divergence: &Divergence| {
-            shrink::shrink(history, divergence, &open, scratch, &budget.into())
+            let failing = FailingHistory { history, divergence };
+            shrink::shrink(failing, &open, scratch, &budget.into())
         };
         let mut shrunk = shrink(&history, &divergence);
         // Without the operation that revealed the bug, it may still show by another symptom.
         let mut shorter = shrunk.history.clone();
         shorter.operations.pop();
-        let mut remaining = trial(&shorter, &open, scratch)?.run.divergences.into_iter();
+        let mut remaining =
+            trial(&shorter, &open, scratch, Until::Disagreement)?.run.divergences.into_iter();
         if let Some(failure) = remaining.find(|failure| *failure.rule == *divergence.rule) {
             let executions = shrunk.executions + 1;
             shrunk = shrink(&shorter, &failure);

@@ -6,7 +6,7 @@ use crate::runner::{RunError, Until};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
 use crate::suite::{Plan, SuiteEvent, run_suite};
-use crate::trial::{Trial, trial_until};
+use crate::trial::{Trial, trial};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -115,7 +115,7 @@ pub fn judge(
     for number in 0..plan.all() {
         let (origin, history) = plan.history(number);
         let run = |subject: &NewSubject<'_>, scratch: &Scratch| {
-            trial_until(Until::End, &history, subject, scratch)
+            trial(&history, subject, scratch, Until::End)
         };
         let trial = match run(mutant, scratch) {
             Ok(trial) => trial,

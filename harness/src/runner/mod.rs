@@ -38,63 +38,46 @@ use std::time::Instant;
 pub const FIRST_SECOND: i64 = 1_773_635_760;
 
 /// When the run of a history ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Until {
     /// Until world and subject disagree.
+    #[default]
     Disagreement,
     /// Until its end: after a disagreement the world continues with the observed state.
     End,
 }
 
-/// Runs `history` in a fresh sandbox until world and subject disagree.
+/// How a history is run.
+#[derive(Default)]
+pub struct RunOptions<'a> {
+    /// When the run ends.
+    pub until: Until,
+    /// The capabilities that the run may use.
+    pub limit: Capabilities,
+    /// Called with every event. A watched run is a single run, even of a history for every call.
+    pub watch: Watch<'a>,
+}
+
+/// Runs `history` in a fresh sandbox; a history for every call once for each call.
 ///
 /// # Errors
 /// The run itself could not be made; what the subject does is part of the result.
-pub fn run(
-    history: &History,
-    new_subject: &NewSubject<'_>,
-    scratch: &Scratch,
-) -> Result<Run, RunError> {
-    run_until(Until::Disagreement, history, new_subject, scratch)
-}
-
-/// As [`run`], but ends as `until` says.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_until(
-    until: Until,
-    history: &History,
-    new_subject: &NewSubject<'_>,
-    scratch: &Scratch,
-) -> Result<Run, RunError> {
-    let run_once = |history: &History| {
-        let sandbox = Sandbox::new(scratch, history)?;
-        let limit = Capabilities::default();
-        Runner::open(history, new_subject, sandbox, &limit, None)?.run_all(until, history)
-    };
-    if history.is_for_every_call() {
-        injected::at_every_call(history, &run_once)
-    } else {
-        run_once(history)
-    }
-}
-
-/// As [`run_until`], but uses only the capabilities in `limit`, and calls `watch` with every event.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_watched<'a>(
-    until: Until,
+pub fn run<'a>(
     history: &'a History,
     new_subject: &'a NewSubject<'a>,
     scratch: &Scratch,
-    limit: &Capabilities,
-    watch: Watch<'a>,
+    options: RunOptions<'a>,
 ) -> Result<Run, RunError> {
-    let sandbox = Sandbox::new(scratch, history)?;
-    let runner = Runner::open(history, new_subject, sandbox, limit, watch)?;
-    runner.run_all(until, history)
+    if options.watch.is_some() || !history.is_for_every_call() {
+        let sandbox = Sandbox::new(scratch, history)?;
+        return Runner::open(history, new_subject, sandbox, options)?.run_all(history);
+    }
+    let RunOptions { until, limit, .. } = options;
+    injected::at_every_call(history, &|history| {
+        let options = RunOptions { until, limit: limit.clone(), watch: None };
+        let sandbox = Sandbox::new(scratch, history)?;
+        Runner::open(history, new_subject, sandbox, options)?.run_all(history)
+    })
 }
 
 struct Runner<'a> {
@@ -131,9 +114,9 @@ impl<'a> Runner<'a> {
         history: &'a History,
         new_subject: &'a NewSubject<'a>,
         sandbox: Sandbox,
-        limit: &Capabilities,
-        watch: Watch<'a>,
+        options: RunOptions<'a>,
     ) -> Result<Self, RunError> {
+        let RunOptions { until, limit, watch } = options;
         if let Some(marker) = sandbox.marker_above() {
             return Err(RunError::MarkerAbove(marker));
         }
@@ -142,7 +125,7 @@ impl<'a> Runner<'a> {
         if let Some(fault) = subject.fault() {
             return Err(RunError::Adapter { step: None, fault: fault.clone() });
         }
-        let capabilities = subject.capabilities().in_common(limit);
+        let capabilities = subject.capabilities().in_common(&limit);
         let settings = capabilities.restrict_settings(&history.settings);
         let names = capabilities.names().collect();
         let mut world = World::new(files, sandbox.layout(), settings, names, FIRST_SECOND);
@@ -161,7 +144,7 @@ impl<'a> Runner<'a> {
             world,
             oracle,
             run,
-            until: Until::Disagreement,
+            until,
             disagreement: None,
             silent: None,
             reply: String::new(),
@@ -181,8 +164,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Applies the operations of the history, and compares the final state.
-    fn run_all(mut self, until: Until, history: &History) -> Result<Run, RunError> {
-        self.until = until;
+    fn run_all(mut self, history: &History) -> Result<Run, RunError> {
         self.run.depth.drawn = history.operations.len() as u64;
         let mut remaining = 0;
         for (step, operation) in history.operations.iter().enumerate() {

@@ -14,7 +14,7 @@ use crate::history::{CallPosition, History, Operation};
 use crate::runner::{Run, Until};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
-use crate::trial::trial_until;
+use crate::trial::trial;
 use herma_model::verdict::Kind;
 use herma_model::{Settings, blame};
 use std::collections::BTreeSet;
@@ -58,6 +58,15 @@ pub fn is_past(moment: Option<Instant>) -> bool {
     moment.is_some_and(|moment| Instant::now() >= moment)
 }
 
+/// A history and how it fails.
+#[derive(Clone, Copy, Debug)]
+pub struct FailingHistory<'a> {
+    /// The history.
+    pub history: &'a History,
+    /// How it fails.
+    pub divergence: &'a Divergence,
+}
+
 /// The shortest history found.
 #[derive(Debug)]
 pub struct Shrunk {
@@ -86,14 +95,14 @@ struct SameFailure {
     call: Option<CallPosition>,
 }
 
-/// Shrinks `history`, which fails with `divergence`, within the budget.
+/// Shrinks a failing history within the budget.
 pub fn shrink(
-    history: &History,
-    divergence: &Divergence,
+    failing: FailingHistory<'_>,
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
     budget: &Budget,
 ) -> Shrunk {
+    let FailingHistory { history, divergence } = failing;
     // A history for every call stands for one run per call; only the failing call is needed.
     let history = &history.at_call(divergence.call);
     let step = divergence.step;
@@ -103,7 +112,7 @@ pub fn shrink(
     let mut divergence = divergence.clone();
     let is_same = |found: &Divergence| found.follows.is_none() && found.fingerprint() == wanted;
     // A run that cannot be made is no evidence about the subject.
-    let run = |candidate: &History| trial_until(until, candidate, new_subject, scratch).ok();
+    let run = |candidate: &History| trial(candidate, new_subject, scratch, until).ok();
     let mut shortest = history.operations.len();
     let mut fails = |candidate: &History| {
         let trial = run(candidate)?;

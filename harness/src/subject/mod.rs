@@ -31,7 +31,7 @@ use std::io;
 /// use herma_harness::protocol::capabilities::Capabilities;
 /// use herma_harness::sandbox::{Sandbox, Scratch};
 /// use herma_harness::subject::{Identity, Subject};
-/// use herma_harness::{check, history::file::from_yaml, run};
+/// use herma_harness::{RunOptions, check, history::file::from_yaml, run};
 /// use herma_model::answer::{CheckpointOutcome, Listed};
 /// use herma_model::{Answer, Code, Request, Settings};
 ///
@@ -83,7 +83,7 @@ use std::io;
 /// let history = from_yaml(text, "here".as_ref())?;
 /// // Sandboxes are made below this folder, and removed after the run.
 /// let scratch = Scratch::at(std::env::temp_dir());
-/// let run = run(&history, &Memory::boxed, &scratch)?;
+/// let run = run(&history, &Memory::boxed, &scratch, RunOptions::default())?;
 /// assert_eq!(run.subject.name, "memory");
 /// assert!(run.checks["list/newest-first"] > 0 && run.divergences.is_empty());
 /// check(&history, &Memory::boxed, &scratch)?;

@@ -20,8 +20,9 @@ use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::protocol::known::MEASUREMENT;
 use herma_harness::report;
 use herma_harness::results::{github, text};
+use herma_harness::runner::Until;
 use herma_harness::sandbox::Scratch;
-use herma_harness::shrink as shrinking;
+use herma_harness::shrink::{self as shrinking, FailingHistory};
 use herma_harness::suite::{Findings, Plan, Verdict};
 use herma_harness::transcript::transcript;
 use herma_harness::trial::trial;
@@ -392,7 +393,7 @@ pub fn replay(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
     };
     let until = shrinking::until(first);
     let history = history.at_call(first.call);
-    let recording = transcript(until, &history, &subject.opener(), &scratch).map_err(no_verdict)?;
+    let recording = transcript(&history, &subject.opener(), &scratch, until).map_err(no_verdict)?;
     for divergence in &divergences {
         print_text(&report::difference(recording.own(divergence)));
     }
@@ -407,7 +408,7 @@ fn run_history(
     scratch: &Scratch,
 ) -> Result<(usize, Vec<Divergence>), NoVerdict> {
     let open = subject.opener();
-    let outcome = trial(history, &open, scratch).map_err(no_verdict)?;
+    let outcome = trial(history, &open, scratch, Until::Disagreement).map_err(no_verdict)?;
     let divergences = outcome.run.divergences.into_iter().chain(outcome.plain).collect();
     Ok((outcome.run.operations, divergences))
 }
@@ -426,7 +427,8 @@ pub fn shrink(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
     };
     let open = subject.opener();
     let budget = subject.shrink_budget();
-    let shrunk = shrinking::shrink(&history, divergence, &open, &scratch, &budget.into());
+    let failing = FailingHistory { history: &history, divergence };
+    let shrunk = shrinking::shrink(failing, &open, &scratch, &budget.into());
     print_text(&report::counterexample(&shrunk.history, &shrunk.divergence));
     Ok(ExitCode::from(BROKEN))
 }
