@@ -46,15 +46,15 @@ impl Runner<'_> {
         }
     }
 
-    /// Makes a request with an injection, and reads every list. Returns whether anything could be judged.
-    pub(super) fn ask_injected(
+    /// Judges a request with an injection, and reads every list. Returns whether anything could be judged.
+    pub(super) fn judge_injected(
         &mut self,
         step: usize,
         request: &Request,
         injection: &Injection,
     ) -> Result<bool, RunError> {
         if let InjectedEvent::Together(processes) = injection.what {
-            return self.ask_together(step, request, processes, injection);
+            return self.judge_together(step, request, processes, injection);
         }
         self.run.operations += 1;
         self.check_files(step)?;
@@ -63,7 +63,7 @@ impl Runner<'_> {
         let state = coverage::state(&self.world, request);
         let allowed = self.world.allows(request);
         let InjectedRequest { seen, injected, meanwhile, has_restarted } =
-            self.ask_with_injection(step, request, &allowed, injection)?;
+            self.observe_injected(step, request, &allowed, injection)?;
         let mut edited_world = self.world.clone();
         let changes: Vec<_> = edits_in(&self.world, injection)
             .iter()
@@ -80,7 +80,7 @@ impl Runner<'_> {
         self.run.injected = Some(Calls { calls, came: has_happened });
         let has_restarted = has_restarted || restarts;
         if !has_happened {
-            let judged = self.judge(step, state, &allowed, seen);
+            let judged = self.compare_and_learn(step, state, &allowed, seen);
             self.learn_restart(has_restarted);
             return judged;
         }
@@ -93,12 +93,12 @@ impl Runner<'_> {
                 edited_world.files.clone_from(&seen.files);
             }
             let allowed = (!meanwhile.is_prevented).then_some(&allowed);
-            let judged = self.judge_edited(step, allowed, seen, edited_world)?;
+            let judged = self.compare_edited(step, allowed, seen, edited_world)?;
             self.learn_restart(has_restarted);
             return Ok(judged);
         }
         if let Some((second, answer)) = meanwhile.answered {
-            let judged = self.judge_overlapped(step, seen, &second, &answer)?;
+            let judged = self.compare_overlapped(step, seen, &second, &answer)?;
             self.learn_restart(has_restarted);
             return Ok(judged);
         }
@@ -110,7 +110,7 @@ impl Runner<'_> {
         if self.has_ended() {
             return Ok(true);
         }
-        let lists = self.lists(step, from_ref(request))?;
+        let lists = self.observe_lists(step, from_ref(request))?;
         let debris = self.world.debris(&allowed, &seen);
         let after = self.world.aftermath(&allowed, &seen, lists);
         self.world.learn_injected(&seen, happened, &after);
@@ -123,8 +123,8 @@ impl Runner<'_> {
         self.judge_lists(step, after.lists.into_keys())
     }
 
-    /// Makes a request with an injection.
-    fn ask_with_injection(
+    /// Makes a request with an injection, and observes the disk before and after it.
+    fn observe_injected(
         &mut self,
         step: usize,
         request: &Request,
@@ -141,7 +141,7 @@ impl Runner<'_> {
         let mut injected = Ok(None);
         let mut outcome = MeanwhileOutcome::default();
         let mut has_restarted = false;
-        let seen = self.observe_by(step, request, allowed, &mut |subject, request| {
+        let seen = self.observe_with(step, request, allowed, &mut |subject, request| {
             injected = thread::scope(|scope| {
                 let (is_ready, ready) = mpsc::channel();
                 let process = OtherProcess { sandbox: sandbox.shared(), seconds, opening };
@@ -176,7 +176,7 @@ impl Runner<'_> {
     }
 
     /// Compares the result of two requests, the second of which went to another process meanwhile.
-    fn judge_overlapped(
+    fn compare_overlapped(
         &mut self,
         step: usize,
         mut seen: Observation,
@@ -200,7 +200,7 @@ impl Runner<'_> {
                 self.list_again(step, &seen)?;
             }
         }
-        let lists = self.lists(step, from_ref(&seen.request))?;
+        let lists = self.observe_lists(step, from_ref(&seen.request))?;
         self.notify_request(step, seen);
         self.judge_lists(step, lists.into_keys())
     }
@@ -208,7 +208,7 @@ impl Runner<'_> {
     /// Compares the result of a request during which files were edited: `edited_world` is the world in which
     /// the edits came before the request. If not all edits could be made (`allowed` is `None`), nothing is
     /// compared.
-    fn judge_edited(
+    fn compare_edited(
         &mut self,
         step: usize,
         allowed: Option<&Allowed>,
@@ -225,7 +225,7 @@ impl Runner<'_> {
         if self.has_ended() {
             return Ok(true);
         }
-        let lists = self.lists(step, from_ref(&seen.request))?;
+        let lists = self.observe_lists(step, from_ref(&seen.request))?;
         self.world.learn_with_concurrent_edits(&seen, &edited_world, &lists);
         self.notify_request(step, seen);
         for path in debris {
@@ -242,6 +242,7 @@ impl Runner<'_> {
         }
     }
 
+    /// Requests and judges the list of each of these projects.
     pub(super) fn judge_lists(
         &mut self,
         step: usize,
@@ -250,14 +251,18 @@ impl Runner<'_> {
         for project in projects {
             if !self.has_ended() {
                 let dir = self.world.absolute(&project);
-                self.ask_plain(step, &Request::List { dir })?;
+                self.judge_request(step, &Request::List { dir })?;
             }
         }
         Ok(true)
     }
 
     /// The current list of each project, including the projects of these requests. Nothing is judged.
-    pub(super) fn lists(&mut self, step: usize, requests: &[Request]) -> Result<Lists, RunError> {
+    pub(super) fn observe_lists(
+        &mut self,
+        step: usize,
+        requests: &[Request],
+    ) -> Result<Lists, RunError> {
         let dirs = requests.iter().filter_map(Request::dir);
         let requested: Vec<ByteString> = dirs.filter_map(|dir| self.world.canonical(dir)).collect();
         let with_history = self.world.histories().map(|(project, _)| project.clone());

@@ -13,8 +13,8 @@ const TICK: Duration = Duration::from_secs(1);
 const CLOCKS_DIFFER: Duration = Duration::from_millis(100);
 
 impl Runner<'_> {
-    /// Makes a request and measures it: allow, observe, compare, learn. Returns whether it could be judged.
-    pub(super) fn ask_measured(
+    /// Judges a request and measures it: allow, observe, compare, learn. Returns whether it could be judged.
+    pub(super) fn judge_measured(
         &mut self,
         step: usize,
         request: &Request,
@@ -31,7 +31,7 @@ impl Runner<'_> {
         let state = coverage::state(&self.world, request);
         let allowed = self.world.allows(request);
         let mut measured = None;
-        let mut seen = self.observe_by(step, request, &allowed, &mut |subject, request| {
+        let mut seen = self.observe_with(step, request, &allowed, &mut |subject, request| {
             let (answer, figures) = subject.ask_measured(request);
             measured = figures;
             answer
@@ -41,7 +41,7 @@ impl Runner<'_> {
             // The process that replied has ended.
             self.reply = translate::reply(0, seen.answer.clone()).to_string();
         }
-        let judged = self.judge(step, state, &allowed, seen)?;
+        let judged = self.compare_and_learn(step, state, &allowed, seen)?;
         self.learn_restart(true);
         Ok(judged)
     }

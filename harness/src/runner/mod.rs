@@ -4,6 +4,15 @@
 //! the world learns. Apart from that, only the history's edits change the world. Once world and
 //! subject disagree, a run ends, or goes on with the observed state; later failures may only follow
 //! from the disagreement, and are marked so.
+//!
+//! A request passes through these levels, each of which adds one thing to the level below it:
+//!
+//! | Level | Adds |
+//! |---|---|
+//! | `request` | lists before and after a request that may evict; chooses how the request is judged |
+//! | `judge_request`, `judge_injected`, `judge_measured`, `judge_together` | what the model allows; afterwards `compare_…`: compares, records and learns |
+//! | `observe`, `observe_with`, `observe_injected`, `observe_lists` | the disk before and after, from the oracle |
+//! | `Subject::ask`, `Subject::ask_injected`, `Subject::ask_measured` | the answer |
 
 mod databases;
 mod injected;
@@ -223,7 +232,7 @@ impl<'a> Runner<'a> {
                 judged = false;
                 for request in &requests {
                     if !self.has_ended() {
-                        judged |= self.ask(step, request)?;
+                        judged |= self.request(step, request)?;
                     }
                 }
             }
@@ -233,7 +242,7 @@ impl<'a> Runner<'a> {
 
     /// Makes a request, and reads the list before and after a request that may evict a checkpoint.
     /// Returns whether the request could be judged.
-    fn ask(&mut self, step: usize, request: &Request) -> Result<bool, RunError> {
+    fn request(&mut self, step: usize, request: &Request) -> Result<bool, RunError> {
         let evicting = self.world.may_evict_unpredictably(request);
         // The lists before and after the request show which checkpoints are evicted.
         for project in &evicting {
@@ -241,14 +250,14 @@ impl<'a> Runner<'a> {
         }
         let injection = self.injection.take_if(|_| request.takes_injection());
         let judged = match injection {
-            Some(injection) => self.ask_injected(step, request, &injection)?,
+            Some(injection) => self.judge_injected(step, request, &injection)?,
             None if request.takes_injection() && std::mem::take(&mut self.measures) => {
-                self.ask_measured(step, request)?
+                self.judge_measured(step, request)?
             }
-            None => self.ask_plain(step, request)?,
+            None => self.judge_request(step, request)?,
         };
         if request.takes_injection() && std::mem::take(&mut self.lists_next) && !self.has_ended() {
-            let lists = self.lists(step, std::slice::from_ref(request))?;
+            let lists = self.observe_lists(step, std::slice::from_ref(request))?;
             self.judge_lists(step, lists.into_keys())?;
         }
         for project in &evicting {
@@ -269,19 +278,19 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Makes a request without injection or measurement: allow, observe, compare, learn. Returns whether
+    /// Judges a request without injection or measurement: allow, observe, compare, learn. Returns whether
     /// the request could be judged.
-    fn ask_plain(&mut self, step: usize, request: &Request) -> Result<bool, RunError> {
+    fn judge_request(&mut self, step: usize, request: &Request) -> Result<bool, RunError> {
         self.run.operations += 1;
         self.check_files(step)?;
         let state = coverage::state(&self.world, request);
         let allowed = self.world.allows(request);
         let seen = self.observe(step, request, &allowed)?;
-        self.judge(step, state, &allowed, seen)
+        self.compare_and_learn(step, state, &allowed, seen)
     }
 
     /// Compares an observation and learns from it. Returns whether anything could be judged.
-    fn judge(
+    fn compare_and_learn(
         &mut self,
         step: usize,
         state: String,
@@ -322,31 +331,32 @@ impl<'a> Runner<'a> {
         notify(&mut self.watch, || Event::Requested(Box::new(record)));
     }
 
+    /// Makes a request, and observes the disk before and after it. Nothing is judged.
     fn observe(
         &mut self,
         step: usize,
         request: &Request,
         allowed: &Allowed,
     ) -> Result<Observation, RunError> {
-        self.observe_by(step, request, allowed, &mut |subject, request| subject.ask(request))
+        self.observe_with(step, request, allowed, &mut |subject, request| subject.ask(request))
     }
 
-    /// As [`Runner::observe`], with another function that makes the request.
-    fn observe_by(
+    /// As [`Runner::observe`], with another function that gets the answer of the subject.
+    fn observe_with(
         &mut self,
         step: usize,
         request: &Request,
         allowed: &Allowed,
-        ask: &mut dyn FnMut(&mut dyn Subject, &Request) -> Answer,
+        answer: &mut dyn FnMut(&mut dyn Subject, &Request) -> Answer,
     ) -> Result<Observation, RunError> {
         let context = Context { world: &self.world, sandbox: &self.sandbox };
         let subject = &mut self.subject;
         let answering = &mut self.run.depth.answering;
         let last_reply = &mut self.reply;
         let is_watched = self.watch.is_some();
-        let mut timed_ask = |asked: &Request| {
+        let mut timed_answer = |asked: &Request| {
             let start = Instant::now();
-            let answer = ask(subject.as_mut(), asked);
+            let answer = answer(subject.as_mut(), asked);
             *answering += start.elapsed();
             if is_watched && asked == request {
                 let line = || translate::reply(0, answer.clone()).to_string();
@@ -354,7 +364,7 @@ impl<'a> Runner<'a> {
             }
             answer
         };
-        let seen = self.oracle.observe(context, request, allowed, &mut timed_ask)?;
+        let seen = self.oracle.observe(context, request, allowed, &mut timed_answer)?;
         match self.subject.fault() {
             Some(fault) => Err(RunError::Adapter { step: Some(step), fault: fault.clone() }),
             None => Ok(seen),

@@ -61,7 +61,7 @@ impl ConcurrentRequests {
 
     /// Makes these requests, and `request` in one more process. All processes open their subject before any
     /// request is made.
-    fn ask(&self, request: &Request, process: &OtherProcess<'_>) -> ConcurrentOutcome {
+    fn run(&self, request: &Request, process: &OtherProcess<'_>) -> ConcurrentOutcome {
         let clock = &AtomicU64::new(0);
         let first = (std::slice::from_ref(request), CallPosition::End);
         let others = self.by_process.iter().enumerate();
@@ -146,9 +146,9 @@ fn ask_in_turn(
 }
 
 impl Runner<'_> {
-    /// Makes a request while other processes make theirs, and reads every list. Returns whether anything could
+    /// Judges a request while other processes make theirs, and reads every list. Returns whether anything could
     /// be judged.
-    pub(super) fn ask_together(
+    pub(super) fn judge_together(
         &mut self,
         step: usize,
         request: &Request,
@@ -157,7 +157,7 @@ impl Runner<'_> {
     ) -> Result<bool, RunError> {
         let concurrent = ConcurrentRequests::of(request, processes, injection, &self.world);
         if concurrent.by_process.is_empty() {
-            return self.ask_plain(step, request);
+            return self.judge_request(step, request);
         }
         self.run.operations += 1;
         self.check_files(step)?;
@@ -168,11 +168,11 @@ impl Runner<'_> {
             opening: self.opening,
         };
         let mut outcome = None;
-        let seen = self.observe_by(step, request, &allowed, &mut |subject, asked| {
+        let seen = self.observe_with(step, request, &allowed, &mut |subject, asked| {
             if outcome.is_some() || asked != request {
                 return subject.ask(asked);
             }
-            let joined = outcome.insert(concurrent.ask(asked, &process));
+            let joined = outcome.insert(concurrent.run(asked, &process));
             let call = joined.calls.iter().find(|call| call.request == *asked);
             let unanswered = || Answer::Crashed("it did not answer".into());
             call.and_then(|call| call.answer.clone()).unwrap_or_else(unanswered)
@@ -184,7 +184,7 @@ impl Runner<'_> {
         self.run.injections += u64::from(has_happened);
         self.injected = Some((injection.what, Happened::Overlapped));
         let requests: Vec<Request> = calls.iter().map(|call| call.request.clone()).collect();
-        let lists = self.lists(step, &requests)?;
+        let lists = self.observe_lists(step, &requests)?;
         let mut time = calls.iter().map(|call| call.end).max().unwrap_or_default();
         for (project, listed) in &lists {
             let request = Request::List { dir: self.world.absolute(project) };
