@@ -59,23 +59,31 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// Starts with an observation of the files.
-    ///
-    /// # Errors
-    /// The sandbox cannot be read.
-    pub fn new(sandbox: &Sandbox, store_folder: Option<&str>, layout: bool) -> io::Result<Self> {
-        let git = Git::on(sandbox.store(), sandbox.accepted_stores().clone());
-        let mut oracle = Oracle {
-            git,
+    /// The oracle of a sandbox in which no subject is open yet.
+    pub fn new(sandbox: &Sandbox) -> Self {
+        Oracle {
+            git: Git::on(sandbox.store(), sandbox.accepted_stores().clone()),
             seen: None,
             planted: Planted::new(),
             damage: StoreDamage::default(),
             sizes_max: None,
-            store_folder: store_folder.map(str::to_owned),
-            layout,
-        };
-        oracle.seen = Some(oracle.manifest(sandbox)?);
-        Ok(oracle)
+            store_folder: None,
+            layout: false,
+        }
+    }
+
+    /// Records that a subject was opened, which may have changed files, and whether plain git can read its
+    /// store.
+    pub fn opened(&mut self, layout: bool) {
+        self.seen = None;
+        self.layout = layout;
+    }
+
+    /// Records the name of the folder in the projects in which the subject keeps its store; the folder is not
+    /// part of the files.
+    pub fn set_store_folder(&mut self, folder: &str) {
+        self.seen = None;
+        self.store_folder = Some(folder.to_owned());
     }
 
     fn manifest(&self, sandbox: &Sandbox) -> io::Result<Manifest> {

@@ -129,7 +129,8 @@ impl<'a> Runner<'a> {
         if let Some(marker) = sandbox.marker_above() {
             return Err(RunError::MarkerAbove(marker));
         }
-        let files = Oracle::new(&sandbox, None, false)?.files(&sandbox)?.clone();
+        let mut oracle = Oracle::new(&sandbox);
+        let files = oracle.files(&sandbox)?.clone();
         let subject = new_subject(&sandbox, &history.settings, FIRST_SECOND);
         if let Some(fault) = subject.fault() {
             return Err(RunError::Adapter { step: None, fault: fault.clone() });
@@ -138,12 +139,11 @@ impl<'a> Runner<'a> {
         let settings = capabilities.restrict_settings(&history.settings);
         let names = capabilities.names().collect();
         let mut world = World::new(files, sandbox.layout(), settings, names, FIRST_SECOND);
-        let layout = capabilities.has("layout");
-        let mut oracle = Oracle::new(&sandbox, None, layout)?;
+        oracle.opened(capabilities.has("layout"));
         let checks = world.compare_opening(oracle.files(&sandbox)?);
         if let Some(folder) = capabilities.store_folder() {
             sandbox.make_stores(folder)?;
-            oracle = Oracle::new(&sandbox, Some(folder), layout)?;
+            oracle.set_store_folder(folder);
         }
         world.files.clone_from(oracle.files(&sandbox)?);
         let run = Run { capabilities, subject: subject.identity(), ..Run::default() };
