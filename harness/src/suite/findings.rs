@@ -1,0 +1,125 @@
+//! What a suite found, and the verdict on each rule that follows from it.
+
+use crate::coverage::Coverage;
+use crate::depth::Depth;
+use crate::divergence::Fingerprint;
+use crate::protocol::capabilities::Capabilities;
+use crate::shrink::Shrunk;
+use crate::subject::Identity;
+use herma_model::rules::{self, RuleRef};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How often a shortest history is run again, each time in a fresh process and sandbox.
+pub const REPRODUCTIONS: usize = 3;
+
+/// One way in which a rule is broken.
+#[derive(Debug)]
+pub struct Failure {
+    /// The first failing history: its number, or the name of a kept history.
+    pub origin: String,
+    /// How many histories failed in this way.
+    pub histories: u64,
+    /// The shortest history found; for a known failure, the first history.
+    pub shrunk: Shrunk,
+    /// How many of [`REPRODUCTIONS`] runs of that history failed in the same way; `None` for a
+    /// known failure, which is not run again.
+    pub reproduced: Option<usize>,
+    /// The requests and replies of the shortest history; empty for a known failure.
+    pub asked: Vec<String>,
+}
+
+impl Failure {
+    /// Whether the history never failed again, so that there is no verdict.
+    pub fn is_unstable(&self) -> bool {
+        self.reproduced == Some(0)
+    }
+}
+
+/// A difference that no history shows without a failure before it; it leads to no verdict.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Following {
+    /// The earlier failure at which world and subject disagreed.
+    pub follows: Fingerprint,
+    /// The first history that shows the difference.
+    pub origin: String,
+    /// How many histories show it.
+    pub histories: u64,
+}
+
+/// What a suite found.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// Histories run.
+    pub histories: u64,
+    /// Planned histories.
+    pub planned: u64,
+    /// Operations applied.
+    pub operations: u64,
+    /// Injections that happened.
+    pub injections: u64,
+    /// Comparisons for each rule.
+    pub checks: BTreeMap<&'static str, u64>,
+    /// Which behaviours were covered.
+    pub coverage: Coverage,
+    /// How many of the generated operations were judged.
+    pub depth: Depth,
+    /// Every way in which a rule is broken.
+    pub failures: BTreeMap<Fingerprint, Failure>,
+    /// Differences that only showed after another failure, and may only follow from it.
+    pub following: BTreeMap<Fingerprint, Following>,
+    /// Time spent running histories, without shrinking.
+    pub elapsed: Duration,
+    /// Time spent shrinking.
+    pub shortening: Duration,
+    /// How many histories ran at the same time.
+    pub jobs: usize,
+    /// The capabilities of the subject.
+    pub capabilities: Capabilities,
+    /// The name and version of the subject.
+    pub subject: Identity,
+}
+
+/// The verdict on one rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Every comparison held.
+    Held,
+    /// A comparison failed.
+    Broken,
+    /// A comparison failed, and did not fail when repeated: neither held nor broken.
+    Unstable,
+    /// No history exercised the rule.
+    NotExercised,
+    /// The subject lacks a capability that is needed to judge the rule.
+    NotApplicable,
+}
+
+impl Findings {
+    /// The verdict on a rule.
+    pub fn verdict(&self, rule: RuleRef) -> Verdict {
+        let breaks_rule = |(fingerprint, _): &(&Fingerprint, &Failure)| fingerprint.rule == rule.id;
+        let mut failures = self.failures.iter().filter(breaks_rule).peekable();
+        if failures.peek().is_some() {
+            let is_broken = failures.any(|(_, failure)| !failure.is_unstable());
+            return if is_broken { Verdict::Broken } else { Verdict::Unstable };
+        }
+        match self.checks.get(rule.id) {
+            _ if self.capabilities.lacking(rule).is_some() => Verdict::NotApplicable,
+            Some(1..) => Verdict::Held,
+            _ => Verdict::NotExercised,
+        }
+    }
+
+    /// Whether any failure did not show again.
+    pub fn is_unstable(&self) -> bool {
+        self.failures.values().any(Failure::is_unstable)
+    }
+
+    /// Whether any rule has that verdict.
+    pub fn any(&self, verdict: Verdict) -> bool {
+        rules::catalogue().any(|rule| self.verdict(rule) == verdict)
+    }
+}
