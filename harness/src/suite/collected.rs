@@ -23,15 +23,16 @@ pub(super) struct UnshrunkFailure {
     pub(super) histories: u64,
 }
 
+/// The results so far, which the threads of a suite share.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct Collected {
     pub(super) findings: Findings,
     pub(super) independent: BTreeMap<Fingerprint, UnshrunkFailure>,
     /// Failures that only showed after another failure.
     pub(super) dependent: BTreeMap<Fingerprint, UnshrunkFailure>,
 }
 
-impl Shared {
+impl Collected {
     pub(super) fn add(&mut self, number: u64, origin: &str, history: History, trial: Trial) {
         let Trial { run, plain } = trial;
         self.findings.capabilities = run.capabilities;

@@ -18,7 +18,7 @@ use crate::share::Share;
 use crate::shrink::{Budget, is_past};
 use crate::subject::{Identity, NewSubject};
 use crate::trial::{Trial, trial};
-use collected::Shared;
+use collected::Collected;
 use examination::Examination;
 pub use findings::{Failure, Findings, Following, REPRODUCTIONS, Verdict};
 use serde::{Deserialize, Serialize};
@@ -89,14 +89,14 @@ pub fn run_suite(
     progress: &(dyn Fn(SuiteEvent<'_>) + Sync),
 ) -> Result<Findings, RunError> {
     let started = Instant::now();
-    let shared = Mutex::new(Shared::default());
+    let collected = Mutex::new(Collected::default());
     let run = |number| -> Result<(), RunError> {
         let (origin, history) = plan.history(number);
         progress(SuiteEvent::Begun(&origin, &history));
         let trial = trial(&history, new_subject, scratch, Until::End)?;
-        let mut shared = shared.lock().expect("no thread panics while it holds this");
+        let mut collected = collected.lock().expect("no thread panics while it holds this");
         progress(SuiteEvent::Ended(&trial.ended(&origin)));
-        shared.add(number, &origin, history, trial);
+        collected.add(number, &origin, history, trial);
         Ok(())
     };
     let numbers = (0..plan.all()).filter(|number| plan.share.holds(*number));
@@ -105,16 +105,16 @@ pub fn run_suite(
     let run_deadline = deadline(SHARE_OF_HISTORIES);
     let search_deadline = deadline(1.0);
     parallel::try_map(numbers.take_while(|_| !is_past(run_deadline)), plan.jobs, run)?;
-    let mut shared = shared.into_inner().expect("no thread panics while it holds this");
-    shared.isolate_dependent(search_deadline, plan.jobs, new_subject, scratch)?;
-    let mut findings = Findings { planned, ..shared.findings };
+    let mut collected = collected.into_inner().expect("no thread panics while it holds this");
+    collected.isolate_dependent(search_deadline, plan.jobs, new_subject, scratch)?;
+    let mut findings = Findings { planned, ..collected.findings };
     findings.elapsed = started.elapsed();
     findings.jobs = plan.jobs.max(1);
-    progress(SuiteEvent::Found(shared.independent.len()));
+    progress(SuiteEvent::Found(collected.independent.len()));
     let budget = Budget { executions: plan.shrink_budget, until: search_deadline };
     let examination = Examination { plan, budget, new_subject, scratch };
     let failures =
-        parallel::map(shared.independent.into_iter(), plan.jobs, |(fingerprint, failure)| {
+        parallel::map(collected.independent.into_iter(), plan.jobs, |(fingerprint, failure)| {
             let failure = examination.examine(failure, &fingerprint);
             progress(SuiteEvent::Shortened);
             (fingerprint, failure)
