@@ -6,6 +6,7 @@
 //! with the same fingerprint counts as the same: otherwise a search for one bug would end at
 //! another bug.
 
+mod edits;
 mod renaming;
 mod values;
 
@@ -78,7 +79,7 @@ pub struct Shrunk {
     pub executions: usize,
 }
 
-struct Search<'a> {
+struct HistorySearch<'a> {
     best: History,
     executions: usize,
     budget: Budget,
@@ -194,7 +195,7 @@ fn search(
     let mut best = history.clone();
     // Operations after the failure do not matter.
     best.operations.truncate(step + 1);
-    let mut search = Search { best, executions: 0, budget, tried: BTreeSet::new(), fails };
+    let mut search = HistorySearch { best, executions: 0, budget, tried: BTreeSet::new(), fails };
     loop {
         search.delete_operations();
         let simpler = search.simplify_values() || search.rename_files();
@@ -205,7 +206,7 @@ fn search(
     (search.best, search.executions)
 }
 
-impl Search<'_> {
+impl HistorySearch<'_> {
     /// Whether `candidate` fails in the same way; if so, it becomes the best.
     fn accept(&mut self, candidate: History) -> bool {
         // Passes repeat candidates; a candidate that did not fail before is not run again.

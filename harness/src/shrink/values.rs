@@ -3,6 +3,7 @@
 //! Every proposal is strictly simpler than the operation that it replaces, by [`weight`], so that the
 //! search ends.
 
+use super::edits::{self, SENTINEL};
 use crate::history::{
     CallPosition, DatabaseEnd, DatabaseWrite, Event, History, InjectedEvent, Injection, Operation,
     StoreEvent, Target,
@@ -10,9 +11,6 @@ use crate::history::{
 use herma_model::bytes::SHOWN_MAX;
 use herma_model::store_edit::Damage;
 use herma_model::{ByteString, Edit, Piece, Request, Settings};
-
-/// A file that exists from the start.
-const SENTINEL: &[u8] = b"outside/secret.txt";
 
 /// Functions that each reset one setting to its default.
 pub const SETTINGS_TO_DEFAULT: [fn(&mut Settings, &Settings); 9] = [
@@ -122,7 +120,7 @@ fn weight(operation: &Operation) -> (usize, usize, usize) {
 
 fn proposals(operation: &Operation) -> Vec<Operation> {
     match operation.clone() {
-        Operation::Edit(edit) => edit_proposals(edit).into_iter().map(Operation::Edit).collect(),
+        Operation::Edit(edit) => edits::proposals(edit).into_iter().map(Operation::Edit).collect(),
         Operation::Event(event) => event_proposals(event),
         Operation::Ask(request) => {
             let mut proposals = with_other_names(&request);
@@ -340,91 +338,5 @@ fn store_proposals(event: StoreEvent) -> Vec<StoreEvent> {
             vec![StoreEvent::Lookalike { of, days: 0 }]
         }
         StoreEvent::Lookalike { .. } | StoreEvent::Stray | StoreEvent::Collected => Vec::new(),
-    }
-}
-
-fn edit_proposals(edit: Edit) -> Vec<Edit> {
-    match edit {
-        Edit::Write { path, content, executable } => {
-            let write = |path: &ByteString, content: &[u8], executable| Edit::Write {
-                path: path.clone(),
-                content: content.into(),
-                executable,
-            };
-            let mut proposals = vec![
-                write(&path, b"", executable),
-                write(&path, b"1", executable),
-                write(&path, b"2", executable),
-                write(&path, &content[..content.len() / 2], executable),
-                write(&path, &content, false),
-            ];
-            proposals.extend(paths(&path).iter().map(|path| write(path, &content, executable)));
-            proposals
-        }
-        Edit::Rewrite { path, content } => {
-            let rewrite = |path: &ByteString, content: &[u8]| Edit::Rewrite {
-                path: path.clone(),
-                content: content.into(),
-            };
-            let mut proposals: Vec<_> = [b"1", b"2"].map(|content| rewrite(&path, content)).into();
-            proposals.extend(paths(&path).iter().map(|path| rewrite(path, &content)));
-            proposals.push(Edit::Write { path, content, executable: false });
-            proposals
-        }
-        Edit::Link { path, target } => {
-            let simpler_paths = paths(&path).into_iter();
-            let mut proposals: Vec<_> =
-                simpler_paths.map(|path| Edit::Link { path, target: target.clone() }).collect();
-            proposals.push(Edit::Link { path, target: "x".into() });
-            proposals
-        }
-        Edit::Remove { path } => {
-            paths(&path).into_iter().map(|path| Edit::Remove { path }).collect()
-        }
-        Edit::MakeDirectory { path } => {
-            paths(&path).into_iter().map(|path| Edit::MakeDirectory { path }).collect()
-        }
-        Edit::MakeSpecial { path, kind } => {
-            paths(&path).into_iter().map(|path| Edit::MakeSpecial { path, kind }).collect()
-        }
-        Edit::SetReadable { path, readable } => {
-            paths(&path).into_iter().map(|path| Edit::SetReadable { path, readable }).collect()
-        }
-        Edit::SetPermissions { path, bits } => {
-            let simpler_paths = paths(&path).into_iter();
-            let mut proposals: Vec<_> =
-                simpler_paths.map(|path| Edit::SetPermissions { path, bits }).collect();
-            proposals.push(Edit::SetPermissions { path: path.clone(), bits: 0o600 });
-            if bits & 0o100 != 0 {
-                proposals.push(Edit::Write { path, content: "".into(), executable: true });
-            }
-            proposals
-        }
-        Edit::HardLink { path, to } => {
-            let simpler_paths = paths(&path).into_iter();
-            let mut proposals: Vec<_> =
-                simpler_paths.map(|path| Edit::HardLink { path, to: to.clone() }).collect();
-            let sentinel = |path: &ByteString| Edit::HardLink {
-                path: path.clone(),
-                to: ByteString::from(SENTINEL),
-            };
-            proposals.extend([sentinel(&path), sentinel(&to)]);
-            proposals
-                .extend(paths(&to).into_iter().map(|to| Edit::HardLink { path: path.clone(), to }));
-            proposals
-        }
-        Edit::Rename { from, to } => {
-            let sources = paths(&from).into_iter();
-            let mut proposals: Vec<_> =
-                sources.map(|from| Edit::Rename { from, to: to.clone() }).collect();
-            proposals.extend(["", "1"].map(|content| Edit::Write {
-                path: to.clone(),
-                content: content.into(),
-                executable: false,
-            }));
-            proposals
-                .extend(paths(&to).into_iter().map(|to| Edit::Rename { from: from.clone(), to }));
-            proposals
-        }
     }
 }
