@@ -3,7 +3,7 @@
 //! It may take effect or not, and may be refused; it may never be wrong. Later lists and restores show
 //! what it left in the store.
 
-use super::restore::RestoreOutcome;
+use super::restore_outcome::RestoreOutcome;
 use super::untouched;
 use crate::allowed::{Allowed, AllowedRestore};
 use crate::answer::{Answer, Changed, Code, Restored, SweepOutcome};

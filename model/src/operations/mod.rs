@@ -26,6 +26,7 @@ pub mod restore;
 mod restore_answer;
 mod restore_attribution;
 mod restore_files;
+mod restore_outcome;
 mod restore_request;
 pub(crate) mod restore_units;
 mod state;
@@ -33,18 +34,21 @@ mod status;
 mod sweep;
 mod target;
 mod tool;
+mod unexpected;
 mod untouched;
 mod without_backend;
 
-use crate::allowed::{Allowed, AllowedRestore};
+use crate::allowed::{Allowed, Cleared};
 use crate::answer::{Answer, CheckpointOutcome, Code};
 use crate::observation::Observation;
 use crate::plain::plain;
+use crate::refusal::Refusal;
 use crate::request::Request;
-use crate::rules::{self, RuleRef};
+use crate::rules;
 use crate::store;
-use crate::verdict::{Checks, Judge, Kind, Mismatch, word};
+use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
+use unexpected::description;
 
 impl World {
     /// The correct answers and effects of `request`.
@@ -99,8 +103,8 @@ impl World {
             Request::PruneAsConfigured => self.allows_prune_as_configured(),
             Request::Configured => configured::allows(self),
             Request::Status => Allowed::Status(self.allows_status()),
-            Request::ClearLegacy => Allowed::Cleared(crate::allowed::Cleared::Archives),
-            Request::Clear => Allowed::Cleared(crate::allowed::Cleared::Everything),
+            Request::ClearLegacy => Allowed::Cleared(Cleared::Archives),
+            Request::Clear => Allowed::Cleared(Cleared::Everything),
         }
     }
 
@@ -108,9 +112,8 @@ impl World {
     pub fn compare(&self, allowed: &Allowed, seen: &Observation) -> Checks {
         let mut checks = Checks::default();
         if let Answer::Crashed(reason) = &seen.answer {
-            checks.check(Judge::Answer, seen.request.main_rule(), false, || no_answer(reason));
-            for rule in rules_of_crash(self, allowed, seen) {
-                checks.check(Judge::Answer, rule, false, || no_answer(reason));
+            for rule in unexpected::rules_of_crash(self, allowed, seen) {
+                checks.check(Judge::Answer, rule, false, || unexpected::no_answer(reason));
             }
             return checks;
         }
@@ -131,9 +134,17 @@ impl World {
 }
 
 fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
-    let answer = &seen.answer;
-    match (allowed, answer) {
+    match (allowed, &seen.answer) {
         (Allowed::Done, Answer::Done) | (Allowed::Unknown, _) => {}
+        (Allowed::WithoutBackend, answer) => without_backend::compare(answer, checks),
+        (Allowed::Checkpoint(expected), answer) => {
+            checkpoint::compare(world, &seen.request, expected, answer, checks);
+        }
+        (Allowed::Refused(refusals), answer) => {
+            refusal::compare(world, refusals, answer, checks);
+            unexpected::compare_unrefused(world, allowed, seen, checks);
+        }
+        (_, Answer::Refused { .. }) => compare_refusal(world, allowed, seen, checks),
         (Allowed::Project { path, rule }, Answer::Project(found)) => {
             project::compare(path, rule, found, checks);
         }
@@ -145,33 +156,14 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
         (Allowed::Protected(expected), Answer::Protected(found)) => {
             tool::compare(world, expected, found, checks);
         }
-        (Allowed::WithoutBackend, answer) => without_backend::compare(answer, checks),
-        (Allowed::Checkpoint(expected), answer) => {
-            checkpoint::compare(world, &seen.request, expected, answer, checks);
-        }
         (Allowed::List(list), Answer::Listed(found)) => list::compare(world, list, found, checks),
         (Allowed::Printed, Answer::Printed { checkpoints, printed }) => {
             print::compare(world, checkpoints, printed, checks);
         }
-        // No rule says what must be shown of a damaged checkpoint, and it may be refused.
-        (Allowed::Diff(diff), Answer::Diffed { .. } | Answer::Refused { .. }) if diff.damaged => {}
-        (Allowed::Restore(restore), Answer::Refused { .. }) if restore.damaged => {}
-        (Allowed::List(list), Answer::Refused { .. }) if list.is_all_damaged() => {}
-        (Allowed::Sweep(_), Answer::Refused { .. }) if world.may_maintenance_fail() => {}
+        // No rule says what must be shown of a damaged checkpoint.
+        (Allowed::Diff(diff), Answer::Diffed { .. }) if diff.damaged => {}
         (Allowed::Diff(diff), Answer::Diffed { entries, stats }) => {
             diff::compare(world, diff, entries, stats, checks);
-        }
-        (Allowed::Diff(diff), Answer::Refused { .. }) if !diff.may_refuse.is_empty() => {
-            refusal::compare(world, &diff.may_refuse, answer, checks);
-        }
-        // A deleted project without checkpoints need not be distinguished from one that never existed.
-        (Allowed::List(list), Answer::Refused { .. })
-            if list.deleted && list.entries.is_empty() =>
-        {
-            refusal::compare(world, &[target::NO_SUCH_PROJECT], answer, checks);
-        }
-        (Allowed::Restore(restore), Answer::Refused { .. }) if !restore.may_refuse.is_empty() => {
-            refusal::compare(world, &restore.may_refuse, answer, checks);
         }
         (Allowed::Restore(restore), Answer::Restored(found)) => {
             restore_answer::compare(world, restore, found, seen, checks);
@@ -187,55 +179,40 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
         (Allowed::State(expected), Answer::State(found)) => {
             state::compare(world, &seen.request, expected.as_ref(), found, checks);
         }
-        // A part that was never set need not exist.
-        (Allowed::State(None), Answer::Refused { .. }) => {}
         (Allowed::Compensated, Answer::Compensated(reported)) => {
             external::compare_run(world, reported, seen, checks);
         }
         (Allowed::Sweep(sweep), Answer::Swept { outcome, counts }) => {
             let report = sweep::SweepReport { outcome: *outcome, counts };
-            let mut found = Checks::default();
-            sweep::compare(world, sweep, report, seen, &mut found);
-            if seen.request == Request::PruneAsConfigured {
-                found = sweep::as_configured(world, found, report, seen);
-            }
-            checks.join(found);
+            checks.join(sweep::compare_request(world, sweep, report, seen));
         }
         (Allowed::Cleared(cleared), Answer::Done) => clear::compare(world, *cleared, seen, checks),
-        (Allowed::Refused(refusals), answer) => {
-            refusal::compare(world, refusals, answer, checks);
-            for rule in rules_of_refusal(world, allowed, seen) {
-                checks.check(Judge::Answer, rule, false, || unexpected_answer(allowed, answer));
-            }
-            // A request that is declined was not checked for a refusal.
-            if declines(answer) {
-                for rule in world.rules_against_declining(&seen.request) {
-                    checks.check(Judge::Answer, rule, false, || unexpected_answer(allowed, answer));
-                }
-            }
-        }
-        (allowed, answer) => {
-            for rule in main_rules(world, allowed, seen) {
-                checks.check(Judge::Answer, rule, false, || unexpected_answer(allowed, answer));
-            }
-        }
+        _ => unexpected::compare(world, allowed, seen, checks),
     }
 }
 
-/// The mismatch of a subject that died, or did not answer in time.
-fn no_answer(reason: &str) -> Mismatch {
-    let silent = reason.starts_with("silent");
-    let (symptom, kind) = if silent { ("silent", Kind::Timeout) } else { ("died", Kind::Crash) };
-    Mismatch::new(symptom, "an answer", reason).kind(kind)
-}
-
-fn declines(answer: &Answer) -> bool {
-    use CheckpointOutcome::{Deduped, Disabled};
-    matches!(answer, Answer::Taken { outcome: Deduped | Disabled, .. })
-}
-
-fn unexpected_answer(allowed: &Allowed, answer: &Answer) -> Mismatch {
-    Mismatch::new(word(answer), description(allowed), plain(&answer))
+/// Compares a refusal where another answer is expected, and a refusal may be allowed as well.
+fn compare_refusal(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
+    let may_refuse: &[Refusal] = match allowed {
+        // No rule says what must be shown of a damaged checkpoint, and it may be refused.
+        Allowed::Diff(diff) if diff.damaged => return,
+        Allowed::Restore(restore) if restore.damaged => return,
+        Allowed::List(list) if list.is_all_damaged() => return,
+        Allowed::Sweep(_) if world.may_maintenance_fail() => return,
+        // A part that was never set need not exist.
+        Allowed::State(None) => return,
+        Allowed::Diff(diff) => &diff.may_refuse,
+        Allowed::Restore(restore) => &restore.may_refuse,
+        // A deleted project without checkpoints need not be distinguished from one that never existed.
+        Allowed::List(list) if list.deleted && list.entries.is_empty() => {
+            &[target::NO_SUCH_PROJECT]
+        }
+        _ => &[],
+    };
+    match may_refuse {
+        [] => unexpected::compare(world, allowed, seen, checks),
+        refusals => refusal::compare(world, refusals, &seen.answer, checks),
+    }
 }
 
 /// Compares whether a project under another name than its canonical path is still the same project.
@@ -274,7 +251,7 @@ fn answers_as_unknown_project(
     };
     let unknown = code == Some(Code::UnknownCheckpoint);
     let absent = reasons && matches!(code, Some(Code::MissingDirectory | Code::NotADirectory));
-    let allows = |refusals: &[crate::refusal::Refusal], code: Option<Code>| {
+    let allows = |refusals: &[Refusal], code: Option<Code>| {
         refusals.iter().any(|refusal| code.is_some_and(|code| refusal.codes.contains(&code)))
     };
     match allowed {
@@ -296,122 +273,4 @@ fn answers_as_unknown_project(
         Allowed::Diff(diff) => unknown && !diff.damaged && !diff.unlisted,
         _ => false,
     }
-}
-
-/// The rules that an unexpected answer breaks.
-fn main_rules(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleRef> {
-    let code = match &seen.answer {
-        Answer::Refused { code, .. } => Some(*code),
-        _ => None,
-    };
-    let about_target = code.is_some_and(refusal::is_about_target);
-    let mut broken: Vec<RuleRef> = vec![match allowed {
-        Allowed::Diff(diff) if diff.exceeds_limit && code.is_some_and(refusal::denies_target) => {
-            &rules::RESTORE_KEEPS_HISTORY
-        }
-        Allowed::Diff(diff) if diff.unlisted && code.is_some_and(refusal::denies_target) => {
-            &rules::RESTORE_KEEPS_UNDO
-        }
-        Allowed::Diff(_) if about_target => &rules::RESTORE_TARGET,
-        Allowed::Restore(restore) => not_restored(restore, code),
-        Allowed::List(list) if list.deleted => &rules::RESTORE_DELETED_PROJECT,
-        Allowed::Project { rule, .. } => rule,
-        Allowed::Sweep(sweep) if sweep.manual => &rules::MAINTENANCE_COMMANDS,
-        Allowed::Sweep(_) => &rules::MAINTENANCE_NEVER_RAISES,
-        _ => seen.request.main_rule(),
-    }];
-    broken.extend(rules_of_refusal(world, allowed, seen));
-    broken
-}
-
-/// The rules about unreadable and special files that were only to be left out, where a refusal may be
-/// due to such a file.
-fn rules_of_refusal(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleRef> {
-    let Answer::Refused { code, .. } = &seen.answer else { return Vec::new() };
-    if ![Code::NoSafetyCheckpoint, Code::Io, Code::Permission, Code::Internal].contains(code) {
-        return Vec::new();
-    }
-    match allowed {
-        // Where nothing is captured, the refusal has another reason.
-        Allowed::Restore(restore) if !restore.captures_before(world) => Vec::new(),
-        Allowed::Restore(restore) => restore.before.skipped_file_rules(),
-        Allowed::Refused(refusals)
-            if refusals.iter().any(|refusal| refusal.codes.contains(code)) =>
-        {
-            Vec::new()
-        }
-        Allowed::Diff(_) | Allowed::Refused(_) => {
-            let project = seen.request.dir().and_then(|dir| world.canonical(dir));
-            let project = project.filter(|project| world.files.is_directory(project));
-            project.map(|project| world.capture(&project).skipped_file_rules()).unwrap_or_default()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// The same rules, where a subject that captures the project does not answer at all.
-fn rules_of_crash(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleRef> {
-    let project = seen.request.dir().and_then(|dir| world.canonical(dir));
-    let project = project.filter(|project| world.files.is_directory(project));
-    match allowed {
-        Allowed::Restore(restore) if restore.captures_before(world) => {
-            restore.before.skipped_file_rules()
-        }
-        Allowed::Checkpoint(_) | Allowed::Diff(_) => {
-            project.map(|project| world.capture(&project).skipped_file_rules()).unwrap_or_default()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// The rule that is broken where nothing was restored; `code` is that of the refusal, if it was refused.
-///
-/// Implements [`rules::RESTORE_HAPPENS`], [`rules::RESTORE_KEEPS_HISTORY`] and
-/// [`rules::RESTORE_KEEPS_UNDO`].
-fn not_restored(restore: &AllowedRestore, code: Option<Code>) -> RuleRef {
-    match code {
-        Some(code) if restore.exceeds_limit && refusal::denies_target(code) => {
-            &rules::RESTORE_KEEPS_HISTORY
-        }
-        Some(code) if restore.unlisted && refusal::denies_target(code) => {
-            &rules::RESTORE_KEEPS_UNDO
-        }
-        Some(code) if refusal::is_about_target(code) => &rules::RESTORE_TARGET,
-        Some(Code::NoSafetyCheckpoint | Code::TooManyFiles) => &rules::RESTORE_SAFETY_REQUIRED,
-        // An evicted target need not be the cause of an internal error.
-        _ if restore.evicting && code != Some(Code::Internal) => {
-            &rules::RESTORE_SAFETY_KEEPS_TARGET
-        }
-        _ if restore.deleted => &rules::RESTORE_DELETED_PROJECT,
-        Some(Code::UnknownCheckpoint) => &rules::RESTORE_TARGET,
-        Some(Code::NotInCheckpoint | Code::BadPath) => &rules::RESTORE_FILE_LITERAL,
-        _ => &rules::RESTORE_HAPPENS,
-    }
-}
-
-fn description(allowed: &Allowed) -> String {
-    let text = match allowed {
-        Allowed::Done => "done",
-        Allowed::Project { .. } => "the project of a file",
-        Allowed::Classified(_) => "whether a command changes files",
-        Allowed::Protected(_) => "what was done for each project",
-        Allowed::WithoutBackend => "no checkpoint",
-        Allowed::Checkpoint(expected) => expected.kind.word(),
-        Allowed::List(_) => "a list",
-        Allowed::Printed => "a list as it is printed",
-        Allowed::Diff(_) => "a diff",
-        Allowed::Restore(_) => "a restore",
-        Allowed::Sweep(_) => "a sweep",
-        Allowed::Status(_) => "the status",
-        Allowed::Configured(_) => "what is configured",
-        Allowed::Cleared(_) => "something cleared",
-        Allowed::State(_) => "a part of the agent's state",
-        Allowed::Compensated => "which compensations ran",
-        Allowed::Unknown => "anything",
-        Allowed::Refused(refusals) => {
-            let codes: Vec<_> = refusals.iter().flat_map(|refusal| refusal.codes).collect();
-            return format!("a refusal with one of {codes}", codes = plain(&codes));
-        }
-    };
-    text.to_owned()
 }

@@ -1,6 +1,6 @@
 //! The answer to a restore: whether it is what the disk shows.
 
-use super::restore::RestoreOutcome;
+use super::restore_outcome::RestoreOutcome;
 use crate::allowed::AllowedRestore;
 use crate::answer::{Remark, Restored};
 use crate::bytes::ByteString;

@@ -4,7 +4,7 @@
 //! All of it is judged by the file system before and after. The permissions of a file when it was
 //! captured are known only for checkpoints whose capture was observed.
 
-use super::restore::RestoreOutcome;
+use super::restore_outcome::RestoreOutcome;
 use crate::bytes::{ByteString, below, join};
 use crate::files::Node;
 use crate::observation::{Names, Observation};

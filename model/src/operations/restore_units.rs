@@ -3,7 +3,7 @@
 //! Every path of an affected unit is judged here and nowhere else: a single wrong file is not meaningful
 //! while the unit is not that of one moment.
 
-use super::restore::RestoreOutcome;
+use super::restore_outcome::RestoreOutcome;
 use crate::allowed::AllowedRestore;
 use crate::bytes::ByteString;
 use crate::capture::{Captured, CapturedUnit, reports_in_use};

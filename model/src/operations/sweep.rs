@@ -10,6 +10,7 @@ use crate::configuration::Configuration;
 use crate::files::Node;
 use crate::observation::{Base, Contents, Observation};
 use crate::plain::plain;
+use crate::request::Request;
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::{Checkpoint, Marker, Repository, Settings, World};
@@ -215,11 +216,26 @@ impl SweepPolicy<'_> {
     }
 }
 
+/// Compares a sweep or prune with the correct one.
+pub(super) fn compare_request(
+    world: &World,
+    sweep: &AllowedSweep,
+    report: SweepReport<'_>,
+    seen: &Observation,
+) -> Checks {
+    let mut found = Checks::default();
+    compare(world, sweep, report, seen, &mut found);
+    match seen.request {
+        Request::PruneAsConfigured => as_configured(world, found, report, seen),
+        _ => found,
+    }
+}
+
 /// Compares a sweep with the correct one: whether it was made, and what it removed.
 ///
 /// Implements [`rules::SWEEP_INTERVAL`], [`rules::MAINTENANCE_COMMANDS`],
 /// [`rules::MAINTENANCE_NEVER_RAISES`] and [`rules::SWEEP_RECLAIMS`].
-pub(super) fn compare(
+fn compare(
     world: &World,
     sweep: &AllowedSweep,
     report: SweepReport<'_>,
@@ -274,7 +290,7 @@ pub(super) fn compare(
 /// other bounds, the only violation is that it used those.
 ///
 /// Implements [`rules::MAINTENANCE_DEFAULTS`].
-pub(super) fn as_configured(
+fn as_configured(
     world: &World,
     mut found: Checks,
     report: SweepReport<'_>,
