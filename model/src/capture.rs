@@ -92,6 +92,13 @@ struct DirectoryContext {
     nested_repository: bool,
 }
 
+/// A path that a capture finds, with the context and the bounds that decide about it.
+struct FoundPath<'a> {
+    path: &'a [u8],
+    context: &'a DirectoryContext,
+    bounds: &'a Bounds<'a>,
+}
+
 /// Decides which paths are captured; holds the parsed default excludes.
 #[derive(Clone)]
 pub struct Capturer {
@@ -168,8 +175,7 @@ impl Capturer {
                     captured.left_out.insert(ByteString::from(path), &rules::UNIT_CAPTURED);
                 }
                 node => {
-                    let context = context.clone();
-                    self.add(&mut captured, path, node, ignored, &context, bounds);
+                    self.add(&mut captured, &FoundPath { path, context, bounds }, node, ignored);
                 }
             }
         }
@@ -235,15 +241,8 @@ impl Capturer {
     /// [`rules::CAPTURE_UNREADABLE`], [`rules::CAPTURE_BYTES`], [`rules::CAPTURE_EXECUTABLE`],
     /// [`rules::CAPTURE_SYMLINK`], [`rules::CAPTURE_ANY_NAME`], [`rules::CAPTURE_NO_CONVERSION`] and
     /// [`rules::CAPTURE_INDEPENDENT`].
-    fn add(
-        &self,
-        captured: &mut Captured,
-        path: &[u8],
-        node: &Node,
-        ignored: bool,
-        context: &DirectoryContext,
-        bounds: &Bounds<'_>,
-    ) {
+    fn add(&self, captured: &mut Captured, found: &FoundPath<'_>, node: &Node, ignored: bool) {
+        let FoundPath { path, context, bounds } = *found;
         let too_large = |content: &Content| {
             bounds.file_bytes_max > 0 && content.len() as u64 > bounds.file_bytes_max
         };
@@ -270,8 +269,8 @@ impl Capturer {
                 captured.left_out.insert(name, rule);
             }
             Ok(entry) => {
-                let despite = self.despite(path, &entry, context, bounds);
-                count_tests(captured, path, &entry, context, &despite);
+                let despite = self.despite(found, &entry);
+                count_tests(captured, found, &entry, &despite);
                 if !despite.is_empty() {
                     captured.despite.insert(name.clone(), despite);
                 }
@@ -281,13 +280,8 @@ impl Capturer {
     }
 
     /// The rules by which a plausible misreading would leave this captured path out.
-    fn despite(
-        &self,
-        path: &[u8],
-        entry: &Entry,
-        context: &DirectoryContext,
-        bounds: &Bounds<'_>,
-    ) -> Vec<RuleRef> {
+    fn despite(&self, found: &FoundPath<'_>, entry: &Entry) -> Vec<RuleRef> {
+        let FoundPath { path, context, bounds } = *found;
         let mut despite: Vec<RuleRef> = Vec::new();
         if let Entry::File { content, .. } = entry {
             let size = content.len() as u64;
@@ -379,21 +373,15 @@ impl Capturer {
     }
 }
 
-fn count_tests(
-    captured: &mut Captured,
-    path: &[u8],
-    entry: &Entry,
-    context: &DirectoryContext,
-    despite: &[RuleRef],
-) {
+fn count_tests(captured: &mut Captured, found: &FoundPath<'_>, entry: &Entry, despite: &[RuleRef]) {
     let gitignore: RuleRef = &rules::CAPTURE_GITIGNORE;
-    for rule in content_rules(path, entry) {
+    for rule in content_rules(found.path, entry) {
         captured.count_test(rule);
     }
     for rule in despite.iter().filter(|rule| **rule != gitignore) {
         captured.count_test(rule);
     }
-    if context.ignores.is_some() {
+    if found.context.ignores.is_some() {
         captured.count_test(gitignore);
     }
 }

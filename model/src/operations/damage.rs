@@ -20,10 +20,10 @@ use std::collections::BTreeSet;
 pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
     let Some(lost) = &seen.lost else { return };
     let Answer::Protected(projects) = &seen.answer else {
-        return compare_stored(world, allowed, &seen.answer, lost, checks);
+        return checks.join(compare_stored(world, allowed, &seen.answer, lost));
     };
     for (request, answer) in projects.iter().map(tool::automatic) {
-        compare_stored(world, &world.allows(&request), &answer, lost, checks);
+        checks.join(compare_stored(world, &world.allows(&request), &answer, lost));
     }
 }
 
@@ -32,15 +32,15 @@ fn compare_stored(
     allowed: &Allowed,
     answer: &Answer,
     lost: &BTreeSet<Object>,
-    checks: &mut Checks,
-) {
-    let Some(tree) = reported_tree(world, allowed, answer) else { return };
+) -> Checks {
+    let mut checks = Checks::default();
+    let Some(tree) = reported_tree(world, allowed, answer) else { return checks };
     let unchanged = matches!(answer, Answer::Taken { outcome: CheckpointOutcome::Unchanged, .. });
     let missing = first_missing(tree, lost)
         .or_else(|| unchanged.then(|| no_checkpoint(world, allowed, tree, lost)).flatten());
     let needed = contents_and_folders(tree).iter().any(|object| world.lost().contains(object));
     if !needed && missing.is_none() {
-        return;
+        return checks;
     }
     checks.check(Judge::Git, &rules::CAPTURE_STORED, missing.is_none(), || {
         let found = format!("{} is not whole in the store", missing.unwrap_or_default());
@@ -48,6 +48,7 @@ fn compare_stored(
         Mismatch::new(symptom, "every object of the checkpoint stored and whole", found)
             .kind(Kind::Dishonest)
     });
+    checks
 }
 
 /// The tree that the answer reports as stored, in a new checkpoint or in an existing one.

@@ -260,8 +260,7 @@ fn compare(
         // freed.
         if let Some(contents) = &seen.contents {
             let effect = SweepEffect { contents, counts };
-            let mut removed = Removed::default();
-            compare_projects(world, sweep, effect, &mut removed, checks);
+            compare_projects(world, sweep, effect, checks);
         }
         return;
     }
@@ -270,8 +269,7 @@ fn compare(
     });
     let (Some(contents), Some(base)) = (&seen.contents, &seen.base) else { return };
     let effect = SweepEffect { contents, counts };
-    let mut removed = Removed::default();
-    compare_projects(world, sweep, effect, &mut removed, checks);
+    let mut removed = compare_projects(world, sweep, effect, checks);
     compare_v1(sweep, base, &mut removed, checks);
     // A sweep may find a project only by its metadata.
     let hidden = sweep.projects.keys().filter(|path| world.damaged().contains(*path)).count();
@@ -363,14 +361,15 @@ fn compare_item(name: &str, disposition: &Disposition, exists: bool, checks: &mu
     allowed && !exists
 }
 
+/// Compares which projects exist, and returns which were correctly removed.
 fn compare_projects(
     world: &World,
     sweep: &AllowedSweep,
     effect: SweepEffect<'_>,
-    removed: &mut Removed,
     checks: &mut Checks,
-) {
+) -> Removed {
     let SweepEffect { contents, counts } = effect;
+    let mut removed = Removed::default();
     for (project, disposition) in &sweep.projects {
         // The directory and the times of a project without an intact checkpoint may be unknown.
         let has_intact =
@@ -396,6 +395,7 @@ fn compare_projects(
             removed.add(&disposition);
         }
     }
+    removed
 }
 
 fn compare_v1(sweep: &AllowedSweep, base: &Base, removed: &mut Removed, checks: &mut Checks) {

@@ -1,31 +1,25 @@
 //! The content of the base besides the store: v1 repositories, their archives, and third-party files.
 
-use crate::allowed::{Allowed, AllowedSweep, Cleared};
+use crate::allowed::{Allowed, Cleared, Disposition};
 use crate::observation::Base;
 use crate::plain::plain;
 use crate::rules;
 use crate::verdict::{Checks, Judge, Mismatch};
-use crate::world::World;
+use crate::world::{Repository, World};
 
 /// Compares the content of the base with what must still be there.
 ///
 /// Implements [`rules::MIGRATION_ARCHIVES`], [`rules::MIGRATION_LOSES_NOTHING`] and
 /// [`rules::MAINTENANCE_ONLY_OURS`].
 pub(super) fn compare(world: &World, allowed: &Allowed, base: &Base, checks: &mut Checks) {
-    let sweep = match allowed {
-        Allowed::Sweep(sweep) => Some(&**sweep),
-        // A request to clear everything removes these as well.
-        Allowed::Cleared(Cleared::Everything) => return,
-        _ => None,
-    };
-    let archives_go = matches!(allowed, Allowed::Cleared(Cleared::Archives));
-    repositories(world, sweep, archives_go, base, checks);
+    // A request to clear everything removes these as well.
+    if let Allowed::Cleared(Cleared::Everything) = allowed {
+        return;
+    }
+    let removable = Removable(allowed);
+    repositories(world, &removable, base, checks);
     for archive in world.archives().keys() {
-        let may_go = archives_go
-            || sweep
-                .and_then(|sweep| sweep.archives.get(archive))
-                .is_some_and(|disposition| disposition.may_go());
-        let is_intact = may_go || !base.damaged_archives.contains(archive);
+        let is_intact = removable.has_archive(archive) || !base.damaged_archives.contains(archive);
         checks.check(Judge::Disk, &rules::MIGRATION_LOSES_NOTHING, is_intact, || {
             let expected = format!("what is in the archive {archive}, as it was");
             Mismatch::new("an archive lost something", expected, "something else")
@@ -46,22 +40,31 @@ pub(super) fn compare(world: &World, allowed: &Allowed, base: &Base, checks: &mu
     }
 }
 
-fn repositories(
-    world: &World,
-    sweep: Option<&AllowedSweep>,
-    archives_go: bool,
-    base: &Base,
-    checks: &mut Checks,
-) {
+/// The archives and v1 repositories that a request may remove.
+struct Removable<'a>(&'a Allowed);
+
+impl Removable<'_> {
+    fn has_archive(&self, name: &str) -> bool {
+        match self.0 {
+            Allowed::Cleared(Cleared::Archives) => true,
+            Allowed::Sweep(sweep) => sweep.archives.get(name).is_some_and(Disposition::may_go),
+            _ => false,
+        }
+    }
+
+    fn has_repository(&self, name: &str, repository: &Repository) -> bool {
+        let is_swept = match self.0 {
+            Allowed::Sweep(sweep) => sweep.repositories.get(name).is_some_and(Disposition::may_go),
+            _ => false,
+        };
+        is_swept || repository.archive.as_ref().is_some_and(|archive| self.has_archive(archive))
+    }
+}
+
+fn repositories(world: &World, removable: &Removable<'_>, base: &Base, checks: &mut Checks) {
     for (name, repository) in world.repositories() {
-        let disposition = sweep.and_then(|sweep| sweep.repositories.get(name));
-        let archive_goes = repository.archive.as_ref().is_some_and(|archive| {
-            let disposition = sweep.and_then(|sweep| sweep.archives.get(archive));
-            archives_go || disposition.is_some_and(|disposition| disposition.may_go())
-        });
         let locations = base.repositories.get(name).map_or(&[][..], Vec::as_slice);
-        let may_go = archive_goes || disposition.is_some_and(|disposition| disposition.may_go());
-        if locations.is_empty() && may_go {
+        if locations.is_empty() && removable.has_repository(name, repository) {
             continue;
         }
         let found = locations.iter().find(|location| location.is_intact);
