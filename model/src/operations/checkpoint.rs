@@ -208,81 +208,143 @@ pub(super) fn without_capture(
     }))
 }
 
-/// Compares the outcome of a request for a checkpoint with the expected one.
+/// Compares the answer to a request for a checkpoint with the expected outcome.
 pub(super) fn compare(
     world: &World,
     request: &Request,
     expected: &AllowedCheckpoint,
     answer: &Answer,
-    checks: &mut Checks,
-) {
-    if matches!(answer, Answer::Refused { .. }) && !expected.may_refuse.is_empty() {
-        return refusal::compare(world, &expected.may_refuse, answer, checks);
+) -> Checks {
+    let compared = ComparedAnswer { world, request, expected, answer };
+    let mut checks = Checks::default();
+    match answer {
+        Answer::Refused { .. } if !expected.may_refuse.is_empty() => {
+            refusal::compare(world, &expected.may_refuse, answer, &mut checks);
+        }
+        Answer::Taken { outcome, skipped } => {
+            if !compared.is_alternative(outcome, skipped) {
+                compared.compare_outcome(kind_of(outcome), &mut checks);
+                if let CheckpointOutcome::Created { id } = outcome {
+                    compared.compare_created(id, skipped, &mut checks);
+                }
+            }
+        }
+        _ => compared.compare_missing(&mut checks),
     }
-    let Answer::Taken { outcome, skipped } = answer else {
-        return compare_missing(world, expected, answer, checks);
-    };
-    let found = match outcome {
+    checks
+}
+
+fn kind_of(outcome: &CheckpointOutcome) -> CheckpointKind {
+    match outcome {
         CheckpointOutcome::Created { .. } => CheckpointKind::Created,
         CheckpointOutcome::Deduped => CheckpointKind::Deduped,
         CheckpointOutcome::Unchanged => CheckpointKind::Unchanged,
         CheckpointOutcome::Disabled => CheckpointKind::Disabled,
         CheckpointOutcome::NotDue => CheckpointKind::NotDue,
-    };
-    let is_alternative = match found {
-        CheckpointKind::Unchanged => expected.may_be_unchanged,
-        CheckpointKind::Created => {
-            expected.may_be_created && expected.kind == CheckpointKind::Unchanged
-        }
-        _ => false,
-    };
-    let is_unchanged_without_units = found == CheckpointKind::Unchanged
-        && checkpoint_units::is_unchanged(world, expected, skipped);
-    if is_alternative || is_unchanged_without_units || expected.alternatives.contains(&found) {
-        return;
     }
-    let declines = |kind| {
-        use CheckpointKind::{Deduped, Disabled, NotDue};
-        matches!(kind, Deduped | Disabled | NotDue)
-    };
-    let declined = declines(found);
-    let is_expected = !declines(expected.kind);
-    let fail = || mismatch(expected, answer);
-    let is_event = matches!(request, Request::Event { .. });
-    checks.held(&rules::AGENT_TRIGGERS, u64::from(is_event && found == expected.kind));
-    if declined && found != expected.kind {
-        let main: RuleRef = match is_expected {
-            true if is_event => &rules::AGENT_TRIGGERS,
-            true => &rules::CAPTURE_CREATED,
-            false => expected.rule,
+}
+
+/// Whether a request is declined, because of the turn or because automatic checkpoints are off.
+fn declines(kind: CheckpointKind) -> bool {
+    use CheckpointKind::{Deduped, Disabled, NotDue};
+    matches!(kind, Deduped | Disabled | NotDue)
+}
+
+/// The answer to a request for a checkpoint, with the expected outcome.
+struct ComparedAnswer<'a> {
+    world: &'a World,
+    request: &'a Request,
+    expected: &'a AllowedCheckpoint,
+    answer: &'a Answer,
+}
+
+impl ComparedAnswer<'_> {
+    /// Whether an outcome is allowed in addition to the expected one.
+    fn is_alternative(&self, outcome: &CheckpointOutcome, skipped: &[Remark]) -> bool {
+        let expected = self.expected;
+        let found = kind_of(outcome);
+        let is_allowed = match found {
+            CheckpointKind::Unchanged => {
+                expected.may_be_unchanged
+                    || checkpoint_units::is_unchanged(self.world, expected, skipped)
+            }
+            CheckpointKind::Created => {
+                expected.may_be_created && expected.kind == CheckpointKind::Unchanged
+            }
+            _ => false,
         };
-        checks.check(Judge::Answer, main, false, fail);
-    } else {
-        checks.check(Judge::Answer, expected.rule, found == expected.kind, fail);
+        is_allowed || expected.alternatives.contains(&found)
     }
-    if is_expected {
-        for rule in world.rules_against_declining(request) {
-            checks.check(Judge::Answer, rule, !declined, fail);
+
+    fn compare_outcome(&self, found: CheckpointKind, checks: &mut Checks) {
+        let expected = self.expected;
+        let is_expected = !declines(expected.kind);
+        let fail = || self.mismatch();
+        let is_event = matches!(self.request, Request::Event { .. });
+        checks.held(&rules::AGENT_TRIGGERS, u64::from(is_event && found == expected.kind));
+        if declines(found) && found != expected.kind {
+            let main: RuleRef = match is_expected {
+                true if is_event => &rules::AGENT_TRIGGERS,
+                true => &rules::CAPTURE_CREATED,
+                false => expected.rule,
+            };
+            checks.check(Judge::Answer, main, false, fail);
+        } else {
+            checks.check(Judge::Answer, expected.rule, found == expected.kind, fail);
         }
-        for rule in world.rules_against_too_many(&expected.project) {
-            checks.held(rule, 1);
+        if is_expected {
+            for rule in self.world.rules_against_declining(self.request) {
+                checks.check(Judge::Answer, rule, !declines(found), fail);
+            }
+            for rule in self.world.rules_against_too_many(&expected.project) {
+                checks.held(rule, 1);
+            }
+        }
+        if found == CheckpointKind::Unchanged && expected.kind == CheckpointKind::Created {
+            compare_missed_change(self.world, expected, checks);
         }
     }
-    if found == CheckpointKind::Unchanged && expected.kind == CheckpointKind::Created {
-        compare_missed_change(world, expected, checks);
-    }
-    if let CheckpointOutcome::Created { id } = outcome {
-        let is_existing = is_existing_id(world, expected, id);
+
+    fn compare_created(&self, id: &str, skipped: &[Remark], checks: &mut Checks) {
+        let expected = self.expected;
+        let is_existing = is_existing_id(self.world, expected, id);
         checks.check(Judge::Answer, &rules::CAPTURE_HONEST, !is_existing, || {
-            Mismatch::new("an earlier id", "the id of a new checkpoint", plain(&answer))
+            Mismatch::new("an earlier id", "the id of a new checkpoint", plain(&self.answer))
                 .kind(Kind::Dishonest)
         });
         if let (Some(captured), CheckpointKind::Created) = (&expected.captured, expected.kind) {
-            compare_left_out(world, captured, skipped, checks);
+            compare_left_out(self.world, captured, skipped, checks);
             for rule in captured.skipped_file_rules() {
                 checks.held(rule, 1);
             }
         }
+    }
+
+    /// Compares an answer without an outcome, which may be due to a file that should only have been left
+    /// out.
+    fn compare_missing(&self, checks: &mut Checks) {
+        let expected = self.expected;
+        if let Answer::Refused { code: Code::TooManyFiles, .. } = self.answer {
+            for rule in self.world.rules_against_too_many(&expected.project) {
+                checks.check(Judge::Answer, rule, false, || self.mismatch());
+            }
+            return;
+        }
+        checks.check(Judge::Answer, expected.rule, false, || self.mismatch());
+        for rule in expected.captured.iter().flat_map(|captured| captured.skipped_file_rules()) {
+            checks.check(Judge::Answer, rule, false, || self.mismatch());
+        }
+    }
+
+    fn mismatch(&self) -> Mismatch {
+        let kind = self.expected.kind.word();
+        let symptom = match self.expected.kind {
+            // The actual outcome is not part of the symptom: it depends on the files alone.
+            CheckpointKind::Deduped => "not deduped".to_owned(),
+            _ if word(self.answer) == "deduped" => "deduped".to_owned(),
+            _ => format!("{}, not {}", word(self.answer), kind),
+        };
+        Mismatch::new(symptom, kind, plain(&self.answer))
     }
 }
 
@@ -297,38 +359,6 @@ fn is_existing_id(world: &World, expected: &AllowedCheckpoint, id: &str) -> bool
     let evicted = &history[..history.len() - listed.len()];
     listed.iter().any(|checkpoint| checkpoint.id == id && !world.is_damaged(checkpoint))
         || evicted.iter().any(|checkpoint| checkpoint.id == id && differs(checkpoint))
-}
-
-fn mismatch(expected: &AllowedCheckpoint, answer: &Answer) -> Mismatch {
-    let kind = expected.kind.word();
-    let symptom = match expected.kind {
-        // The actual outcome is not part of the symptom: it depends on the files alone.
-        CheckpointKind::Deduped => "not deduped".to_owned(),
-        _ if word(answer) == "deduped" => "deduped".to_owned(),
-        _ => format!("{}, not {}", word(answer), kind),
-    };
-    Mismatch::new(symptom, kind, plain(&answer))
-}
-
-/// Compares an answer without an outcome, which may be due to a file that should only have been left
-/// out.
-fn compare_missing(
-    world: &World,
-    expected: &AllowedCheckpoint,
-    answer: &Answer,
-    checks: &mut Checks,
-) {
-    let fail = || mismatch(expected, answer);
-    if let Answer::Refused { code: Code::TooManyFiles, .. } = answer {
-        for rule in world.rules_against_too_many(&expected.project) {
-            checks.check(Judge::Answer, rule, false, fail);
-        }
-        return;
-    }
-    checks.check(Judge::Answer, expected.rule, false, fail);
-    for rule in expected.captured.iter().flat_map(|captured| captured.skipped_file_rules()) {
-        checks.check(Judge::Answer, rule, false, fail);
-    }
 }
 
 /// Compares a change that was missed: if something about the changed paths explains that, its rule is

@@ -4,7 +4,7 @@ use super::checkpoint::TOO_MANY_FILES;
 use super::restore_units;
 use super::target::{NOT_A_DIRECTORY, UNLISTED};
 use crate::allowed::{Allowed, AllowedDiff};
-use crate::answer::{Change, DiffEntry, Stats};
+use crate::answer::{Answer, Change};
 use crate::bytes::{self, ByteString};
 use crate::capture::Captured;
 use crate::lines::LineBounds;
@@ -122,13 +122,8 @@ impl World {
 }
 
 /// Compares a preview with the correct one.
-pub(super) fn compare(
-    world: &World,
-    allowed: &AllowedDiff,
-    found: &[DiffEntry],
-    stats: &Stats,
-    checks: &mut Checks,
-) {
+pub(super) fn compare(world: &World, allowed: &AllowedDiff, answer: &Answer, checks: &mut Checks) {
+    let Answer::Diffed { entries: found, stats } = answer else { return };
     let is_optional = |path: &ByteString| {
         let mut roles =
             allowed.units.iter().filter_map(|(unit, kept)| Some((unit.role(path)?, *kept)));

@@ -138,7 +138,7 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
         (Allowed::Done, Answer::Done) | (Allowed::Unknown, _) => {}
         (Allowed::WithoutBackend, answer) => without_backend::compare(answer, checks),
         (Allowed::Checkpoint(expected), answer) => {
-            checkpoint::compare(world, &seen.request, expected, answer, checks);
+            checks.join(checkpoint::compare(world, &seen.request, expected, answer));
         }
         (Allowed::Refused(refusals), answer) => {
             refusal::compare(world, refusals, answer, checks);
@@ -162,12 +162,12 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
         }
         // No rule says what must be shown of a damaged checkpoint.
         (Allowed::Diff(diff), Answer::Diffed { .. }) if diff.damaged => {}
-        (Allowed::Diff(diff), Answer::Diffed { entries, stats }) => {
-            diff::compare(world, diff, entries, stats, checks);
+        (Allowed::Diff(diff), answer @ Answer::Diffed { .. }) => {
+            diff::compare(world, diff, answer, checks);
         }
         (Allowed::Restore(restore), Answer::Restored(found)) => {
-            restore_answer::compare(world, restore, found, seen, checks);
-            restore_attribution::compare(world, restore, found, seen, checks);
+            restore_answer::compare(world, restore, seen, checks);
+            restore_attribution::compare(world, restore, seen, checks);
             external::compare_listed(world, found, seen, checks);
         }
         (Allowed::Status(status), Answer::Status { projects, archives }) => {
@@ -177,7 +177,9 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
             configured::compare(expected, found, checks);
         }
         (Allowed::State(expected), Answer::State(found)) => {
-            state::compare(world, &seen.request, expected.as_ref(), found, checks);
+            if let (Request::GetState { part }, Some(expected)) = (&seen.request, expected) {
+                checks.join(state::compare(world, *part, expected, found));
+            }
         }
         (Allowed::Compensated, Answer::Compensated(reported)) => {
             external::compare_run(world, reported, seen, checks);

@@ -2,7 +2,7 @@
 
 use super::restore_outcome::RestoreOutcome;
 use crate::allowed::AllowedRestore;
-use crate::answer::{Remark, Restored};
+use crate::answer::{Answer, Remark, Restored};
 use crate::bytes::ByteString;
 use crate::observation::Observation;
 use crate::plain::plain;
@@ -19,10 +19,10 @@ use std::mem::discriminant;
 pub(super) fn compare(
     world: &World,
     allowed: &AllowedRestore,
-    found: &Restored,
     seen: &Observation,
     checks: &mut Checks,
 ) {
+    let Answer::Restored(found) = &seen.answer else { return };
     let (wanted, rule) = allowed.safety;
     let taken = found.safety.is_some();
     let is_optional =

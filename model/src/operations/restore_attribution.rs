@@ -2,7 +2,7 @@
 //! the checkpoint.
 
 use crate::allowed::AllowedRestore;
-use crate::answer::Restored;
+use crate::answer::Answer;
 use crate::bytes::ByteString;
 use crate::observation::Observation;
 use crate::plain::plain;
@@ -15,10 +15,10 @@ use std::collections::BTreeSet;
 pub(super) fn compare(
     world: &World,
     allowed: &AllowedRestore,
-    found: &Restored,
     seen: &Observation,
     checks: &mut Checks,
 ) {
+    let Answer::Restored(found) = &seen.answer else { return };
     let rule = &rules::RESTORE_OTHER_HANDS;
     let target = world.target_checkpoint(&seen.request);
     let Some(target) = target.filter(|_| world.has("restore.others")) else { return };

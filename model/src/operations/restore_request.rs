@@ -28,11 +28,16 @@ struct RestoreOptions {
     force: bool,
 }
 
-/// The options that decide whether a pre-restore checkpoint is taken.
-#[derive(Clone, Copy)]
-struct SafetyOptions {
-    is_single_file: bool,
-    force: bool,
+/// A restore as requested.
+struct RequestedRestore<'a> {
+    checkpoint: &'a Checkpoint,
+    /// The position of the checkpoint, oldest first, or [`UNLISTED`].
+    index: usize,
+    project: ByteString,
+    /// What is at the path of the project.
+    kind: PathKind,
+    /// The path of a single file, if that is requested.
+    only: Option<ByteString>,
 }
 
 impl World {
@@ -81,14 +86,72 @@ impl World {
         options: RestoreOptions,
     ) -> Result<Allowed, Vec<Refusal>> {
         let RestoreOptions { exact, force } = options;
-        let location = self.locate(dir);
-        if self.is_doubtful(&location, text) {
+        if self.is_doubtful(&self.locate(dir), text) {
             return Ok(Allowed::Unknown);
         }
+        let requested = self.requested_restore(dir, text, typed)?;
+        let RequestedRestore { checkpoint, index, ref project, kind, .. } = requested;
+        let Some(target) = checkpoint.captured.clone() else { return Ok(Allowed::Unknown) };
+        let damaged = self.is_damaged(checkpoint);
+        let before = match kind {
+            PathKind::Directory => Arc::new(self.capture(project)),
+            _ => Arc::default(),
+        };
+        let mut may_refuse = Vec::new();
+        if let Some(path) = &requested.only {
+            let units = restore_units::units(self, &target, &before);
+            if units.iter().any(|unit| unit.has(path)) {
+                let codes = &[Code::WouldOverwrite];
+                may_refuse.push(Refusal { codes, rule: &rules::UNIT_RESTORED });
+            }
+            match self.judge_file(project, &target.tree, &before, path) {
+                // Either of the two reasons is correct.
+                Err(_) if damaged => return Ok(Allowed::Unknown),
+                judged => may_refuse.extend(judged?),
+            }
+        }
+        // Where both prevent the restore, either reason is correct.
+        let safety = self.expected_safety(&requested, &before, force);
+        if damaged && safety.is_err() {
+            return Ok(Allowed::Unknown);
+        }
+        let safety = safety.map_err(|refusals| [may_refuse.clone(), refusals].concat())?;
+        // The limit is about checkpoints; a restore without a pre-restore checkpoint may obey it as well.
+        let crowded = before.tree.len() > self.settings.max_files && !force;
+        may_refuse.extend(crowded.then_some(TOO_MANY_FILES));
+        let has_room = self.history(project).len() < self.settings.max_snapshots;
+        Ok(Allowed::Restore(Box::new(AllowedRestore {
+            exceeds_limit: self.is_over_limit(project, index),
+            unlisted: index == UNLISTED,
+            exact,
+            target,
+            safety,
+            may_skip_pre_restore: self.may_skip_pre_restore(&requested, &before),
+            may_take_pre_restore: self.is_newest_damaged(project),
+            before,
+            may_refuse,
+            undo: checkpoint.safety,
+            deleted: kind == PathKind::Missing,
+            evicting: safety.0 && !has_room && index == 0,
+            damaged,
+            lost: self.lost_paths(checkpoint),
+            project: requested.project,
+            only: requested.only,
+        })))
+    }
+
+    /// The restore that a request means, or the refusals of which any is correct.
+    fn requested_restore(
+        &self,
+        dir: &[u8],
+        text: &[u8],
+        typed: Option<&[u8]>,
+    ) -> Result<RequestedRestore<'_>, Vec<Refusal>> {
+        let location = self.locate(dir);
         let found = self.find(&location, text);
         let project = self.canonical(dir).unwrap_or_default();
         let path = typed.map(|typed| self.literal_path(&project, typed)).transpose();
-        let (found, path) = match (found, path) {
+        let (found, only) = match (found, path) {
             (Ok(found), Ok(path)) => (found, path),
             (found, path) => {
                 let through_link = path.as_ref().is_ok_and(|path| {
@@ -108,40 +171,19 @@ impl World {
         if kind == PathKind::NotADirectory {
             let target = checkpoint.captured.as_ref().map(|target| &target.tree);
             let has = |path| target.is_some_and(|target| self.is_in(target, path));
-            let absent = path.as_ref().is_some_and(|path| !has(path)).then_some(NOT_IN_CHECKPOINT);
+            let absent = only.as_ref().is_some_and(|path| !has(path)).then_some(NOT_IN_CHECKPOINT);
             return Err([NOT_A_DIRECTORY].into_iter().chain(absent).collect());
         }
-        let Some(target) = checkpoint.captured.clone() else { return Ok(Allowed::Unknown) };
-        let damaged = self.is_damaged(checkpoint);
-        let before = match kind {
-            PathKind::Directory => Arc::new(self.capture(&project)),
-            _ => Arc::default(),
-        };
-        let mut may_refuse = Vec::new();
-        if let Some(path) = &path {
-            let units = restore_units::units(self, &target, &before);
-            if units.iter().any(|unit| unit.has(path)) {
-                let codes = &[Code::WouldOverwrite];
-                may_refuse.push(Refusal { codes, rule: &rules::UNIT_RESTORED });
-            }
-            match self.judge_file(&project, &target.tree, &before, path) {
-                // Either of the two reasons is correct.
-                Err(_) if damaged => return Ok(Allowed::Unknown),
-                judged => may_refuse.extend(judged?),
-            }
-        }
-        // Where both prevent the restore, either reason is correct.
-        let safety_options = SafetyOptions { is_single_file: path.is_some(), force };
-        let safety = self.expected_safety(&project, &before, kind, safety_options);
-        if damaged && safety.is_err() {
-            return Ok(Allowed::Unknown);
-        }
-        let safety = safety.map_err(|refusals| [may_refuse.clone(), refusals].concat())?;
-        // The limit is about checkpoints; a restore without a pre-restore checkpoint may obey it as well.
-        let crowded = before.tree.len() > self.settings.max_files && !force;
-        may_refuse.extend(crowded.then_some(TOO_MANY_FILES));
-        let history = self.history(&project);
-        let has_room = history.len() < self.settings.max_snapshots;
+        Ok(RequestedRestore { checkpoint, index, project, kind, only })
+    }
+
+    fn is_newest_damaged(&self, project: &[u8]) -> bool {
+        self.newest(project).is_some_and(|newest| self.is_damaged(newest))
+    }
+
+    /// Whether an existing checkpoint may represent the state before a restore, so that no pre-restore
+    /// checkpoint is needed.
+    fn may_skip_pre_restore(&self, requested: &RequestedRestore<'_>, before: &Captured) -> bool {
         // Where only permissions changed, the newest checkpoint may represent this state.
         let may_represent = |newest: &Option<Arc<Captured>>| {
             newest.as_ref().is_none_or(|newest| {
@@ -149,33 +191,15 @@ impl World {
                     || newest.tree == before.without_units_left_out_by(newest).tree
             })
         };
-        let is_newest_damaged = self.newest(&project).is_some_and(|newest| self.is_damaged(newest));
         // A restore of a single file does not change the agent's state, which need not be held then.
         let may_represent_state = |newest: &Checkpoint| {
-            let differs = path.is_none() && self.is_state_of(newest) == Some(false);
+            let differs = requested.only.is_none() && self.is_state_of(newest) == Some(false);
             may_represent(&newest.captured) && !differs
         };
-        let may_skip_pre_restore = self.newest(&project).is_some_and(may_represent_state)
-            || is_newest_damaged
-                && history.iter().any(|checkpoint| may_represent(&checkpoint.captured));
-        Ok(Allowed::Restore(Box::new(AllowedRestore {
-            exceeds_limit: self.is_over_limit(&project, index),
-            unlisted: index == UNLISTED,
-            project,
-            only: path,
-            exact,
-            target,
-            before,
-            safety,
-            may_skip_pre_restore,
-            may_take_pre_restore: is_newest_damaged,
-            may_refuse,
-            undo: checkpoint.safety,
-            deleted: kind == PathKind::Missing,
-            evicting: safety.0 && !has_room && index == 0,
-            damaged,
-            lost: self.lost_paths(checkpoint),
-        })))
+        let mut history = self.history(&requested.project).iter();
+        self.newest(&requested.project).is_some_and(may_represent_state)
+            || self.is_newest_damaged(&requested.project)
+                && history.any(|checkpoint| may_represent(&checkpoint.captured))
     }
 
     /// Whether a pre-restore checkpoint is taken, and the rule that says so.
@@ -184,16 +208,15 @@ impl World {
     /// [`rules::RESTORE_SAFETY_REQUIRED`].
     fn expected_safety(
         &self,
-        project: &ByteString,
+        requested: &RequestedRestore<'_>,
         before: &Captured,
-        kind: PathKind,
-        options: SafetyOptions,
+        force: bool,
     ) -> Result<(bool, RuleRef), Vec<Refusal>> {
-        let SafetyOptions { is_single_file, force } = options;
+        let RequestedRestore { project, only, kind, .. } = requested;
         let skipped: (bool, RuleRef) = (false, &rules::RESTORE_SAFETY_SKIPPED);
         let takes_checkpoint =
-            self.has("restore.safety") && (!is_single_file || self.has("restore.file_safety"));
-        if kind == PathKind::Missing || !takes_checkpoint {
+            self.has("restore.safety") && (only.is_none() || self.has("restore.file_safety"));
+        if *kind == PathKind::Missing || !takes_checkpoint {
             return Ok(skipped);
         }
         if before.tree.len() > self.settings.max_files {

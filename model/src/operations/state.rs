@@ -3,7 +3,6 @@
 use crate::agent::Part;
 use crate::allowed::Allowed;
 use crate::plain::plain;
-use crate::request::Request;
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::{Origin, PartValue, World};
@@ -21,32 +20,27 @@ impl World {
 /// Compares the reported value of a part with the expected one.
 ///
 /// Implements [`rules::AGENT_PARTS`], [`rules::AGENT_ALL_OR_NONE`] and [`rules::AGENT_COMPOSES`].
-pub(super) fn compare(
-    world: &World,
-    request: &Request,
-    expected: Option<&Value>,
-    found: &Value,
-    checks: &mut Checks,
-) {
-    let (Request::GetState { part }, Some(expected)) = (request, expected) else { return };
-    let (rule, symptom): (RuleRef, &str) = match world.part(*part).1 {
+pub(super) fn compare(world: &World, part: Part, expected: &Value, found: &Value) -> Checks {
+    let mut checks = Checks::default();
+    let (rule, symptom): (RuleRef, &str) = match world.part(part).1 {
         // A value that was never set is not another state, but the expected one kept badly.
-        _ if !found.is_null() && !world.was_set(*part, found, false) => {
+        _ if !found.is_null() && !world.was_set(part, found, false) => {
             (&rules::AGENT_PARTS, "nobody set that")
         }
         Origin::Set => (&rules::AGENT_PARTS, "not what was set"),
         Origin::LeftAlone => (&rules::AGENT_ALL_OR_NONE, "changed, and nothing was restored"),
         // The value from before was not restored; any other value of a sub-agent is the sub-agent's.
         Origin::Restored(before)
-            if before != PartValue::Known(found.clone()) && world.was_set(*part, found, true) =>
+            if before != PartValue::Known(found.clone()) && world.was_set(part, found, true) =>
         {
             (&rules::AGENT_COMPOSES, "what a sub-agent made it")
         }
         Origin::Restored(_) => (&rules::AGENT_ALL_OR_NONE, "not restored"),
     };
-    let by_subagent = *rule != rules::AGENT_COMPOSES && world.was_set_by_subagent(*part);
+    let by_subagent = *rule != rules::AGENT_COMPOSES && world.was_set_by_subagent(part);
     checks.held(&rules::AGENT_COMPOSES, u64::from(by_subagent && expected == found));
     checks.check(Judge::Answer, rule, expected == found, || {
         Mismatch::new(symptom, plain(expected), plain(found))
     });
+    checks
 }

@@ -223,8 +223,7 @@ pub(super) fn compare_request(
     report: SweepReport<'_>,
     seen: &Observation,
 ) -> Checks {
-    let mut found = Checks::default();
-    compare(world, sweep, report, seen, &mut found);
+    let found = compare(world, sweep, report, seen);
     match seen.request {
         Request::PruneAsConfigured => as_configured(world, found, report, seen),
         _ => found,
@@ -240,8 +239,8 @@ fn compare(
     sweep: &AllowedSweep,
     report: SweepReport<'_>,
     seen: &Observation,
-    checks: &mut Checks,
-) {
+) -> Checks {
+    let mut checks = Checks::default();
     let SweepReport { outcome, counts } = report;
     let done = outcome == SweepOutcome::Done;
     let allowed = if done { sweep.may_run } else { sweep.may_decline };
@@ -253,35 +252,36 @@ fn compare(
         Mismatch::new(symptom, expected, plain(&outcome))
     });
     if !done || !allowed {
-        return;
+        return checks;
     }
     if world.may_maintenance_fail() {
         // What cannot be read, or replaced, may be counted as an error, and prevent space from being
         // freed.
         if let Some(contents) = &seen.contents {
             let effect = SweepEffect { contents, counts };
-            compare_projects(world, sweep, effect, checks);
+            compare_projects(world, sweep, effect, &mut checks);
         }
-        return;
+        return checks;
     }
     checks.check(Judge::Answer, &rules::MAINTENANCE_NEVER_RAISES, counts.errors == 0, || {
         Mismatch::new("errors", "no errors, since nothing stood in the way", plain(&counts))
     });
-    let (Some(contents), Some(base)) = (&seen.contents, &seen.base) else { return };
+    let (Some(contents), Some(base)) = (&seen.contents, &seen.base) else { return checks };
     let effect = SweepEffect { contents, counts };
-    let mut removed = compare_projects(world, sweep, effect, checks);
-    compare_v1(sweep, base, &mut removed, checks);
+    let mut removed = compare_projects(world, sweep, effect, &mut checks);
+    compare_v1(sweep, base, &mut removed, &mut checks);
     // A sweep may find a project only by its metadata.
     let hidden = sweep.projects.keys().filter(|path| world.damaged().contains(*path)).count();
     let judged = sweep.projects.len() + sweep.repositories.len() - hidden;
     removed.mentioned = world.mentioned_only();
-    compare_counts(judged, &removed, effect, checks);
+    compare_counts(judged, &removed, effect, &mut checks);
     if let Some(unreachable) = &contents.unreachable {
         checks.check(Judge::Git, &rules::SWEEP_RECLAIMS, unreachable.is_empty(), || {
             let found = plain(&unreachable);
             Mismatch::new("garbage stays", "nothing that no checkpoint needs", found)
         });
     }
+    checks
 }
 
 /// The result for a prune with the bounds of the configuration file. Where the prune is correct for
@@ -305,11 +305,8 @@ fn as_configured(
         world.allows_prune(retention_days, max_total_bytes, delete_orphans),
     ];
     let explains = |allowed: &Allowed| {
-        let mut checks = Checks::default();
-        if let Allowed::Sweep(sweep) = allowed {
-            compare(world, sweep, report, seen, &mut checks);
-        }
-        checks.violations.is_empty()
+        let Allowed::Sweep(sweep) = allowed else { return true };
+        compare(world, sweep, report, seen).violations.is_empty()
     };
     if other_bounds.iter().any(explains) {
         let Mismatch { expected, found: found_instead, .. } = &first.mismatch;

@@ -134,7 +134,7 @@ fn compare_taken(world: &World, protected: &Protected, checks: &mut Checks) {
         Allowed::Checkpoint(expected)
             if protected.taken.is_some() || expected.may_refuse.is_empty() =>
         {
-            checkpoint::compare(world, &request, &expected, &answer, checks);
+            checks.join(checkpoint::compare(world, &request, &expected, &answer));
         }
         Allowed::Refused(refusals) => {
             let outcome = protected.taken.as_ref().map(|taken| &taken.outcome);

@@ -72,6 +72,22 @@ pub(super) fn parse_request(text: &str) -> Request {
         "begins" => Request::ToolWrites { dir, path: words[2].into() },
         "ends" => Request::ToolWrote { dir, path: words[2].into() },
         "latest" => Request::RestoreLatest { dir, exact: false },
+        "sweep" => Request::Sweep,
+        "prune" => Request::Prune {
+            retention_days: number(1),
+            max_total_bytes: number(2),
+            delete_orphans: has_flag("orphans"),
+        },
+        "status" => Request::Status,
+        "legacy" => Request::ClearLegacy,
+        "clear" => Request::Clear,
+        _ => parse_agent_request(&words, dir, target),
+    }
+}
+
+/// Parses a request about labels and pins, or about the agent apart from its files.
+fn parse_agent_request(words: &[&str], dir: ByteString, target: ByteString) -> Request {
+    match words[0] {
         "label" => Request::Label { dir, label: words[2].to_owned() },
         "pin" => Request::Pin { dir, target },
         "unpin" => Request::Unpin { dir, target },
@@ -100,15 +116,6 @@ pub(super) fn parse_request(text: &str) -> Request {
         }
         "spawn" => Request::Spawn,
         "join" => Request::Join,
-        "sweep" => Request::Sweep,
-        "prune" => Request::Prune {
-            retention_days: number(1),
-            max_total_bytes: number(2),
-            delete_orphans: has_flag("orphans"),
-        },
-        "status" => Request::Status,
-        "legacy" => Request::ClearLegacy,
-        "clear" => Request::Clear,
         unknown => panic!("{unknown}"),
     }
 }
