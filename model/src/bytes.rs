@@ -69,7 +69,7 @@ impl fmt::Debug for ByteString {
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged, expecting = "text or {b64: …} is expected")]
-enum Written {
+enum WrittenBytes {
     Text(String),
     Encoded { b64: String },
 }
@@ -78,16 +78,16 @@ impl Serialize for ByteString {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match std::str::from_utf8(&self.0) {
             Ok(text) => serializer.serialize_str(text),
-            Err(_) => Written::Encoded { b64: STANDARD.encode(&self.0) }.serialize(serializer),
+            Err(_) => WrittenBytes::Encoded { b64: STANDARD.encode(&self.0) }.serialize(serializer),
         }
     }
 }
 
 impl<'de> Deserialize<'de> for ByteString {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Written::deserialize(deserializer)? {
-            Written::Text(text) => Ok(ByteString(text.into_bytes())),
-            Written::Encoded { b64 } => {
+        match WrittenBytes::deserialize(deserializer)? {
+            WrittenBytes::Text(text) => Ok(ByteString(text.into_bytes())),
+            WrittenBytes::Encoded { b64 } => {
                 STANDARD.decode(b64).map(ByteString).map_err(serde::de::Error::custom)
             }
         }

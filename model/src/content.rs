@@ -15,7 +15,7 @@ const SIZE_MAX: usize = 256 << 20;
     untagged,
     expecting = "text, {b64: …}, {noise: SIZE, seed: NUMBER} or {repeat: TEXT, times: NUMBER} is expected"
 )]
-enum Written {
+enum WrittenContent {
     Noise { noise: usize, seed: u32 },
     Repeated { repeat: ByteString, times: usize },
     Whole(ByteString),
@@ -39,18 +39,18 @@ pub fn noise(size: usize, seed: u32) -> ByteString {
 }
 
 /// The shortest serialized form of content.
-fn written(content: &ByteString) -> Written {
+fn written(content: &ByteString) -> WrittenContent {
     let size = content.len();
     if size > SHORT_MAX {
         let seed = u32::from_le_bytes([content[0], content[1], content[2], content[3]]);
         if noise(size, seed) == *content {
-            return Written::Noise { noise: size, seed };
+            return WrittenContent::Noise { noise: size, seed };
         }
         if content.iter().all(|byte| *byte == content[0]) {
-            return Written::Repeated { repeat: content[..1].into(), times: size };
+            return WrittenContent::Repeated { repeat: content[..1].into(), times: size };
         }
     }
-    Written::Whole(content.clone())
+    WrittenContent::Whole(content.clone())
 }
 
 /// Writes content in its shortest form.
@@ -65,19 +65,19 @@ pub(crate) fn serialize<S: Serializer>(
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<ByteString, D::Error> {
-    let written = Written::deserialize(deserializer)?;
+    let written = WrittenContent::deserialize(deserializer)?;
     let size = match &written {
-        Written::Noise { noise, .. } => *noise,
-        Written::Repeated { repeat, times } => repeat.len().saturating_mul(*times),
-        Written::Whole(_) => 0,
+        WrittenContent::Noise { noise, .. } => *noise,
+        WrittenContent::Repeated { repeat, times } => repeat.len().saturating_mul(*times),
+        WrittenContent::Whole(_) => 0,
     };
     if size > SIZE_MAX {
         return Err(D::Error::custom(format!("a content of {size} bytes is too large")));
     }
     Ok(match written {
-        Written::Noise { noise: size, seed } => noise(size, seed),
-        Written::Repeated { repeat, times } => ByteString(repeat.repeat(times)),
-        Written::Whole(content) => content,
+        WrittenContent::Noise { noise: size, seed } => noise(size, seed),
+        WrittenContent::Repeated { repeat, times } => ByteString(repeat.repeat(times)),
+        WrittenContent::Whole(content) => content,
     })
 }
 

@@ -4,7 +4,7 @@
 //! and removed lines is the same for all of them; besides it, only a lower and an upper bound of the
 //! added lines are checked.
 
-use crate::tree::{Difference, Entry};
+use crate::tree::{Entry, EntryDifference};
 use serde::Serialize;
 
 /// The correct counts of added and removed lines for a set of differences.
@@ -24,13 +24,13 @@ pub struct LineBounds {
 
 impl LineBounds {
     /// The bounds for all of `differences` together.
-    pub fn of<'a>(differences: impl Iterator<Item = &'a Difference<'a>>) -> Self {
+    pub fn of<'a>(differences: impl Iterator<Item = &'a EntryDifference<'a>>) -> Self {
         let mut total = LineBounds::default();
         let mut added_files = 0;
         let mut deleted_files = 0;
         for difference in differences {
-            added_files += usize::from(matches!(difference, Difference::Added(_)));
-            deleted_files += usize::from(matches!(difference, Difference::Deleted(_)));
+            added_files += usize::from(matches!(difference, EntryDifference::Added(_)));
+            deleted_files += usize::from(matches!(difference, EntryDifference::Deleted(_)));
             let bounds = LineBounds::of_difference(difference);
             total.files += bounds.files;
             total.balance += bounds.balance;
@@ -41,17 +41,18 @@ impl LineBounds {
         total
     }
 
-    fn of_difference(difference: &Difference<'_>) -> Self {
+    fn of_difference(difference: &EntryDifference<'_>) -> Self {
         let (old, new): (&[u8], &[u8]) = match difference {
-            Difference::Added(new) => (&[], new.bytes()),
-            Difference::Deleted(old) => (old.bytes(), &[]),
-            Difference::Modified(old, new) => (old.bytes(), new.bytes()),
+            EntryDifference::Added(new) => (&[], new.bytes()),
+            EntryDifference::Deleted(old) => (old.bytes(), &[]),
+            EntryDifference::Modified(old, new) => (old.bytes(), new.bytes()),
         };
         // A change of the executable bit alone has no lines.
         let same_kind = |old: &Entry, new: &Entry| {
             std::mem::discriminant(old) == std::mem::discriminant(new) && old.bytes() == new.bytes()
         };
-        let only_mode = matches!(difference, Difference::Modified(old, new) if same_kind(old, new));
+        let only_mode =
+            matches!(difference, EntryDifference::Modified(old, new) if same_kind(old, new));
         if only_mode || is_binary(old) || is_binary(new) {
             return LineBounds { files: 1, ..LineBounds::default() };
         }
@@ -140,7 +141,7 @@ mod tests {
     fn allow_counts_a_changed_line_as_one_added_and_one_removed() {
         let old = file("a\nb\nc\n");
         let new = file("a\nx\nc\n");
-        let bounds = LineBounds::of([Difference::Modified(&old, &new)].iter());
+        let bounds = LineBounds::of([EntryDifference::Modified(&old, &new)].iter());
         assert!(bounds.allow(1, 1));
         assert!(bounds.allow(3, 3), "a clumsy diff is still correct");
         assert!(!bounds.allow(0, 0));
@@ -152,18 +153,18 @@ mod tests {
     fn line_bounds_of_a_binary_file_or_a_mode_change_are_zero() {
         let old = file("a\n");
         let new = file("a\0\nb\n");
-        let bounds = LineBounds::of([Difference::Modified(&old, &new)].iter());
+        let bounds = LineBounds::of([EntryDifference::Modified(&old, &new)].iter());
         assert!(bounds.allow(0, 0));
         assert_eq!(bounds.files, 1);
         let executable = Entry::File { content: Content::from(&b"a\n"[..]), executable: true };
-        let bounds = LineBounds::of([Difference::Modified(&old, &executable)].iter());
+        let bounds = LineBounds::of([EntryDifference::Modified(&old, &executable)].iter());
         assert!(bounds.allow(0, 0));
         assert!(!bounds.allow(1, 1));
     }
 
     fn bounds(old: &[u8], new: &[u8]) -> LineBounds {
         let entry = |bytes| Entry::File { content: Content::from(bytes), executable: false };
-        LineBounds::of([Difference::Modified(&entry(old), &entry(new))].iter())
+        LineBounds::of([EntryDifference::Modified(&entry(old), &entry(new))].iter())
     }
 
     #[test]
@@ -172,9 +173,9 @@ mod tests {
         let two_lines = file("a\nb\n");
         let three_lines = file("a\nb\nc\n");
         let differences = [
-            Difference::Added(&three_lines),
-            Difference::Deleted(&one_line),
-            Difference::Modified(&one_line, &two_lines),
+            EntryDifference::Added(&three_lines),
+            EntryDifference::Deleted(&one_line),
+            EntryDifference::Modified(&one_line, &two_lines),
         ];
         let expected =
             LineBounds { files: 3, balance: 3, added_min: 4, added_max: 5, moved_max: 1 };
@@ -186,7 +187,7 @@ mod tests {
         let old = file("a\nb\n");
         let new = file("a\nc\nd\n");
         let unrelated = file("x\n");
-        let moved = [Difference::Added(&new), Difference::Deleted(&old)];
+        let moved = [EntryDifference::Added(&new), EntryDifference::Deleted(&old)];
         let bounds = LineBounds::of(moved.iter());
         assert!(bounds.allow_for(2, 3, 2));
         assert!(bounds.allow_for(2, 2, 1), "lines may be counted as of one file all the same");
@@ -196,7 +197,7 @@ mod tests {
         for (files, added, removed) in [(0, 0, 0), (3, 3, 2), (1, 4, 2), (1, 3, 3)] {
             assert!(!bounds.allow_for(files, added, removed));
         }
-        let stayed = [Difference::Added(&new), Difference::Modified(&old, &unrelated)];
+        let stayed = [EntryDifference::Added(&new), EntryDifference::Modified(&old, &unrelated)];
         let bounds = LineBounds::of(stayed.iter());
         assert!(bounds.allow_for(2, 4, 2) && !bounds.allow_for(1, 4, 2));
     }
@@ -204,7 +205,7 @@ mod tests {
     #[test]
     fn line_bounds_count_a_file_that_becomes_a_link_with_the_same_bytes() {
         let link = Entry::Link { target: Content::from(&b"a\n"[..]) };
-        let found = LineBounds::of([Difference::Modified(&file("a\n"), &link)].iter());
+        let found = LineBounds::of([EntryDifference::Modified(&file("a\n"), &link)].iter());
         let expected = LineBounds { files: 1, added_max: 1, ..LineBounds::default() };
         assert_eq!(found, expected);
     }

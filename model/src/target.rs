@@ -5,7 +5,7 @@
 
 /// The possible meanings of a target's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum ParsedTarget {
     /// A number of the list, from 1; 0 is well formed and never listed.
     Number(usize),
     /// A complete id, or the beginning of an id.
@@ -16,7 +16,7 @@ pub enum Target {
 
 /// Parses a target as typed, where the ids `listed` are listed. Digits alone are a number when the list
 /// is that long and `numbers` says that numbers name checkpoints; otherwise they may still be an id.
-pub fn parse(text: &[u8], listed: &[&str], numbers: bool) -> Target {
+pub fn parse(text: &[u8], listed: &[&str], numbers: bool) -> ParsedTarget {
     let decimal = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let long_enough = (4..=64).contains(&text.len());
     let as_text = String::from_utf8_lossy(text).into_owned();
@@ -28,9 +28,9 @@ pub fn parse(text: &[u8], listed: &[&str], numbers: bool) -> Target {
     let listed_number =
         |number: &usize| (1..=listed.len()).contains(number) && !(is_id && text.starts_with(b"0"));
     match number {
-        Some(number) if listed_number(&number) || !is_id => Target::Number(number),
-        _ if is_id => Target::Id(as_text),
-        _ => Target::Malformed,
+        Some(number) if listed_number(&number) || !is_id => ParsedTarget::Number(number),
+        _ if is_id => ParsedTarget::Id(as_text),
+        _ => ParsedTarget::Malformed,
     }
 }
 
@@ -43,22 +43,22 @@ pub fn begins_with(id: &str, text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn id(text: &str) -> Target {
-        Target::Id(text.to_owned())
+    fn id(text: &str) -> ParsedTarget {
+        ParsedTarget::Id(text.to_owned())
     }
 
     #[test]
     fn parse_prefers_a_number_of_the_list_to_an_id() {
         let listed = ["aaaa1", "aaaa2", "aaaa3", "aaaa4", "aaaa5"];
-        assert_eq!(parse(b"3", &listed, true), Target::Number(3));
-        assert_eq!(parse(b"6", &listed, true), Target::Number(6));
-        assert_eq!(parse(b"0", &listed, true), Target::Number(0));
+        assert_eq!(parse(b"3", &listed, true), ParsedTarget::Number(3));
+        assert_eq!(parse(b"6", &listed, true), ParsedTarget::Number(6));
+        assert_eq!(parse(b"0", &listed, true), ParsedTarget::Number(0));
         assert_eq!(parse(b"1234", &listed, true), id("1234"));
         assert_eq!(parse(b"ABCD", &listed, true), id("ABCD"));
         assert_eq!(parse(b"99999999999999999999999", &listed, true), id(&"9".repeat(23)));
         for malformed in [&b""[..], b"-1", b"abc", b"abcd\n", b"ab\0cd", b"wxyz", b"--patch", b"+1"]
         {
-            assert_eq!(parse(malformed, &listed, true), Target::Malformed);
+            assert_eq!(parse(malformed, &listed, true), ParsedTarget::Malformed);
         }
     }
 
@@ -66,16 +66,19 @@ mod tests {
     fn parse_accepts_every_listed_id_whatever_its_form() {
         for listed in ["ckpt-0001", "C0000001", "0001", "01JAB3QZ", "2026-03-16T04:36", "a", "-x"] {
             assert_eq!(parse(listed.as_bytes(), &[listed, "other"], true), id(listed));
-            assert_eq!(parse(format!("{listed}\n").as_bytes(), &[listed], true), Target::Malformed);
+            assert_eq!(
+                parse(format!("{listed}\n").as_bytes(), &[listed], true),
+                ParsedTarget::Malformed
+            );
         }
         assert_eq!(parse(b"ckpt", &["ckpt-0001"], true), id("ckpt"));
-        assert_eq!(parse(b"ckp", &["ckpt-0001"], true), Target::Malformed);
+        assert_eq!(parse(b"ckp", &["ckpt-0001"], true), ParsedTarget::Malformed);
         // A number of the list may be an id as well; then it is the number.
-        assert_eq!(parse(b"1", &["1", "2"], true), Target::Number(1));
+        assert_eq!(parse(b"1", &["1", "2"], true), ParsedTarget::Number(1));
         assert_eq!(parse(b"7", &["7", "8"], true), id("7"));
         // An implementation that numbers checkpoints from the oldest has no such numbers.
         assert_eq!(parse(b"1", &["2", "1"], false), id("1"));
-        assert_eq!(parse(b"3", &["2", "1"], false), Target::Malformed);
+        assert_eq!(parse(b"3", &["2", "1"], false), ParsedTarget::Malformed);
     }
 
     #[test]

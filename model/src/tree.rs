@@ -46,7 +46,7 @@ pub type Tree = BTreeMap<ByteString, Entry>;
 
 /// How one path differs between two trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Difference<'a> {
+pub enum EntryDifference<'a> {
     /// Only the newer tree has it.
     Added(&'a Entry),
     /// Only the older tree has it.
@@ -59,18 +59,18 @@ pub enum Difference<'a> {
 pub fn differences<'a>(
     older: &'a Tree,
     newer: &'a Tree,
-) -> BTreeMap<&'a ByteString, Difference<'a>> {
+) -> BTreeMap<&'a ByteString, EntryDifference<'a>> {
     let mut found = BTreeMap::new();
     for (path, old) in older {
         match newer.get(path) {
-            None => found.insert(path, Difference::Deleted(old)),
-            Some(new) if new != old => found.insert(path, Difference::Modified(old, new)),
+            None => found.insert(path, EntryDifference::Deleted(old)),
+            Some(new) if new != old => found.insert(path, EntryDifference::Modified(old, new)),
             Some(_) => None,
         };
     }
     for (path, new) in newer {
         if !older.contains_key(path) {
-            found.insert(path, Difference::Added(new));
+            found.insert(path, EntryDifference::Added(new));
         }
     }
     found
@@ -127,11 +127,11 @@ mod tests {
         ]);
         let found = differences(&older, &newer);
         let expected = [
-            ("bytes", Difference::Modified(&old, &bytes)),
-            ("gone", Difference::Deleted(&old)),
-            ("mode", Difference::Modified(&old, &mode)),
-            ("new", Difference::Added(&same)),
-            ("type", Difference::Modified(&old, &kind)),
+            ("bytes", EntryDifference::Modified(&old, &bytes)),
+            ("gone", EntryDifference::Deleted(&old)),
+            ("mode", EntryDifference::Modified(&old, &mode)),
+            ("new", EntryDifference::Added(&same)),
+            ("type", EntryDifference::Modified(&old, &kind)),
         ];
         let expected = expected.map(|(path, how)| (ByteString::from(path), how));
         assert!(found.into_iter().eq(expected.iter().map(|(path, how)| (path, *how))));

@@ -13,7 +13,7 @@ mod tests;
 
 /// The content of a path of a tree, as far as it is needed to recognize units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content<'a> {
+pub enum PathContent<'a> {
     /// A regular file that can be read.
     Bytes(&'a [u8]),
     /// A regular file that cannot be read.
@@ -23,7 +23,7 @@ pub enum Content<'a> {
 }
 
 /// Every path of one tree, without its directories.
-pub type Paths<'a> = BTreeMap<&'a [u8], Content<'a>>;
+pub type Paths<'a> = BTreeMap<&'a [u8], PathContent<'a>>;
 
 /// The role of a file in its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub enum Role {
 }
 
 /// One kind of unit: a row of [`KINDS`].
-pub struct Kind {
+pub struct UnitKind {
     /// Its name.
     pub name: &'static str,
     /// The anchors of all units in a tree.
@@ -47,8 +47,8 @@ pub struct Kind {
 }
 
 /// Every kind of unit.
-pub static KINDS: &[Kind] = &[
-    Kind {
+pub static KINDS: &[UnitKind] = &[
+    UnitKind {
         name: "SQLite",
         anchors: sqlite_anchors,
         role: |anchor, path| match path.strip_prefix(anchor)? {
@@ -58,7 +58,7 @@ pub static KINDS: &[Kind] = &[
         },
         is_complete: |paths, anchor| paths.contains_key(anchor),
     },
-    Kind {
+    UnitKind {
         name: "LevelDB",
         anchors: |paths| {
             let folders = paths.keys().filter(|path| file_name(path) == b"CURRENT");
@@ -81,7 +81,7 @@ pub static KINDS: &[Kind] = &[
 /// One unit: its kind, and the path that names it.
 #[derive(Clone)]
 pub struct Unit {
-    kind: &'static Kind,
+    kind: &'static UnitKind,
     /// The database file, or the folder that holds the members.
     pub anchor: ByteString,
 }
@@ -117,7 +117,7 @@ impl std::fmt::Debug for Unit {
 
 /// Every unit of a tree.
 pub fn units(paths: &Paths<'_>) -> Vec<Unit> {
-    let of_kind = |kind: &'static Kind| {
+    let of_kind = |kind: &'static UnitKind| {
         (kind.anchors)(paths).into_iter().map(move |anchor| Unit { kind, anchor })
     };
     KINDS.iter().flat_map(of_kind).collect()
@@ -128,9 +128,9 @@ pub fn paths_of_files<'a>(files: &'a Files, project: &[u8]) -> Paths<'a> {
     let relative = |(full, node): (&'a ByteString, &'a Node)| {
         let content = match node {
             Node::Directory => return None,
-            Node::File { content, readable: true, .. } => Content::Bytes(content),
-            Node::File { .. } => Content::Unreadable,
-            Node::Link { .. } | Node::Special(_) => Content::NotRegular,
+            Node::File { content, readable: true, .. } => PathContent::Bytes(content),
+            Node::File { .. } => PathContent::Unreadable,
+            Node::Link { .. } | Node::Special(_) => PathContent::NotRegular,
         };
         Some((crate::bytes::below(project, full)?, content))
     };
@@ -141,8 +141,8 @@ pub fn paths_of_files<'a>(files: &'a Files, project: &[u8]) -> Paths<'a> {
 pub fn paths_of_tree(tree: &Tree) -> Paths<'_> {
     tree.iter()
         .map(|(path, entry)| match entry {
-            Entry::File { content, .. } => (&path[..], Content::Bytes(content)),
-            Entry::Link { .. } => (&path[..], Content::NotRegular),
+            Entry::File { content, .. } => (&path[..], PathContent::Bytes(content)),
+            Entry::Link { .. } => (&path[..], PathContent::NotRegular),
         })
         .collect()
 }
@@ -167,9 +167,9 @@ fn sqlite_anchors(paths: &Paths<'_>) -> BTreeSet<ByteString> {
     let is_recognized = |anchor: &ByteString| {
         let begins = |(suffix, beginning): &(&[u8], &[u8])| {
             let path = [anchor, *suffix].concat();
-            matches!(paths.get(&path[..]), Some(Content::Bytes(bytes)) if bytes.starts_with(beginning))
+            matches!(paths.get(&path[..]), Some(PathContent::Bytes(bytes)) if bytes.starts_with(beginning))
         };
-        let is_file = !matches!(paths.get(&anchor[..]), Some(Content::NotRegular));
+        let is_file = !matches!(paths.get(&anchor[..]), Some(PathContent::NotRegular));
         !file_name(anchor).is_empty() && is_file && SQLITE_BEGINNINGS.iter().any(begins)
     };
     candidates.filter(is_recognized).collect()
@@ -177,12 +177,12 @@ fn sqlite_anchors(paths: &Paths<'_>) -> BTreeSet<ByteString> {
 
 /// Whether a folder holds a `CURRENT` that names a manifest alongside.
 fn has_manifest(paths: &Paths<'_>, folder: &[u8]) -> bool {
-    let Some(Content::Bytes(current)) = paths.get(&join(folder, b"CURRENT")[..]) else {
+    let Some(PathContent::Bytes(current)) = paths.get(&join(folder, b"CURRENT")[..]) else {
         return false;
     };
     let Some(manifest) = current.strip_suffix(b"\n") else { return false };
     is_numbered(manifest, b"MANIFEST-", b"")
-        && matches!(paths.get(&join(folder, manifest)[..]), Some(Content::Bytes(_)))
+        && matches!(paths.get(&join(folder, manifest)[..]), Some(PathContent::Bytes(_)))
 }
 
 fn is_level_name(name: &[u8]) -> bool {

@@ -2,7 +2,7 @@
 //! writes, removes and keeps.
 
 use super::store::{Snapshot, Target};
-use herma_model::unit::{Content, Paths, Role, Unit, units};
+use herma_model::unit::{PathContent, Paths, Role, Unit, units};
 use herma_model::{ByteString, Node};
 use std::collections::BTreeSet;
 
@@ -16,8 +16,8 @@ fn paths(snapshot: &Snapshot) -> Paths<'_> {
     snapshot
         .iter()
         .map(|(path, (node, _))| match node {
-            Node::File { content, .. } => (&path[..], Content::Bytes(content)),
-            _ => (&path[..], Content::NotRegular),
+            Node::File { content, .. } => (&path[..], PathContent::Bytes(content)),
+            _ => (&path[..], PathContent::NotRegular),
         })
         .collect()
 }

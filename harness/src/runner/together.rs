@@ -9,7 +9,7 @@ use crate::inject::{Injected, Point};
 use crate::sandbox::store_edits;
 use crate::subject::Subject;
 use herma_model::injected::Injected as Happened;
-use herma_model::together::Call;
+use herma_model::together::ConcurrentCall;
 use herma_model::{Answer, Observation, Request, StoreEdit, World};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +29,7 @@ struct ConcurrentRequests {
 /// The outcome of concurrent requests.
 #[derive(Default)]
 struct ConcurrentOutcome {
-    calls: Vec<Call>,
+    calls: Vec<ConcurrentCall>,
     killed: Option<Injected>,
 }
 
@@ -137,7 +137,7 @@ fn ask_in_turn(
         let has_fault = subject.fault().is_some();
         let answer = answer.filter(|_| !has_fault);
         let request = request.clone();
-        outcome.calls.push(Call { request, answer, begin, end, is_alone: false });
+        outcome.calls.push(ConcurrentCall { request, answer, begin, end, is_alone: false });
         if has_fault {
             break;
         }
@@ -191,7 +191,7 @@ impl Runner<'_> {
             let answer = Some(Answer::Listed(listed.clone()));
             let begin = time + 1;
             let end = time + 2;
-            calls.push(Call { request, answer, begin, end, is_alone: true });
+            calls.push(ConcurrentCall { request, answer, begin, end, is_alone: true });
             time = end;
         }
         let (checks, next) = self.world.compare_together(&calls, &seen.files);

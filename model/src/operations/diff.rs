@@ -12,7 +12,7 @@ use crate::place::{Location, PathKind};
 use crate::plain::plain;
 use crate::refusal::Refusal;
 use crate::rules::{self, RuleRef};
-use crate::tree::{self, Difference};
+use crate::tree::{self, EntryDifference};
 use crate::unit::{self, Role, Unit};
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
@@ -47,10 +47,10 @@ impl World {
             }
             differences.retain(|path, _| !captured.has_unrecorded(path));
         }
-        let kind = |difference: &Difference<'_>| match difference {
-            Difference::Added(_) => Change::Added,
-            Difference::Deleted(_) => Change::Deleted,
-            Difference::Modified(..) => Change::Modified,
+        let kind = |difference: &EntryDifference<'_>| match difference {
+            EntryDifference::Added(_) => Change::Added,
+            EntryDifference::Deleted(_) => Change::Deleted,
+            EntryDifference::Modified(..) => Change::Modified,
         };
         let entries = differences.iter().map(|(path, how)| ((*path).clone(), kind(how))).collect();
         // The limit is about checkpoints; a preview may obey it as well.

@@ -19,11 +19,11 @@ const ZONE_STEP: i64 = 15;
 /// Implements [`rules::LIST_LAYOUT`] and [`rules::CAPTURE_REASON_ONE_LINE`].
 pub(super) fn compare(world: &World, listed: &[Listed], printed: &str, checks: &mut Checks) {
     for entry in listed {
-        let is_of_entry = |line: &Line<'_>| {
+        let is_of_entry = |line: &PrintedLine<'_>| {
             let has_id = line.id.len() >= SHORT_MIN && entry.id.starts_with(line.id);
             line.number == entry.number && has_id
         };
-        let line = printed.split('\n').filter_map(Line::read).find(is_of_entry);
+        let line = printed.split('\n').filter_map(PrintedLine::read).find(is_of_entry);
         let wrong = |symptom: &str, expected: &str| {
             let found = line.as_ref().map_or(printed, |line| line.whole);
             Mismatch::new(symptom, format!("{expected}: {}", plain(entry)), plain(found))
@@ -58,7 +58,7 @@ pub(super) fn compare(world: &World, listed: &[Listed], printed: &str, checks: &
             let holds = line.rest.trim_end().ends_with(&figures(stats));
             // A reason of several lines puts its changes on a line without a checkpoint.
             let has_figures_only = |line: &str| {
-                Line::read(line).is_none() && line.trim_end().ends_with(&figures(stats))
+                PrintedLine::read(line).is_none() && line.trim_end().ends_with(&figures(stats))
             };
             let broken = world.has("list.reason") && printed.split('\n').any(has_figures_only);
             let rule = if broken { reason } else { &rules::LIST_LAYOUT };
@@ -88,7 +88,7 @@ fn has_words(line: &str, reason: &str) -> bool {
 }
 
 /// One printed line, about one checkpoint.
-struct Line<'a> {
+struct PrintedLine<'a> {
     whole: &'a str,
     number: usize,
     id: &'a str,
@@ -98,15 +98,15 @@ struct Line<'a> {
     rest: &'a str,
 }
 
-impl<'a> Line<'a> {
+impl<'a> PrintedLine<'a> {
     /// Parses a line; `None` if it is not about a checkpoint.
-    fn read(whole: &'a str) -> Option<Line<'a>> {
+    fn read(whole: &'a str) -> Option<PrintedLine<'a>> {
         let (number, rest) = whole.trim_start_matches(' ').split_once('.')?;
         let (id, rest) = word(rest);
         let (date, rest) = word(rest);
         let (time, rest) = word(rest);
         let minutes = days(date)? * 24 * 60 + minutes(time)?;
-        Some(Line { whole, number: number.parse().ok()?, id, minutes, rest })
+        Some(PrintedLine { whole, number: number.parse().ok()?, id, minutes, rest })
     }
 }
 

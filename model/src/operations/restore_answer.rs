@@ -7,7 +7,7 @@ use crate::bytes::ByteString;
 use crate::observation::Observation;
 use crate::plain::plain;
 use crate::rules::{self, RuleRef};
-use crate::tree::{Difference, differences};
+use crate::tree::{EntryDifference, differences};
 use crate::verdict::{Checks, Judge, Kind, Mismatch};
 use crate::world::World;
 use std::collections::BTreeSet;
@@ -70,8 +70,8 @@ fn only_types_changed(world: &World, allowed: &AllowedRestore) -> bool {
     newest.is_some_and(|newest| {
         differences(&newest.tree, &allowed.before.tree).values().all(
             |difference| match difference {
-                Difference::Modified(old, new) => discriminant(*old) != discriminant(*new),
-                Difference::Added(_) | Difference::Deleted(_) => false,
+                EntryDifference::Modified(old, new) => discriminant(*old) != discriminant(*new),
+                EntryDifference::Added(_) | EntryDifference::Deleted(_) => false,
             },
         )
     })

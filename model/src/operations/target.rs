@@ -5,7 +5,7 @@ use crate::answer::Code;
 use crate::place::{Location, PathKind};
 use crate::refusal::Refusal;
 use crate::rules;
-use crate::target::{self, Target};
+use crate::target::{self, ParsedTarget};
 use crate::world::{Checkpoint, World};
 
 /// The refusal of a project whose path is not a directory any more.
@@ -56,22 +56,22 @@ impl World {
         }
         let target = target::parse(text, &ids, self.has("target.number"));
         let by_damage = match target {
-            Target::Malformed => false,
-            Target::Number(_) => self.is_renumbered(project),
+            ParsedTarget::Malformed => false,
+            ParsedTarget::Number(_) => self.is_renumbered(project),
             // An unlisted checkpoint may be listed again.
-            Target::Id(_) => {
+            ParsedTarget::Id(_) => {
                 self.is_partially_corrupted(project) && self.find(location, text).is_err()
             }
         };
         let by_limit =
-            matches!(&target, Target::Id(digits) if self.may_name_unlisted(project, digits));
+            matches!(&target, ParsedTarget::Id(digits) if self.may_name_unlisted(project, digits));
         if by_damage || by_limit || !self.is_eviction_undecided(project) {
             return by_damage || by_limit;
         }
         match target {
-            Target::Malformed if !self.has("label") => false,
-            Target::Number(_) => true,
-            Target::Malformed | Target::Id(_) => {
+            ParsedTarget::Malformed if !self.has("label") => false,
+            ParsedTarget::Number(_) => true,
+            ParsedTarget::Malformed | ParsedTarget::Id(_) => {
                 let may_be_evicted =
                     |found: &Checkpoint| found.safety || self.may_be_evicted(project, &found.id);
                 self.find(location, text).map_or(true, |(_, found)| may_be_evicted(found))
@@ -131,18 +131,18 @@ impl World {
         };
         let ids: Vec<&str> = listed.iter().map(|checkpoint| checkpoint.id.as_str()).collect();
         let parsed = target::parse(text, &ids, self.has("target.number"));
-        if !matches!(parsed, Target::Number(_))
+        if !matches!(parsed, ParsedTarget::Number(_))
             && let Some(found) = labelled(listed, text)
         {
             return found;
         }
         match parsed {
-            Target::Malformed => Err(malformed),
-            Target::Number(number) => {
+            ParsedTarget::Malformed => Err(malformed),
+            ParsedTarget::Number(number) => {
                 let index = listed.len().checked_sub(number).filter(|_| number > 0);
                 index.map(|index| (index, &listed[index])).ok_or(malformed)
             }
-            Target::Id(digits) => {
+            ParsedTarget::Id(digits) => {
                 // A complete id may be the beginning of another id.
                 let exact =
                     listed.iter().enumerate().find(|(_, checkpoint)| checkpoint.id == digits);

@@ -7,9 +7,9 @@ use pretty_assertions::assert_eq;
 
 /// A restore: the request, the files before and after it, its report (see [`set_report`]), and the
 /// broken rules. The checkpoint holds `a=1` and left out `big`.
-type Row = (&'static str, &'static str, &'static str, &'static str, &'static str);
+type LeftOutRow = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
-fn compare(scene: impl Fn() -> Scene, rows: &[Row]) {
+fn compare(scene: impl Fn() -> Scene, rows: &[LeftOutRow]) {
     for (request, now, after, report, rules) in rows {
         let mut scene = scene();
         scene.perform("take alpha");

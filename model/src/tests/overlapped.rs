@@ -13,10 +13,14 @@ fn unchanged() -> Answer {
 }
 
 /// A request and its answer.
-struct Answered(&'static str, Answer);
+struct AnsweredRequest(&'static str, Answer);
 
 /// The rules broken by two concurrent requests, and the listed ids of `alpha` afterwards.
-fn judged(scene: &Scene, observed: Answered, concurrent: Answered) -> (String, Vec<String>) {
+fn judged(
+    scene: &Scene,
+    observed: AnsweredRequest,
+    concurrent: AnsweredRequest,
+) -> (String, Vec<String>) {
     let observation = scene.observation(observed.0, observed.1);
     let (checks, world) =
         scene.world.compare_overlapped(&observation, &parse_request(concurrent.0), &concurrent.1);
@@ -30,7 +34,7 @@ fn judged(scene: &Scene, observed: Answered, concurrent: Answered) -> (String, V
 fn compare_overlapped_accepts_either_order_of_two_requests() {
     let scene = Scene::changed("a=1", "a=2");
     let both = |first: Answer, second: Answer| {
-        judged(&scene, Answered("take alpha", first), Answered("take alpha", second))
+        judged(&scene, AnsweredRequest("take alpha", first), AnsweredRequest("take alpha", second))
     };
     assert_eq!(
         both(created(2), unchanged()),
@@ -52,8 +56,8 @@ fn ensure_checkpoint_of_another_process_belongs_to_its_own_turn() {
     scene.edit("a=2");
     let (wrong, listed) = judged(
         &scene,
-        Answered("list alpha", listed(&scene)),
-        Answered("ensure alpha", created(2)),
+        AnsweredRequest("list alpha", listed(&scene)),
+        AnsweredRequest("ensure alpha", created(2)),
     );
     assert_eq!((wrong.as_str(), listed), ("", vec![checkpoint_id(1), checkpoint_id(2)]));
 }
@@ -67,13 +71,21 @@ fn listed(scene: &Scene) -> Answer {
 fn compare_overlapped_lets_a_busy_request_do_nothing_and_a_prune_skip_locked_projects() {
     let scene = Scene::changed("a=1", "a=2");
     let busy = || refused(Code::Busy);
-    let (wrong, listed) =
-        judged(&scene, Answered("take alpha", created(2)), Answered("prune 0 0", busy()));
+    let (wrong, listed) = judged(
+        &scene,
+        AnsweredRequest("take alpha", created(2)),
+        AnsweredRequest("prune 0 0", busy()),
+    );
     assert_eq!((wrong.as_str(), listed), ("", vec![checkpoint_id(1), checkpoint_id(2)]));
     let counts = Counts { scanned: 1, errors: 1, ..Counts::default() };
     let swept = swept(SweepOutcome::Done, counts);
     assert_eq!(
-        judged(&scene, Answered("take alpha", created(2)), Answered("prune 0 0", swept)).0,
+        judged(
+            &scene,
+            AnsweredRequest("take alpha", created(2)),
+            AnsweredRequest("prune 0 0", swept)
+        )
+        .0,
         ""
     );
 }

@@ -19,19 +19,19 @@ fn scene() -> Scene {
 
 /// The size of an object in bytes, now and at most so far.
 #[derive(Clone, Copy, Debug)]
-struct Sizes {
+struct ObjectSizes {
     now: u64,
     max: u64,
 }
 
-const TEN_BYTES: Sizes = Sizes { now: 10, max: 10 };
-const EIGHT_BYTES: Sizes = Sizes { now: 8, max: 8 };
+const TEN_BYTES: ObjectSizes = ObjectSizes { now: 10, max: 10 };
+const EIGHT_BYTES: ObjectSizes = ObjectSizes { now: 8, max: 8 };
 /// Stored in ten bytes once, and in eight now.
-const SHRUNK: Sizes = Sizes { now: 8, max: 10 };
+const SHRUNK: ObjectSizes = ObjectSizes { now: 8, max: 10 };
 
 /// The contents of a store with this many of the newest checkpoints of `alpha` and `beta`. Each has
 /// an object of these sizes; the shared object takes five bytes.
-fn left(scene: &Scene, alpha: usize, beta: usize, object: Sizes) -> Contents {
+fn left(scene: &Scene, alpha: usize, beta: usize, object: ObjectSizes) -> Contents {
     let mut contents = scene.contents();
     for (project, count) in [("work/alpha", alpha), ("work/beta", beta)] {
         let hash = scene.world.hash(project.as_bytes());

@@ -2,7 +2,7 @@
 //! are killed meanwhile.
 
 use super::*;
-use crate::together::Call;
+use crate::together::ConcurrentCall;
 use pretty_assertions::assert_eq;
 
 fn taken(number: usize) -> Option<Answer> {
@@ -15,19 +15,19 @@ fn unchanged() -> Option<Answer> {
 }
 
 /// A call of a process with its request, answer and times.
-fn call(begin: u64, end: u64, request: &str, answer: Option<Answer>) -> Call {
-    Call { request: parse_request(request), answer, begin, end, is_alone: false }
+fn call(begin: u64, end: u64, request: &str, answer: Option<Answer>) -> ConcurrentCall {
+    ConcurrentCall { request: parse_request(request), answer, begin, end, is_alone: false }
 }
 
 /// The list of a project while no other process runs, as it is right in that scene.
-fn listed(scene: &Scene, project: &str) -> Call {
+fn listed(scene: &Scene, project: &str) -> ConcurrentCall {
     let request = format!("list {project}");
     let answer = Some(scene.correct_observation(&request).answer);
-    Call { is_alone: true, ..call(90, 91, &request, answer) }
+    ConcurrentCall { is_alone: true, ..call(90, 91, &request, answer) }
 }
 
 /// The rules broken by these calls and a final list of `alpha` that is right in `after`.
-fn broken_together(scene: &Scene, calls: &[Call], after: &Scene) -> String {
+fn broken_together(scene: &Scene, calls: &[ConcurrentCall], after: &Scene) -> String {
     let calls = [calls, &[listed(after, "alpha")]].concat();
     let (checks, world) = scene.world.compare_together(&calls, &scene.world.files);
     assert_eq!(world.is_some(), checks.violations.is_empty());
@@ -64,7 +64,7 @@ fn compare_together_accepts_any_order_of_several_requests() {
 fn compare_together_keeps_the_order_of_calls_that_do_not_overlap() {
     let (before, after) = before_and_after();
     let with_list = |begin: u64, end: u64, scene: &Scene| {
-        let list = Call { begin, end, is_alone: false, ..listed(scene, "alpha") };
+        let list = ConcurrentCall { begin, end, is_alone: false, ..listed(scene, "alpha") };
         broken_together(&before, &[call(3, 6, "take alpha", taken(2)), list], &after)
     };
     // A list during the call shows the checkpoint or not; a list after it must show it.
@@ -92,7 +92,7 @@ fn compare_together_accepts_busy_only_while_other_calls_run() {
     let busy = || call(1, 9, "take alpha", Some(refused(Code::Busy)));
     assert_eq!(broken_together(&before, &[busy()], &before), "");
     assert_eq!(broken_together(&before, &[busy(), call(1, 9, "take alpha", taken(2))], &after), "");
-    let alone = Call { is_alone: true, ..busy() };
+    let alone = ConcurrentCall { is_alone: true, ..busy() };
     assert!(!broken_together(&before, &[alone], &before).is_empty());
 }
 

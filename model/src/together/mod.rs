@@ -18,7 +18,7 @@ use crate::request::Request;
 use crate::rules;
 use crate::verdict::{Checks, Kind, Violation, word};
 use crate::world::World;
-use order::{State, Timed, Verdict, explain};
+use order::{SearchResult, SequentialState, Timed, explain};
 use unanswered::ListedCheckpoints;
 
 /// How many steps the search for an order may take.
@@ -26,7 +26,7 @@ const BUDGET: usize = 200_000;
 
 /// A request and its answer.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct ConcurrentCall {
     /// The request of a process.
     pub request: Request,
     /// The answer; `None` where the process was killed first.
@@ -45,7 +45,11 @@ impl World {
     ///
     /// Implements [`rules::CONCURRENT_SERIAL`]. If no order does, the violation reported is the one
     /// after the order that explains most.
-    pub fn compare_together(&self, calls: &[Call], after: &Files) -> (Checks, Option<World>) {
+    pub fn compare_together(
+        &self,
+        calls: &[ConcurrentCall],
+        after: &Files,
+    ) -> (Checks, Option<World>) {
         let mut checks = Checks::default();
         // No answer reports what a killed restore wrote.
         if calls.iter().any(|call| call.answer.is_none() && call.request.restores()) {
@@ -58,12 +62,12 @@ impl World {
         let timed: Vec<Timed<PossibleAnswers<'_>>> =
             calls.iter().filter_map(|call| listed.timed(call)).collect();
         match explain(&SearchState { world, after }, &timed, &mut BUDGET.clone()) {
-            Verdict::Explained(explanations) => {
+            SearchResult::Explained(explanations) => {
                 checks.held(&rules::CONCURRENT_SERIAL, 1);
                 let first = explanations.into_iter().next();
                 (checks, first.map(|explanation| explanation.state.world))
             }
-            Verdict::Unexplained(unexplained) => {
+            SearchResult::Unexplained(unexplained) => {
                 let mut violation = *unexplained.refusal;
                 let line = |(position, index): (usize, &usize)| {
                     format!("{}. {}", position + 1, self.line(timed[*index].call.call))
@@ -74,12 +78,12 @@ impl World {
                 checks.violations.push(violation);
                 (checks, None)
             }
-            Verdict::Unknown => (checks, None),
+            SearchResult::Unknown => (checks, None),
         }
     }
 
     /// Describes a call in one line, for people.
-    fn line(&self, call: &Call) -> String {
+    fn line(&self, call: &ConcurrentCall) -> String {
         let when = if call.is_alone { ", when all had ended" } else { "" };
         let answer = call.answer.as_ref().map_or("killed".to_owned(), word);
         let project = call.request.dir().and_then(|dir| self.canonical(dir));
@@ -88,7 +92,7 @@ impl World {
     }
 }
 
-impl Call {
+impl ConcurrentCall {
     /// The answer to judge: errors of a sweep do not count while other calls may hold locks.
     fn judged(&self, answer: &Answer) -> Answer {
         match answer.clone() {
@@ -102,7 +106,7 @@ impl Call {
 
 /// A call, with one answer for each checkpoint that it may have taken if that is not known.
 struct PossibleAnswers<'a> {
-    call: &'a Call,
+    call: &'a ConcurrentCall,
     /// The possible answers: the actual answer alone, where it is known.
     answers: Vec<Answer>,
 }
@@ -116,7 +120,7 @@ struct SearchState<'a> {
 
 impl SearchState<'_> {
     /// The state after a call with this answer.
-    fn after_answer(&self, call: &Call, answer: &Answer) -> Result<Self, Box<Violation>> {
+    fn after_answer(&self, call: &ConcurrentCall, answer: &Answer) -> Result<Self, Box<Violation>> {
         let is_busy = matches!(answer, Answer::Refused { code: Code::Busy, .. });
         if is_busy && !call.is_alone {
             return Ok(self.clone());
@@ -140,10 +144,8 @@ impl SearchState<'_> {
     }
 }
 
-impl<'a> State for SearchState<'a> {
-    type Call = PossibleAnswers<'a>;
-    type Key = String;
-    type Refusal = Box<Violation>;
+impl<'a> SequentialState<PossibleAnswers<'a>> for SearchState<'a> {
+    type Err = Box<Violation>;
 
     fn after(&self, possible: &PossibleAnswers<'a>) -> Result<Vec<Self>, Box<Violation>> {
         let states = possible.answers.iter().map(|answer| self.after_answer(possible.call, answer));

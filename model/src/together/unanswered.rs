@@ -1,7 +1,7 @@
 //! The checkpoints that a call may have taken if it was never answered, or was answered with the id
 //! of a different checkpoint: those that are listed and that no other call took.
 
-use super::{Call, PossibleAnswers, Timed};
+use super::{ConcurrentCall, PossibleAnswers, Timed};
 use crate::allowed::Allowed;
 use crate::answer::{Answer, CheckpointOutcome, Listed};
 use crate::bytes::ByteString;
@@ -14,7 +14,7 @@ type CheckpointKey<'a> = (&'a ByteString, &'a str);
 
 impl World {
     /// Learns that a killed sweep or prune may have removed all that it may remove.
-    pub(super) fn mark_unanswered_sweeps(&mut self, calls: &[Call]) {
+    pub(super) fn mark_unanswered_sweeps(&mut self, calls: &[ConcurrentCall]) {
         for call in calls.iter().filter(|call| call.answer.is_none()) {
             if let Allowed::Sweep(sweep) = self.allows(&call.request) {
                 self.learn_unanswered_sweep(&sweep.may_be_gone());
@@ -25,7 +25,7 @@ impl World {
 
 /// The checkpoints that the calls list, with their reasons.
 pub(super) struct ListedCheckpoints<'a> {
-    calls: &'a [Call],
+    calls: &'a [ConcurrentCall],
     /// The reason of each checkpoint.
     reasons: BTreeMap<CheckpointKey<'a>, &'a str>,
     /// The checkpoints that the world did not know before.
@@ -34,7 +34,7 @@ pub(super) struct ListedCheckpoints<'a> {
 }
 
 impl<'a> ListedCheckpoints<'a> {
-    pub(super) fn of(calls: &'a [Call], world: &World) -> Self {
+    pub(super) fn of(calls: &'a [ConcurrentCall], world: &World) -> Self {
         let mut reasons = BTreeMap::new();
         for call in calls {
             if let (Some(dir), Some(Answer::Listed(listed))) = (call.request.dir(), &call.answer) {
@@ -51,7 +51,7 @@ impl<'a> ListedCheckpoints<'a> {
     }
 
     /// A call as input of the search; `None` for a killed call that takes no checkpoint.
-    pub(super) fn timed(&self, call: &'a Call) -> Option<Timed<PossibleAnswers<'a>>> {
+    pub(super) fn timed(&self, call: &'a ConcurrentCall) -> Option<Timed<PossibleAnswers<'a>>> {
         let answers = match &call.answer {
             Some(Answer::Taken { skipped, .. }) if self.may_report_another(call) => {
                 let taken = |outcome| Answer::Taken { outcome, skipped: skipped.clone() };
@@ -72,7 +72,7 @@ impl<'a> ListedCheckpoints<'a> {
     }
 
     /// The checkpoints that a call may have taken.
-    fn candidates(&self, call: &'a Call) -> impl Iterator<Item = CheckpointOutcome> {
+    fn candidates(&self, call: &'a ConcurrentCall) -> impl Iterator<Item = CheckpointOutcome> {
         let fits = move |key: &&CheckpointKey<'a>| match self.with_reasons {
             _ if Some(key.0) != call.request.dir() => false,
             true => self.reasons.get(*key).copied() == reason(&call.request),
@@ -85,18 +85,18 @@ impl<'a> ListedCheckpoints<'a> {
 
     /// Whether the id that a call reports may be that of a different checkpoint: an implementation
     /// that looks up the id afterwards finds the newest. The reason shows it, or a second report.
-    fn may_report_another(&self, call: &'a Call) -> bool {
+    fn may_report_another(&self, call: &'a ConcurrentCall) -> bool {
         let Some(key) = reported(call).filter(|_| !call.is_alone) else { return false };
         let listed = self.reasons.get(&key).copied();
         let requested = reason(&call.request).filter(|_| self.with_reasons);
         let is_different = listed.is_some() && requested.is_some() && listed != requested;
-        let reports_key = |candidate: &&Call| reported(candidate) == Some(key);
+        let reports_key = |candidate: &&ConcurrentCall| reported(candidate) == Some(key);
         is_different || self.calls.iter().filter(reports_key).count() > 1
     }
 }
 
 /// The checkpoint that the answer to a call reports.
-fn reported(call: &Call) -> Option<CheckpointKey<'_>> {
+fn reported(call: &ConcurrentCall) -> Option<CheckpointKey<'_>> {
     let id = match call.answer.as_ref()? {
         Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. } => id,
         Answer::Restored(restored) => restored.safety.as_ref()?,

@@ -8,8 +8,10 @@ const WAL: &[u8] = b"\x37\x7f\x06\x82rest";
 const JOURNAL: &[u8] = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7rest";
 
 fn found(files: &[(&str, &[u8])]) -> Vec<String> {
-    let paths: Paths<'_> =
-        files.iter().map(|(path, content)| (path.as_bytes(), Content::Bytes(content))).collect();
+    let paths: Paths<'_> = files
+        .iter()
+        .map(|(path, content)| (path.as_bytes(), PathContent::Bytes(content)))
+        .collect();
     units(&paths).iter().map(|unit| format!("{unit:?}")).collect()
 }
 
@@ -41,10 +43,10 @@ fn units_recognizes_sqlite_by_the_content_of_any_member_if_a_sibling_exists() {
 #[test]
 fn units_skips_a_database_that_is_a_link() {
     let mut paths: Paths<'_> = BTreeMap::new();
-    paths.insert(b"app.db", Content::NotRegular);
-    paths.insert(b"app.db-wal", Content::Bytes(WAL));
+    paths.insert(b"app.db", PathContent::NotRegular);
+    paths.insert(b"app.db-wal", PathContent::Bytes(WAL));
     assert!(units(&paths).is_empty());
-    paths.insert(b"app.db", Content::Unreadable);
+    paths.insert(b"app.db", PathContent::Unreadable);
     assert_eq!(units(&paths).len(), 1);
 }
 

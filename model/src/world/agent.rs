@@ -118,7 +118,7 @@ impl ExternalAction {
 
 /// The agent apart from its files.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Agent {
+pub(crate) struct AgentState {
     parts: BTreeMap<Part, (PartValue, Origin)>,
     pub(crate) external_actions: Vec<ExternalAction>,
     /// Events of projects for which a checkpoint was taken.

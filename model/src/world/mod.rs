@@ -41,7 +41,7 @@ use crate::capture::{Bounds, Captured, Capturer};
 use crate::configuration::Configuration;
 use crate::edit::{Change, Edit};
 use crate::files::{Files, Node};
-use agent::Agent;
+use agent::AgentState;
 use attribution::Attribution;
 use costs::Costs;
 use damage::Damages;
@@ -162,7 +162,7 @@ pub struct World {
     attribution: Attribution,
     /// Files that were rewritten in place with their modification time kept.
     rewritten: BTreeSet<ByteString>,
-    pub(crate) agent: Agent,
+    pub(crate) agent: AgentState,
     damages: Damages,
     pub(crate) costs: Costs,
     pub(crate) maintenance: Maintenance,
@@ -190,7 +190,7 @@ impl World {
             known_directories: BTreeSet::new(),
             attribution: Attribution::default(),
             rewritten: BTreeSet::new(),
-            agent: Agent::default(),
+            agent: AgentState::default(),
             damages: Damages::default(),
             costs: Costs::default(),
             maintenance: Maintenance::default(),
