@@ -5,7 +5,8 @@ use serde::Serialize;
 
 /// The value as a line of JSON.
 pub fn plain<T: Serialize + ?Sized>(value: &T) -> String {
-    serde_json::to_string(value).unwrap_or_else(|error| format!("(what has no text: {error})"))
+    serde_json::to_string(value)
+        .unwrap_or_else(|error| format!("(a value without a text: {error})"))
 }
 
 #[cfg(test)]

@@ -376,7 +376,7 @@ impl<Target> Request<Target> {
     /// The properties of this kind of request.
     pub fn kind(&self) -> &'static RequestKind {
         let kind = REQUESTS.iter().find(|kind| kind.name == self.name());
-        kind.expect("the table that made the request has a row for it")
+        kind.expect("the table that defines the request has a row for it")
     }
 
     shared_field! {

@@ -209,7 +209,7 @@ pub fn symptom(expected: Option<&Node>, found: Option<&Node>) -> String {
         ) => match (content == bytes, executable == mode) {
             (false, _) => "other bytes".into(),
             (true, false) => "another executable bit".into(),
-            (true, true) => "another right to read".into(),
+            (true, true) => "another read permission".into(),
         },
         (expected, found) => format!("{}, not {}", word(found), word(expected)),
     }

@@ -385,7 +385,7 @@ fn compare_left_out(world: &World, captured: &Captured, skipped: &[Remark], chec
         checks.check(Judge::Answer, &rules::CAPTURE_UNREADABLE, is_reported, || {
             let expected = format!("{path} reported as skipped");
             Mismatch::new(
-                "left out unsaid",
+                "left out, not reported",
                 expected,
                 format!("skipped: {skipped}", skipped = plain(&skipped)),
             )
@@ -400,6 +400,6 @@ fn compare_left_out(world: &World, captured: &Captured, skipped: &[Remark], chec
     checks.check(Judge::Answer, &rules::CAPTURE_HONEST, captured_and_reported.is_none(), || {
         let expected = "no captured path reported as skipped";
         let found = plain(&captured_and_reported);
-        Mismatch::new("captured, said to be skipped", expected, found).kind(Kind::Dishonest)
+        Mismatch::new("captured, reported as skipped", expected, found).kind(Kind::Dishonest)
     });
 }

@@ -31,7 +31,7 @@ pub(super) fn compare(world: &World, captured: &Captured, skipped: &[Remark], ch
                 reported_members().count() == 0 || is_complete && in_use(),
                 "left out in part, or for no reason",
             ),
-            false => (missing.is_none() || !world.has("take.skipped"), "left out unsaid"),
+            false => (missing.is_none() || !world.has("take.skipped"), "left out, not reported"),
         };
         checks.check(Judge::Answer, &rules::UNIT_CAPTURED, holds, || {
             let expected = match unit.is_captured {

@@ -22,13 +22,17 @@ pub(super) fn compare(world: &World, cleared: Cleared, seen: &Observation, check
     }
     let rule = &rules::MAINTENANCE_COMMANDS;
     checks.check(Judge::Disk, rule, left.is_empty(), || {
-        Mismatch::new("not all was cleared", format!("{} gone", cleared.words()), plain(&left))
+        Mismatch::new(
+            "not everything was cleared",
+            format!("{} gone", cleared.words()),
+            plain(&left),
+        )
     });
     let lost =
         cleared == Cleared::Archives && world.histories().next().is_some() && !base.store_exists;
     checks.check(Judge::Disk, rule, !lost, || {
         Mismatch::new(
-            "more was cleared",
+            "too much was cleared",
             format!("{} gone and nothing else", cleared.words()),
             "no store",
         )

@@ -15,6 +15,6 @@ pub(super) fn allows(world: &World) -> Allowed {
 /// Compares the reported configuration with that of the file.
 pub(super) fn compare(expected: &Configuration, found: &Configuration, checks: &mut Checks) {
     checks.check(Judge::Answer, &rules::CONFIG_KEYS, expected == found, || {
-        Mismatch::new("read otherwise", plain(expected), plain(found))
+        Mismatch::new("other values", plain(expected), plain(found))
     });
 }

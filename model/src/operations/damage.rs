@@ -43,9 +43,9 @@ fn compare_stored(
         return checks;
     }
     checks.check(Judge::Git, &rules::CAPTURE_STORED, missing.is_none(), || {
-        let found = format!("{} is not whole in the store", missing.unwrap_or_default());
+        let found = format!("{} is not intact in the store", missing.unwrap_or_default());
         let symptom = format!("{}, and not stored", word(answer));
-        Mismatch::new(symptom, "every object of the checkpoint stored and whole", found)
+        Mismatch::new(symptom, "every object of the checkpoint stored and intact", found)
             .kind(Kind::Dishonest)
     });
     checks
@@ -77,7 +77,7 @@ fn first_missing(tree: &Tree, lost: &BTreeSet<Object>) -> Option<String> {
     let missing = needed.intersection(lost).next()?;
     let path = missing.paths_in("", tree).into_iter().next().unwrap_or_default();
     Some(match missing {
-        Object::Content(_) => format!("what {path} holds"),
+        Object::Content(_) => format!("the content of {path}"),
         _ => format!("the folder that {path} is in"),
     })
 }
@@ -97,5 +97,5 @@ fn no_checkpoint(
     });
     let is_intact = |id: &str| !lost.contains(&Object::Checkpoint(id.to_owned()));
     let is_missing = !tree.is_empty() && !holding.any(|checkpoint| is_intact(&checkpoint.id));
-    is_missing.then(|| "the checkpoint that would stand for this".to_owned())
+    is_missing.then(|| "a checkpoint of this state".to_owned())
 }

@@ -1,6 +1,6 @@
 //! A request during which a user edited the project: files changed at one of its calls.
 //!
-//! A checkpoint holds one version of each file, whichever, and nothing from outside the project; a
+//! A checkpoint holds one version of each file, whichever, and no file from outside the project; a
 //! restore loses nothing that was saved meanwhile.
 
 use crate::allowed::Allowed;
@@ -117,8 +117,8 @@ impl World {
         };
         let outside = tree.iter().find(comes_from_outside).map(|(path, _)| path);
         checks.check(Judge::Git, &rules::CAPTURE_CONTAINED, outside.is_none(), || {
-            let found = format!("what stands outside the project: {}", plain(&outside));
-            Mismatch::new("captured from outside", "nothing from outside the project", found)
+            let found = format!("a file from outside the project: {}", plain(&outside));
+            Mismatch::new("captured from outside", "no file from outside the project", found)
         });
         let is_reported = |path: &ByteString| skipped.iter().any(|remark| remark.path == *path);
         let paths: BTreeSet<&ByteString> =
@@ -140,7 +140,7 @@ impl World {
         }
         checks.check(Judge::Git, &rules::CAPTURE_STEADY, torn.is_empty(), || {
             let found = format!("neither, and not left out: {}", plain(&torn.first()));
-            Mismatch::new("no version", "each file as it was, or as it was saved", found)
+            Mismatch::new("neither version", "each file as it was, or as it was saved", found)
         });
     }
 
@@ -165,9 +165,13 @@ impl World {
         let lost: Vec<&ByteString> =
             saved.filter(|(_, node)| !is_held(node)).map(|(path, _)| path).collect();
         checks.check(Judge::Disk, &rules::RESTORE_KEEPS_SAVES, lost.is_empty(), || {
-            let found = format!("neither there nor in a checkpoint: {}", plain(&lost));
-            Mismatch::new("a save is lost", "what was saved is there, or in a checkpoint", found)
-                .kind(Kind::Fail)
+            let found = format!("neither on the disk nor in a checkpoint: {}", plain(&lost));
+            Mismatch::new(
+                "a save is lost",
+                "every saved file on the disk, or in a checkpoint",
+                found,
+            )
+            .kind(Kind::Fail)
         });
     }
 }

@@ -109,7 +109,7 @@ impl World {
         let rule = &rules::RESTORE_REFUSAL_CHANGES_NOTHING;
         checks.check(Judge::Disk, rule, changed.is_empty(), || {
             let found = format!("changed: {}", plain(&changed));
-            Mismatch::new("changed, said to be none", "nothing changed, as it is said", found)
+            Mismatch::new("changed, reported as unchanged", "nothing changed, as reported", found)
                 .kind(Kind::Dishonest)
         });
     }
@@ -182,13 +182,13 @@ fn compare_partial_refusal(outcome: &RestoreOutcome<'_>, message: &str, checks: 
     let holds =
         !is_partial || missing.iter().all(|path| is_named(path)) || restored.iter().all(is_named);
     checks.check(Judge::Answer, &rules::FAULT_NAMES_HALF_RESTORED, holds, || {
-        let expected = "a refusal that names what was brought back, or what was not";
+        let expected = "a refusal that names the restored paths, or the others";
         let found = format!(
-            "brought back: {restored}, not: {missing}, and {message:?}",
+            "restored: {restored}, not restored: {missing}, message: {message:?}",
             restored = plain(&restored),
             missing = plain(&missing)
         );
-        Mismatch::new("half restored unsaid", expected, found).kind(Kind::Dishonest)
+        Mismatch::new("half restored, not reported", expected, found).kind(Kind::Dishonest)
     });
 }
 
@@ -222,6 +222,6 @@ fn compare_partial_answer(outcome: &RestoreOutcome<'_>, restored: &Restored, che
     checks.check(Judge::Disk, &rules::FAULT_NAMES_HALF_RESTORED, unnamed.is_empty(), || {
         let found = format!("neither as recorded nor named: {}", plain(&unnamed));
         let expected = "every path that is not as recorded is named";
-        Mismatch::new("failed unsaid", expected, found).kind(Kind::Dishonest)
+        Mismatch::new("failed, not reported", expected, found).kind(Kind::Dishonest)
     });
 }

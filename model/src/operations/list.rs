@@ -104,7 +104,7 @@ pub(super) fn compare(world: &World, list: &AllowedList, found: &[Listed], check
     }
     let has_foreign = ids.iter().any(|id| list.foreign.contains(*id));
     checks.check(Judge::Answer, &rules::LIST_OWN_PROJECT, !has_foreign, || {
-        wrong("another's checkpoint")
+        wrong("a checkpoint of another project")
     });
     if list.limited {
         let within_limit = found.len() <= list.entries.len();
@@ -118,7 +118,7 @@ pub(super) fn compare(world: &World, list: &AllowedList, found: &[Listed], check
     let wrong_count = || {
         wrong(match found.len().cmp(&list.entries.len()) {
             Ordering::Less => "too few",
-            Ordering::Equal => "dropped ones",
+            Ordering::Equal => "evicted checkpoints",
             Ordering::Greater => "too many",
         })
     };
@@ -128,7 +128,7 @@ pub(super) fn compare(world: &World, list: &AllowedList, found: &[Listed], check
         && ids.iter().all(|id| expected.contains(id));
     if list.exceeds_limit {
         let rule = &rules::RESTORE_KEEPS_HISTORY;
-        checks.check(Judge::Answer, rule, !is_evicted, || wrong("pushed out by a restore"));
+        checks.check(Judge::Answer, rule, !is_evicted, || wrong("evicted by a restore"));
     }
     checks.check(Judge::Answer, &rules::LIST_COMPLETE, complete || is_evicted, wrong_count);
     if list.deleted && !list.entries.is_empty() {
@@ -171,7 +171,7 @@ fn compare_partially_corrupted(
     };
     let has_foreign = ids.iter().any(|id| list.foreign.contains(*id));
     checks.check(Judge::Answer, &rules::LIST_OWN_PROJECT, !has_foreign, || {
-        wrong("another's checkpoint")
+        wrong("a checkpoint of another project")
     });
     let missing = required.iter().any(|id| !ids.contains(id));
     checks.check(Judge::Answer, &rules::LIST_COMPLETE, !missing, || wrong("too few"));

@@ -47,7 +47,7 @@ pub(super) fn compare(world: &World, listed: &[Listed], printed: &str, checks: &
             });
             let has_all = has_words(line.rest, &entry.reason);
             checks.check(Judge::Answer, reason, has_all, || {
-                wrong("not the whole reason", "the reason on this line")
+                wrong("not the complete reason", "the reason on this line")
             });
             if !has_all {
                 continue;
@@ -63,7 +63,7 @@ pub(super) fn compare(world: &World, listed: &[Listed], printed: &str, checks: &
             let broken = world.has("list.reason") && printed.split('\n').any(has_figures_only);
             let rule = if broken { reason } else { &rules::LIST_LAYOUT };
             checks.check(Judge::Answer, rule, holds, || {
-                wrong("no changes", "its changes behind the reason")
+                wrong("no changes", "its changes after the reason")
             });
         }
     }

@@ -124,11 +124,11 @@ impl RestoreOutcome<'_> {
         let is_evidence = |path: &ByteString| {
             let Some(entry) = self.allowed.target.tree.get(path) else { return false };
             let lost_link = matches!(entry, Entry::Link { .. }) && self.node_after(path).is_none();
-            let unsaid = self.world.has("restore.report")
+            let is_unreported = self.world.has("restore.report")
                 && !answer.restored.contains(path)
                 && !answer.failed.iter().any(|remark| remark.path == *path);
             let in_place = is_of_type(entry, self.node_after(path));
-            let differs = self.changed(path) || unsaid && in_place;
+            let differs = self.changed(path) || is_unreported && in_place;
             let was_rewritten = self.world.was_rewritten(&bytes::join(&self.allowed.project, path));
             !self.would_lose(path) && !lost_link && !was_rewritten && differs
         };

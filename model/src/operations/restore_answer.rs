@@ -31,12 +31,12 @@ pub(super) fn compare(
     checks.check(Judge::Answer, rule, holds, || {
         let symptom = match wanted {
             true if only_types_changed(world, allowed) => {
-                "no pre-rollback checkpoint of a changed type"
+                "no pre-restore checkpoint of a changed type"
             }
-            true => "no pre-rollback checkpoint",
-            false => "one too many",
+            true => "no pre-restore checkpoint",
+            false => "a needless pre-restore checkpoint",
         };
-        let expected = format!("a pre-rollback checkpoint: {wanted}");
+        let expected = format!("a pre-restore checkpoint: {wanted}");
         Mismatch::new(symptom, expected, plain(&found.safety))
     });
     checks.held(&rules::RESTORE_TARGET, 1);
@@ -128,7 +128,7 @@ fn report(
     checks.check(Judge::Answer, &rules::RESTORE_HAPPENS, really_failed.is_empty(), || {
         Mismatch::new(
             "failed",
-            "every path brought back",
+            "every path restored",
             format!("failed: {really_failed}", really_failed = plain(&really_failed)),
         )
     });
@@ -158,7 +158,7 @@ fn left_out(found: &Restored, outcome: &RestoreOutcome<'_>, checks: &mut Checks)
     let differing: BTreeSet<&ByteString> = outcome.differs_from_left_out().collect();
     let holds = left.is_empty() && differing.is_subset(&kept);
     checks.check(Judge::Answer, &rules::RESTORE_LEFT_OUT, holds, || {
-        let symptom = if left.is_empty() { "left out unsaid" } else { "created since" };
+        let symptom = if left.is_empty() { "left out, not reported" } else { "created since" };
         let differing = plain(&differing);
         let left = plain(&left);
         let kept = plain(&kept);

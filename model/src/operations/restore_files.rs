@@ -44,7 +44,7 @@ fn untouched(outcome: &RestoreOutcome<'_>, seen: &Observation, checks: &mut Chec
     checks.check(Judge::Disk, &rules::RESTORE_UNTOUCHED, found.is_none(), || {
         let (path, change) =
             found.map(|(path, change)| (outcome.full(path), *change)).unwrap_or_default();
-        let expected = format!("{path}, which was as recorded, left alone");
+        let expected = format!("{path}, which was as recorded, unchanged");
         Mismatch::new(format!("another {change}"), expected, format!("{path}: another {change}"))
     });
 }
@@ -69,7 +69,7 @@ fn permissions(
         Some(Node::File { .. }) => return,
         _ => {
             let Some(captured) = outcome.allowed.target.permissions.get(path) else { return };
-            (current & OPEN & !captured == 0, "a file came back wider", *captured)
+            (current & OPEN & !captured == 0, "a file has wider permissions", *captured)
         }
     };
     checks.check(Judge::Disk, &rules::RESTORE_PERMISSIONS, holds, || {

@@ -322,8 +322,8 @@ impl RestoreOutcome<'_> {
             let holds = all_named && (change == UnitChange::Untouched || named.is_empty());
             checks.check(Judge::Answer, &rules::UNIT_RESTORED, holds, || {
                 let symptom = match change {
-                    UnitChange::Untouched => "kept unsaid",
-                    _ => "restored, said to be kept",
+                    UnitChange::Untouched => "kept, not reported",
+                    _ => "restored, reported as kept",
                 };
                 let expected = plain(&expected);
                 let reported = plain(&named);

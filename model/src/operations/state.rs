@@ -25,7 +25,7 @@ pub(super) fn compare(world: &World, part: Part, expected: &Value, found: &Value
     let (rule, symptom): (RuleRef, &str) = match world.part(part).1 {
         // A value that was never set is not another state, but the expected one kept badly.
         _ if !found.is_null() && !world.was_set(part, found, false) => {
-            (&rules::AGENT_PARTS, "nobody set that")
+            (&rules::AGENT_PARTS, "a value that was never set")
         }
         Origin::Set => (&rules::AGENT_PARTS, "not what was set"),
         Origin::LeftAlone => (&rules::AGENT_ALL_OR_NONE, "changed, and nothing was restored"),
@@ -33,7 +33,7 @@ pub(super) fn compare(world: &World, part: Part, expected: &Value, found: &Value
         Origin::Restored(before)
             if before != PartValue::Known(found.clone()) && world.was_set(part, found, true) =>
         {
-            (&rules::AGENT_COMPOSES, "what a sub-agent made it")
+            (&rules::AGENT_COMPOSES, "the value of a sub-agent")
         }
         Origin::Restored(_) => (&rules::AGENT_ALL_OR_NONE, "not restored"),
     };

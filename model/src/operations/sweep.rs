@@ -264,7 +264,7 @@ fn compare(
         return checks;
     }
     checks.check(Judge::Answer, &rules::MAINTENANCE_NEVER_RAISES, counts.errors == 0, || {
-        Mismatch::new("errors", "no errors, since nothing stood in the way", plain(&counts))
+        Mismatch::new("errors", "no errors, since nothing could fail", plain(&counts))
     });
     let (Some(contents), Some(base)) = (&seen.contents, &seen.base) else { return checks };
     let effect = SweepEffect { contents, counts };
@@ -278,7 +278,7 @@ fn compare(
     if let Some(unreachable) = &contents.unreachable {
         checks.check(Judge::Git, &rules::SWEEP_RECLAIMS, unreachable.is_empty(), || {
             let found = plain(&unreachable);
-            Mismatch::new("garbage stays", "nothing that no checkpoint needs", found)
+            Mismatch::new("garbage stays", "only objects that a checkpoint needs", found)
         });
     }
     checks
@@ -353,7 +353,7 @@ fn compare_item(name: &str, disposition: &Disposition, exists: bool, checks: &mu
         let symptom = if exists { "not swept away" } else { "swept away" };
         let expected =
             format!("{name}: may stay {}, may go {}", disposition.may_stay, disposition.may_go());
-        Mismatch::new(symptom, expected, if exists { "it is there" } else { "it is gone" })
+        Mismatch::new(symptom, expected, if exists { "it exists" } else { "it is gone" })
     });
     allowed && !exists
 }
@@ -433,7 +433,7 @@ fn compare_counts(judged: usize, removed: &Removed, effect: SweepEffect<'_>, che
     checks.held(&rules::SWEEP_COUNTS, u64::from(holds));
     checks.check(Judge::Answer, rule, holds && orphans, || {
         let expected = format!(
-            "{judged} looked at or more, {} removed, of which {} to {} orphans, and {} archives",
+            "at least {judged} scanned, {} removed, of which {} to {} orphans, and {} archives",
             removed.items, removed.orphans_min, orphans_max, removed.archives
         );
         Mismatch::new("other counts", expected, plain(&counts))

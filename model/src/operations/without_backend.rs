@@ -16,6 +16,6 @@ pub(super) fn compare(answer: &Answer, checks: &mut Checks) {
         _ => false,
     };
     checks.check(Judge::Answer, &rules::TURN_NO_BACKEND, holds, || {
-        Mismatch::new(word(answer), "no checkpoint, and no trouble", plain(answer))
+        Mismatch::new(word(answer), "no checkpoint, and no error", plain(answer))
     });
 }

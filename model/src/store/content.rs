@@ -51,7 +51,7 @@ fn compare_checkpoint(
     checks.held(rule, 1);
     let wrong = wrong(captured, &commit.tree);
     checks.check(Judge::Git, &rules::LAYOUT_FSCK, !wrong.is_empty() || commit.canonical, || {
-        Mismatch::new("another tree", "the tree as git stores it", "another form of it")
+        Mismatch::new("another tree", "the tree as git stores it", "another form of the tree")
     });
     if wrong.is_empty() {
         return commit.canonical;
@@ -59,8 +59,8 @@ fn compare_checkpoint(
     let blamed = explain::rule_for(captured, &wrong);
     let is_other_state = is_of_another_time(listed, index, &commit.tree, blamed);
     checks.check(Judge::Git, rule, !is_other_state, || {
-        let found = "what the project held at another time";
-        Mismatch::new("the tree of another time", "what it holds now", found)
+        let found = "the content of the project at another time";
+        Mismatch::new("the content of another time", "the current content of the project", found)
     });
     checks.check(Judge::Git, blamed, is_other_state, || mismatch(captured, &wrong));
     false

@@ -73,8 +73,8 @@ fn compare_metadata(world: &World, found: &StoreLayout, checks: &mut Checks) {
         found.metadata.keys().filter(|hash| !known_hashes.contains(*hash)).collect();
     checks.check(Judge::Git, &rules::SCOPE_NO_DIRECTORY, phantoms.is_empty(), || {
         let found =
-            format!("in projects/, of no directory: {phantoms}", phantoms = plain(&phantoms));
-        Mismatch::new("a project of nothing", "only directories that are there", found)
+            format!("in projects/, without a directory: {phantoms}", phantoms = plain(&phantoms));
+        Mismatch::new("a project of nothing", "only directories that exist", found)
     });
 }
 
@@ -99,7 +99,7 @@ fn compare_evicted(world: &World, stored: &Histories, found: &StoreLayout, check
         let ids = stored.visible.get(&world.hash(project)).map_or(0, Vec::len);
         checks.check(Judge::Git, rule, ids <= most, || {
             let found = format!("{ids} in the history of {project}");
-            Mismatch::new("dropped and still there", format!("at most {most}"), found)
+            Mismatch::new("evicted and still visible", format!("at most {most}"), found)
         });
     }
     let unlisted = stored.refs.iter().filter(|(name, _)| name.starts_with(UNLISTED));
@@ -112,7 +112,7 @@ fn compare_evicted(world: &World, stored: &Histories, found: &StoreLayout, check
     let allowed = limit * world.known_directories().len();
     checks.check(Judge::Git, rule, waiting <= allowed, || {
         let expected =
-            format!("at most {allowed} dropped ones waiting for their space to be reclaimed");
-        Mismatch::new("dropped and never reclaimed", expected, format!("{waiting} of them"))
+            format!("at most {allowed} evicted checkpoints whose space is not collected");
+        Mismatch::new("evicted and never collected", expected, format!("{waiting} of them"))
     });
 }

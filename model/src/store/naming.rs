@@ -94,7 +94,7 @@ pub(super) fn compare_refs(world: &World, stored: &Histories, checks: &mut Check
     let is_phantom = |name: &&String| !expected.contains(&history(name)) && !is_leftover(name);
     let phantom = stored.refs.keys().find(is_phantom);
     checks.check(Judge::Git, &rules::SCOPE_NO_DIRECTORY, phantom.is_none(), || {
-        let expected = "no history but those of checkpointed projects";
-        Mismatch::new("a history of nothing", expected, plain(&phantom))
+        let expected = "only histories of projects with checkpoints";
+        Mismatch::new("a history without a project", expected, plain(&phantom))
     });
 }

@@ -23,8 +23,8 @@ pub(super) fn compare(
         let lost: Vec<&String> =
             pinned.map(|checkpoint| &checkpoint.id).filter(|id| !found.contains(*id)).collect();
         checks.check(Judge::Git, &rules::AGENT_PINNED, lost.is_empty(), || {
-            let lost = format!("{lost} of {project} dropped", lost = plain(&lost));
-            Mismatch::new("pinned, and dropped", "every pinned checkpoint", lost)
+            let lost = format!("{lost} of {project} evicted", lost = plain(&lost));
+            Mismatch::new("pinned, and evicted", "every pinned checkpoint", lost)
         });
     }
     has_pins

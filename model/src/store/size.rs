@@ -141,7 +141,7 @@ fn compare_left(
     }
     let left = size_of(evictions, &contents.sizes, &|eviction| eviction.left);
     checks.check(Judge::Git, &rules::LIMIT_TOTAL_SIZE, left <= bytes, || {
-        let found = format!("{left} bytes, and checkpoints that could be dropped");
+        let found = format!("{left} bytes, and checkpoints that could be evicted");
         Mismatch::new("above the bound", format!("at most {bytes} bytes of checkpoints"), found)
     });
     true
@@ -168,8 +168,8 @@ fn compare_evicted(
     };
     let needed = evicted().map(size_with_last).max().unwrap_or_default();
     checks.check(Judge::Git, &rules::LIMIT_NO_MORE_THAN_NEEDED, needed > bytes, || {
-        let found = format!("one more would have made {needed} bytes");
-        Mismatch::new("more was dropped", format!("no more than makes {bytes} bytes"), found)
+        let found = format!("one checkpoint more would take {needed} bytes");
+        Mismatch::new("more was evicted", format!("no more than {bytes} bytes require"), found)
     });
     let turns = evictions.iter().map(ProjectEviction::evicted).max().unwrap_or_default();
     let skipped =
@@ -179,7 +179,7 @@ fn compare_evicted(
             .iter()
             .map(|eviction| (eviction.project, eviction.evicted(), eviction.left))
             .collect();
-        let found = format!("dropped and left: {counts}", counts = plain(&counts));
-        Mismatch::new("not in turns", "one of each project in turn", found)
+        let found = format!("evicted and left: {counts}", counts = plain(&counts));
+        Mismatch::new("not in turns", "one checkpoint of each project in turn", found)
     });
 }

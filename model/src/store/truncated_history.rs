@@ -47,7 +47,7 @@ pub(super) fn compare(world: &World, stored: &Histories, checks: &mut Checks) {
             let expected = expected.len();
             let found = found.len();
             let expected = format!("the newest {expected} checkpoints of {project}");
-            Mismatch::new("dropped too early", expected, format!("the newest {found}"))
+            Mismatch::new("evicted too early", expected, format!("the newest {found}"))
         });
     }
 }

@@ -21,8 +21,8 @@ pub(super) fn compare(world: &World, allowed: &Allowed, base: &Base, checks: &mu
     for archive in world.archives().keys() {
         let is_intact = removable.has_archive(archive) || !base.damaged_archives.contains(archive);
         checks.check(Judge::Disk, &rules::MIGRATION_LOSES_NOTHING, is_intact, || {
-            let expected = format!("what is in the archive {archive}, as it was");
-            Mismatch::new("an archive lost something", expected, "something else")
+            let expected = format!("the content of the archive {archive}, as it was");
+            Mismatch::new("an archive lost something", expected, "other content")
         });
     }
     for name in world.strays() {
@@ -35,7 +35,7 @@ pub(super) fn compare(world: &World, allowed: &Allowed, base: &Base, checks: &mu
         let exists = base.lookalikes.contains(name);
         checks.check(Judge::Disk, &rules::MAINTENANCE_ONLY_OURS, exists, || {
             let expected = format!("the folder {name}, which is not the store's, as it was");
-            Mismatch::new("a foreign folder was touched", expected, "gone or changed")
+            Mismatch::new("an unrelated folder was changed", expected, "gone or changed")
         });
     }
 }
@@ -69,7 +69,8 @@ fn repositories(world: &World, removable: &Removable<'_>, base: &Base, checks: &
         }
         let found = locations.iter().find(|location| location.is_intact);
         checks.check(Judge::Disk, &rules::MIGRATION_LOSES_NOTHING, found.is_some(), || {
-            let symptom = if locations.is_empty() { "a repository is gone" } else { "it changed" };
+            let symptom =
+                if locations.is_empty() { "a repository is gone" } else { "a repository changed" };
             let expected = format!("the v1 repository {name}, as it was");
             Mismatch::new(symptom, expected, plain(&locations))
         });

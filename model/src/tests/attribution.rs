@@ -119,9 +119,9 @@ fn restore_reports_others_once_the_agent_reported_a_write_and_only_for_its_own_p
         let observation = reporting(scene, "restore alpha 1", others);
         symptoms(&scene.checks(&observation)).join(" ")
     };
-    assert_eq!(symptoms_of(&reported, None), "not said");
+    assert_eq!(symptoms_of(&reported, None), "not reported");
     assert_eq!(symptoms_of(&reported, Some("a")), "named");
-    assert_eq!(symptoms_of(&reported, Some("b")), "named beside");
+    assert_eq!(symptoms_of(&reported, Some("b")), "named in addition");
     assert_eq!(symptoms_of(&scene("a=1", "a=2"), None), "");
     assert_eq!(symptoms_of(&scene("a=1", "a=2"), Some("")), "not named");
     assert_eq!(

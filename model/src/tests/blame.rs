@@ -135,7 +135,7 @@ fn shown_describes_a_node_briefly_and_symptom_names_the_difference() {
     for (allowed, found, expected) in [
         ("a", "b", "other bytes"),
         ("a", "run", "another executable bit"),
-        ("a", "secret", "another right to read"),
+        ("a", "secret", "another read permission"),
         ("l", "m", "another link"),
         ("a", "none", "nothing, not a file"),
         ("l", "d", "a directory, not a link"),

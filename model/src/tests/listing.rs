@@ -114,7 +114,7 @@ fn compare_reports_the_rule_for_each_wrong_part_of_a_list() {
         (&|_| {}, ""),
         (
             &|entries| entries[0].id = checkpoint_id(4),
-            "list/own-project list/stable: another's checkpoint, other ids",
+            "list/own-project list/stable: a checkpoint of another project, other ids",
         ),
         (&|entries| drop(entries.remove(2)), "list/complete: too few"),
         (&|entries| entries.push(additional_entry("ab")), "list/complete: too many"),

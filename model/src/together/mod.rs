@@ -84,7 +84,7 @@ impl World {
 
     /// Describes a call in one line, for people.
     fn line(&self, call: &ConcurrentCall) -> String {
-        let when = if call.is_alone { ", when all had ended" } else { "" };
+        let when = if call.is_alone { ", after all others had ended" } else { "" };
         let answer = call.answer.as_ref().map_or("killed".to_owned(), word);
         let project = call.request.dir().and_then(|dir| self.canonical(dir));
         let project = project.map(|project| format!(" {project}")).unwrap_or_default();

@@ -171,7 +171,7 @@ impl<S: SequentialState<C>, C> OrderSearch<'_, S, C> {
         if !self.found.is_empty() {
             return SearchResult::Explained(without_covered(self.found));
         }
-        let (explained, node) = self.best.expect("what explains all answers was found");
+        let (explained, node) = self.best.expect("an order that explains all answers was found");
         let first = self.answered[explained];
         match node.state.after(&self.calls[first].call) {
             Err(refusal) => {
