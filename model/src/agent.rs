@@ -5,7 +5,7 @@ use crate::bytes::ByteString;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A part of an agent's state beside the files; its value is any JSON.
+/// A part of an agent's state, in addition to the files; its value is any JSON.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -36,15 +36,15 @@ impl Part {
     }
 }
 
-/// Something that an agent did outside, and that no rollback undoes.
+/// Something that an agent did and that no restore undoes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Action {
-    /// What it was, such as `github.pr.opened`.
+    /// Its kind, such as `github.pr.opened`.
     pub kind: String,
-    /// What it made, such as the number of a pull request.
+    /// The id of its result, such as the number of a pull request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Whom it went to, such as a channel.
+    /// Its recipient, such as a channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
 }
@@ -56,46 +56,46 @@ impl Action {
     }
 }
 
-/// What compensates an action: it appends the line `kind id` to a file, and then succeeds or fails.
+/// The compensation of an action: it appends the line `kind id` to a file, and succeeds or fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compensation {
     /// The file; it need not exist.
     pub log: ByteString,
-    /// Whether it fails once it has written there.
+    /// Whether it fails after it has written the line.
     #[serde(default)]
     pub fails: bool,
 }
 
-/// Something that happens to an agent, at which a checkpoint may be due.
+/// An event of an agent, at which a checkpoint may be expected.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentEvent {
-    /// A tool is about to do something of which much may be lost.
+    /// A tool is about to do something high-risk.
     HighRisk {
         /// The command, a line of shell.
         command: String,
     },
     /// The goal progressed.
     Milestone {
-        /// From so many percent.
+        /// The progress before, in percent.
         from: u8,
-        /// To so many percent.
+        /// The progress after, in percent.
         to: u8,
     },
     /// A card of the board moved.
     Card {
-        /// Which one.
+        /// The card.
         card: String,
-        /// From this column.
+        /// The column before.
         from: String,
-        /// To this column.
+        /// The column after.
         to: String,
     },
     /// A turn of a conversation over a gateway ends.
     TurnBoundary,
     /// A tool call begins that is expected to take long.
     LongCall {
-        /// So many seconds.
+        /// The expected duration in seconds.
         seconds: u64,
     },
 }

@@ -24,13 +24,13 @@ pub enum Code {
     TooManyFiles,
     /// There is no such directory.
     MissingDirectory,
-    /// The path is there and is no directory.
+    /// The path exists and is not a directory.
     NotADirectory,
     /// The target is neither a number nor an id.
     BadTarget,
-    /// The target is well formed and no checkpoint of this project.
+    /// The target is well formed, and not a checkpoint of this project.
     UnknownCheckpoint,
-    /// The short id stands for more than one checkpoint.
+    /// The short id matches more than one checkpoint.
     AmbiguousCheckpoint,
     /// A checkpoint cannot have such a label.
     BadLabel,
@@ -44,13 +44,13 @@ pub enum Code {
     NotInCheckpoint,
     /// Restoring the file would destroy something that no checkpoint holds.
     WouldOverwrite,
-    /// The pre-rollback checkpoint could not be taken.
+    /// The pre-restore checkpoint could not be taken.
     NoSafetyCheckpoint,
     /// The stored checkpoint cannot be read, or names paths that must not be written.
     CorruptCheckpoint,
-    /// The store is not a store.
+    /// The store is not a valid store.
     StoreUnusable,
-    /// Another process holds the store.
+    /// Another process has locked the store.
     Busy,
     /// The disk is full.
     NoSpace,
@@ -58,7 +58,7 @@ pub enum Code {
     Permission,
     /// Any other input or output error.
     Io,
-    /// The subject failed in a way it has no word for; never a right answer.
+    /// The subject failed in a way that no other code describes; never a correct answer.
     Internal,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// What a request for a checkpoint came to.
+/// The outcome of a request for a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum CheckpointOutcome {
@@ -80,19 +80,19 @@ pub enum CheckpointOutcome {
     },
     /// This turn already has its checkpoint.
     Deduped,
-    /// Nothing changed since the last one, or there is nothing to capture.
+    /// Nothing changed since the last checkpoint, or there is nothing to capture.
     Unchanged,
     /// Automatic checkpoints are off.
     Disabled,
-    /// What happened asks for no checkpoint.
+    /// The event requires no checkpoint.
     NotDue,
 }
 
-/// What a request for a checkpoint came to, and what was left out.
+/// The outcome of a request for a checkpoint, and what was left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TakeAnswer")]
 pub struct Taken {
-    /// What it came to.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: CheckpointOutcome,
     /// Paths that were left out, and why.
@@ -105,7 +105,7 @@ pub struct Taken {
 pub struct Protected {
     /// The project, as an absolute path.
     pub project: ByteString,
-    /// What its automatic checkpoint came to; none where that failed.
+    /// The outcome of its automatic checkpoint; null if it failed.
     pub taken: Option<Taken>,
 }
 
@@ -120,7 +120,7 @@ pub struct Stats {
     pub removed: usize,
 }
 
-/// One line of the list.
+/// One checkpoint of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Listed {
     /// Its number, from 1.
@@ -131,7 +131,7 @@ pub struct Listed {
     pub time: i64,
     /// Why it was taken.
     pub reason: String,
-    /// What changed against the one before it.
+    /// The changes since the checkpoint before it.
     pub stats: Option<Stats>,
 }
 
@@ -156,7 +156,7 @@ pub struct DiffEntry {
     pub change: Change,
 }
 
-/// A path and what was said about it.
+/// A path and a remark about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Remark {
     /// Relative to the project.
@@ -170,24 +170,24 @@ pub struct Remark {
 #[serde(default)]
 #[schemars(rename = "RestoreAnswer")]
 pub struct Restored {
-    /// Paths that now stand as recorded and did not before.
+    /// Paths that are as recorded now, and were not before.
     pub restored: Vec<ByteString>,
-    /// Paths that were taken away.
+    /// Paths that were removed.
     pub removed: Vec<ByteString>,
-    /// Paths created since that were left.
+    /// Paths created since the checkpoint that were left in place.
     pub left: Vec<ByteString>,
-    /// Paths left as they are because something uncaptured would have been lost.
+    /// Paths left as they are, because uncaptured data would have been lost.
     pub kept: Vec<Remark>,
-    /// Paths that could not be brought back.
+    /// Paths that could not be restored.
     pub failed: Vec<Remark>,
-    /// The pre-rollback checkpoint, if one was taken.
+    /// The pre-restore checkpoint, if one was taken.
     pub safety: Option<String>,
-    /// Whether the restore went on although no pre-rollback checkpoint could be taken.
+    /// Whether the restore continued although no pre-restore checkpoint could be taken.
     pub forced_past: bool,
     /// Whether the last conversation turn is to be undone.
     pub undoes_turn: bool,
-    /// Those of these paths that another hand than the agent's changed since the checkpoint; none
-    /// where that is not known.
+    /// Those of these paths that external edits changed since the checkpoint; absent if that is
+    /// unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others: Option<Vec<ByteString>>,
     /// The external actions since the checkpoint that are neither compensated nor accepted; others
@@ -202,9 +202,9 @@ pub struct Restored {
 pub enum SweepOutcome {
     /// Sweeps are off, or there is nothing to sweep.
     Off,
-    /// The last one was not long ago.
+    /// The last sweep was not long enough ago.
     NotDue,
-    /// It was made.
+    /// The sweep was made.
     Done,
 }
 
@@ -212,15 +212,15 @@ pub enum SweepOutcome {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Counts {
-    /// Projects and v1 repositories looked at.
+    /// Projects and v1 repositories that were examined.
     pub scanned: usize,
-    /// Those removed because their directory is gone.
+    /// Projects and v1 repositories removed because their directory is gone.
     pub orphans: usize,
-    /// Those removed because they were not used for long.
+    /// Items removed because they were not used for long.
     pub stale: usize,
-    /// What could not be done.
+    /// Steps that failed.
     pub errors: usize,
-    /// Bytes that are free now.
+    /// Bytes that were freed.
     pub bytes_freed: u64,
 }
 
@@ -228,11 +228,11 @@ pub struct Counts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectState {
-    /// It is there.
+    /// The directory exists.
     Live,
-    /// It is gone.
+    /// The directory is gone.
     Orphan,
-    /// It cannot be told.
+    /// It is unknown whether the directory exists.
     Unknown,
 }
 
@@ -241,21 +241,21 @@ pub enum ProjectState {
 pub struct ProjectStatus {
     /// Its directory, as far as that is known.
     pub workdir: Option<ByteString>,
-    /// How many checkpoints it has; none where its history is damaged.
+    /// How many checkpoints it has; null if its history is damaged.
     pub checkpoints: Option<usize>,
     /// What is known of its directory.
     pub state: ProjectState,
 }
 
-/// What a refusal left on the disk.
+/// What a refusal changed on the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Changed {
     /// Nothing changed.
     None,
-    /// Something did.
+    /// Something changed.
     Partial,
-    /// It cannot tell.
+    /// The subject does not know.
     #[default]
     Unknown,
 }
@@ -267,7 +267,7 @@ pub enum Changed {
 pub struct Compensated {
     /// The actions that are compensated now.
     pub compensated: Vec<Action>,
-    /// Those whose compensation ran and failed.
+    /// The actions whose compensation ran and failed.
     pub failed: Vec<Action>,
 }
 

@@ -18,17 +18,17 @@ pub struct Configuration {
     pub enabled: bool,
     /// How many checkpoints of a project are listed.
     pub max_snapshots: u64,
-    /// What the store may take, in megabytes.
+    /// The size limit of the store, in megabytes.
     pub max_total_size_mb: u64,
-    /// What a file may have that is captured, in megabytes.
+    /// The size limit of a captured file, in megabytes.
     pub max_file_size_mb: u64,
-    /// Whether the store is swept by itself.
+    /// Whether the store is swept at startup.
     pub auto_prune: bool,
-    /// A sweep removes what was not used for longer.
+    /// The days after which a sweep removes what was not used.
     pub retention_days: u64,
     /// Whether a sweep removes projects whose directory is gone.
     pub delete_orphans: bool,
-    /// The time between two sweeps.
+    /// The hours between two sweeps.
     pub min_interval_hours: u64,
 }
 

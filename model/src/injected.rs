@@ -75,7 +75,7 @@ impl Injected {
 /// The listed checkpoints of each project that was listed, newest first.
 pub type Lists = BTreeMap<ByteString, Vec<Listed>>;
 
-/// What the world learns from a request with an injection, besides the observation.
+/// What the world learns from a request with an injection, in addition to the observation.
 #[derive(Clone, Debug, Default)]
 pub struct Aftermath {
     /// The lists after the request.

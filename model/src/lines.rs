@@ -1,7 +1,7 @@
 //! How many lines a correct line diff may report.
 //!
 //! Diff algorithms differ, and heuristics may miss the shortest script. The difference of added
-//! and removed lines is the same for all of them; besides it, only a lower and an upper bound of the
+//! and removed lines is the same for all of them; in addition, only a lower and an upper bound of the
 //! added lines are checked.
 
 use crate::tree::{Entry, EntryDifference};

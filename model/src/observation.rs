@@ -38,7 +38,7 @@ pub struct Observation {
     pub base_changes: Option<Vec<ByteString>>,
     /// What the store holds of the project's state before a restore.
     pub held: Option<Arc<Tree>>,
-    /// The content of the base besides the store.
+    /// The content of the base outside the store.
     pub base: Option<Base>,
     /// The objects of the store and their sizes.
     pub contents: Option<Contents>,

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 mod kind;
 
+use kind::{ATTRIBUTION, CLEAR, PIN, STATE, SUBAGENT, TURNS};
 pub use kind::{About, Answered, Capability, Effect, RequestKind};
-use kind::{CLEAR, HANDS, PIN, STATE, SUBAGENT, TURNS};
 
 macro_rules! capability {
     () => {
@@ -44,8 +44,8 @@ macro_rules! requests {
         /// One request to a checkpoint system.
         ///
         /// `dir` and `file` are paths as typed: absolute, relative to the working directory, or
-        /// opening with a tilde. A checkpoint is named by a `Target`: the bytes that a person
-        /// types, or in a history its place among the others.
+        /// beginning with a tilde. A `Target` names a checkpoint: the bytes that a user types, or
+        /// in a history its position among the checkpoints.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[schemars(rename = "Request")]
         pub enum Request<Target = ByteString> {
@@ -93,10 +93,10 @@ requests! {
     NewTurn = "new_turn", TURN_RESET, Neither, Tells, Done,
         needs "ensure_checkpoint": TURNS;
 
-    /// The process ends and another one opens the same store.
+    /// The process ends, and another process opens the same store.
     Reopen = "reopen", TURN_RESET, Neither, Tells, Done;
 
-    /// From now on the clock says this.
+    /// The clock is set.
     SetClock {
         /// Seconds since the epoch.
         seconds: i64,
@@ -137,7 +137,7 @@ requests! {
     } = "ensure_checkpoint", CAPTURE_CREATED, Project, Stores, Taken,
         needs "ensure_checkpoint": TURNS;
 
-    /// The same while what the store is kept with cannot be used. Afterwards it can be again.
+    /// An automatic checkpoint while the program that the store depends on cannot be used.
     WithoutBackend {
         /// The project.
         dir: ByteString,
@@ -147,7 +147,7 @@ requests! {
         needs "test.without_backend": "The suite requests an automatic checkpoint while the \
             program that the store depends on, such as git, cannot be used.";
 
-    /// A checkpoint that a person asks for.
+    /// A checkpoint that a user requests.
     Checkpoint {
         /// The project.
         dir: ByteString,
@@ -161,7 +161,7 @@ requests! {
         dir: ByteString,
     } = "list", LIST_COMPLETE, Project, Looks, Listed;
 
-    /// The checkpoints of a project as a person sees them.
+    /// The checkpoints of a project as they are printed for a user.
     PrintList {
         /// The project.
         dir: ByteString,
@@ -178,7 +178,7 @@ requests! {
     } = "diff", DIFF_PREVIEW, Project, Looks, Diffed,
         needs "diff": "A diff shows what changed between a checkpoint and the working tree.";
 
-    /// Bring a checkpoint back.
+    /// Restore a checkpoint.
     Restore {
         /// The project.
         dir: ByteString,
@@ -187,12 +187,12 @@ requests! {
         /// Also remove files created since.
         #[serde(default)]
         exact: bool,
-        /// Go on when no pre-rollback checkpoint can be taken.
+        /// Continue if no pre-restore checkpoint can be taken.
         #[serde(default)]
         force: bool,
     } = "restore", RESTORE_BYTES, Project, Writes, Restored;
 
-    /// Bring one file of a checkpoint back.
+    /// Restore one file of a checkpoint.
     RestoreFile {
         /// The project.
         dir: ByteString,
@@ -203,7 +203,7 @@ requests! {
     } = "restore_file", RESTORE_FILE_LITERAL, Project, Writes, Restored,
         needs "restore.file": "A single file can be restored.";
 
-    /// Bring the most recent checkpoint back.
+    /// Restore the most recent checkpoint.
     RestoreLatest {
         /// The project.
         dir: ByteString,
@@ -214,52 +214,52 @@ requests! {
         needs "restore.latest": "A restore that names no checkpoint restores the most recent \
             checkpoint.";
 
-    /// A tool of the agent is about to write a file: what changes until it has written is its work,
-    /// and all else is another hand's.
+    /// A tool of the agent is about to write a file: the changes until `tool_wrote` are the agent's,
+    /// and all other changes are external edits.
     ToolWrites {
         /// The project.
         dir: ByteString,
         /// The file, relative to the project.
         path: ByteString,
     } = "tool_writes", RESTORE_OTHER_HANDS, Project, Stores, Done,
-        needs "restore.others": HANDS;
+        needs "restore.others": ATTRIBUTION;
 
-    /// The tool has written.
+    /// The tool has written the file.
     ToolWrote {
         /// The project.
         dir: ByteString,
         /// The file, relative to the project.
         path: ByteString,
     } = "tool_wrote", RESTORE_OTHER_HANDS, Project, Stores, Done,
-        needs "restore.others": HANDS;
+        needs "restore.others": ATTRIBUTION;
 
     /// The agent's own work changes a part of its state.
     SetState {
         /// The part.
         part: Part,
-        /// What it is from now on.
+        /// Its new value.
         value: Value,
     } = "set_state", AGENT_PARTS, Neither, Stores, Done,
         needs "state": STATE;
 
-    /// What is a part of the agent's state?
+    /// What is the value of a part of the agent's state?
     GetState {
         /// The part.
         part: Part,
     } = "get_state", AGENT_PARTS, Neither, Looks, State,
         needs "state": STATE;
 
-    /// A checkpoint that a person asks for and gives a name: whatever changed, that names it, and it
-    /// is pinned.
+    /// A checkpoint that a user requests with a label, which names and pins it. If nothing changed,
+    /// the label may name the newest checkpoint.
     Label {
         /// The project.
         dir: ByteString,
-        /// Its name: one line, not of digits alone.
+        /// The label: one line, not of digits alone.
         label: String,
     } = "label", AGENT_PINNED, Project, Stores, Taken,
         needs "label": "A checkpoint can have a label, which names it in requests and pins it.";
 
-    /// From now on no limit drops a checkpoint.
+    /// From now on no limit evicts a checkpoint.
     Pin {
         /// The project.
         dir: ByteString,
@@ -268,7 +268,7 @@ requests! {
     } = "pin", AGENT_PINNED, Project, Stores, Done,
         needs "pin": PIN;
 
-    /// From now on limits may drop it again.
+    /// From now on limits may evict it again.
     Unpin {
         /// The project.
         dir: ByteString,
@@ -277,31 +277,31 @@ requests! {
     } = "unpin", AGENT_PINNED, Project, Stores, Done,
         needs "pin": PIN;
 
-    /// The agent did something outside that no rollback undoes.
+    /// The agent did something that no restore undoes.
     External {
-        /// What it did.
+        /// The action.
         action: Action,
-        /// What is registered to compensate it, if anything is.
+        /// The compensation that is registered for it, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         compensation: Option<Compensation>,
     } = "external", AGENT_EXTERNAL_LISTED, Neither, Stores, Done,
         needs "external": "The agent's external actions are reported, and a restore lists those \
             that happened since the checkpoint.";
 
-    /// Run the registered compensations of what rollbacks left behind.
+    /// Run the registered compensations of the actions that restores left behind.
     Compensate = "compensate", AGENT_COMPENSATION, Neither, Writes, Compensated,
         needs "external.compensate": "The compensations of external actions are run on request.";
 
-    /// What rollbacks left behind stays.
+    /// Accept the actions that restores left behind: nothing compensates them any more.
     Accept = "accept", AGENT_COMPENSATION, Neither, Stores, Done,
         needs "external.accept": "External actions can be accepted, so that nothing compensates them \
             any more.";
 
-    /// Something happens at which a checkpoint may be due.
+    /// An event of the agent happens, at which a checkpoint may be expected.
     Event {
         /// The project.
         dir: ByteString,
-        /// What happens.
+        /// The event.
         event: AgentEvent,
     } = "event", AGENT_TRIGGERS, Project, Stores, Taken,
         needs "event": "Checkpoints are taken at events of the agent, with a capability for each \
@@ -310,31 +310,32 @@ requests! {
     /// From now on a sub-agent makes the requests.
     Spawn = "spawn", AGENT_COMPOSES, Neither, Tells, Done, needs "subagent": SUBAGENT;
 
-    /// From now on its parent does again.
+    /// From now on the parent agent makes the requests again.
     Join = "join", AGENT_COMPOSES, Neither, Tells, Done, needs "subagent": SUBAGENT;
 
-    /// What a process does for the store when it starts, as it is configured and if that is due.
+    /// The maintenance at startup, as configured, if the last sweep was long enough ago.
     Sweep = "sweep", MAINTENANCE_NEVER_RAISES, Store, Stores, Swept,
         needs "sweep": "The store is swept at startup.";
 
-    /// The same by hand, whenever it was done last.
+    /// The same maintenance on request, however long ago the last sweep was.
     Prune {
-        /// Projects, archives and v1 repositories not used for longer go; 0 is no bound.
+        /// Projects, archives and v1 repositories that were not used for longer are removed; 0 is no
+        /// bound.
         retention_days: u64,
-        /// The oldest checkpoints go while those that are left take more; 0 is no bound.
+        /// The oldest checkpoints are evicted while the others take more; 0 is no bound.
         max_total_bytes: u64,
-        /// Whether projects go whose directory is gone.
+        /// Whether projects are removed whose directory is gone.
         delete_orphans: bool,
     } = "prune", MAINTENANCE_COMMANDS, Store, Stores, Swept,
-        needs "prune": "On request, what is gone or old is removed: projects, archives and v1 \
-            repositories.";
+        needs "prune": "On request, unused projects, archives and v1 repositories are removed, and \
+            projects whose directory is gone.";
 
-    /// The same with what the configuration file says, and where it says nothing with the defaults.
+    /// A prune with the values of the configuration file, and the defaults for all other values.
     PruneAsConfigured = "prune_as_configured", MAINTENANCE_DEFAULTS, Store, Stores, Swept,
         needs "prune.as_configured": "A prune without options does what the configuration file \
             says, and histories write this file.";
 
-    /// What does the configuration file say, as it is now?
+    /// What does the configuration file contain now?
     Configured = "configured", CONFIG_KEYS, Neither, Looks, Configured,
         needs "config": "The implementation is configured by a `config.yaml`, which histories \
             write, and reports the values that it read.";

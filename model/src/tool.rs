@@ -13,9 +13,9 @@ pub enum Tool {
         /// The file.
         path: ByteString,
     },
-    /// One patch is applied to several files, told in the form that the implementation's tool takes.
+    /// One patch is applied to several files, in the form that the implementation's tool takes.
     Patch {
-        /// The form, where it takes more than one.
+        /// The form, if the tool takes several.
         form: PatchForm,
         /// The files that it names.
         files: Vec<ByteString>,
@@ -27,7 +27,7 @@ pub enum Tool {
     },
 }
 
-/// How a patch is written down.
+/// The form of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PatchForm {
@@ -35,6 +35,6 @@ pub enum PatchForm {
     Envelope,
     /// As git writes it.
     Git,
-    /// A unified diff without anything around it.
+    /// A plain unified diff.
     Unified,
 }

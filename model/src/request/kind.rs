@@ -84,12 +84,12 @@ pub type Capability = (&'static str, &'static str);
 pub(super) const TURNS: &str =
     "Automatic checkpoints are taken, at most one for each project and turn.";
 /// The meaning of the capability of the two requests about the agent's tools.
-pub(super) const HANDS: &str = "Writes of the agent's tools are reported to the implementation, before and \
-    after each write, and a restore names the paths that anyone else changed since the \
-    checkpoint.";
+pub(super) const ATTRIBUTION: &str = "Writes of the agent's tools are reported to the \
+    implementation, before and after each write, and a restore names the paths that anyone else \
+    changed since the checkpoint.";
 /// The meaning of the capability of the two requests about parts of the agent's state.
-pub(super) const STATE: &str = "Checkpoints carry parts of the agent's state in addition to files, with a \
-    capability for each part.";
+pub(super) const STATE: &str = "Checkpoints carry parts of the agent's state in addition \
+    to files, with a capability for each part.";
 /// The meaning of the capability of pinning and unpinning.
 pub(super) const PIN: &str =
     "A checkpoint can be pinned, so that no limit evicts it, and unpinned.";

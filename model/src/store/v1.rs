@@ -1,4 +1,4 @@
-//! The content of the base besides the store: v1 repositories, their archives, and third-party files.
+//! The content of the base outside the store: v1 repositories, their archives, and third-party files.
 
 use crate::allowed::{Allowed, Cleared, Disposition};
 use crate::observation::Base;

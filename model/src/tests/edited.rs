@@ -83,7 +83,7 @@ fn checkpoint_during_an_edit_holds_one_version_of_each_file_or_reports_it_as_ski
 }
 
 #[test]
-fn compare_beside_blames_unedited_files_on_their_own_rule() {
+fn compare_with_concurrent_edits_blames_unedited_files_on_their_own_rule() {
     let saved = edited(".gitignore=*.txt a.txt=1 b=1", "b=2");
     let mut observation = saved.taken(".gitignore=*.txt b=2", &[]);
     assert_eq!(saved.judged(&observation), "");
@@ -114,7 +114,7 @@ fn checkpoint_during_a_folder_move_holds_no_file_from_outside() {
 }
 
 #[test]
-fn compare_beside_allows_no_change_outside_except_the_edits() {
+fn compare_with_concurrent_edits_allows_no_change_outside_except_the_edits() {
     let saved = edited("a=1", "a=2");
     let mut observation = saved.taken("a=1", &[]);
     observation.files.insert(b"work/beta/x", Node::Directory);
@@ -146,7 +146,7 @@ fn restore_during_an_edit_keeps_the_edit_on_disk_or_in_a_checkpoint() {
 }
 
 #[test]
-fn beside_selects_the_injection_and_its_rule_by_the_kind_of_edit() {
+fn injection_of_edits_selects_the_injection_and_its_rule_by_the_kind_of_edit() {
     for (request, edits, expected) in [
         ("take alpha", "a=2", Injected::Saved),
         ("take alpha", "-d d>a", Injected::Moved),
@@ -168,7 +168,7 @@ fn beside_selects_the_injection_and_its_rule_by_the_kind_of_edit() {
 }
 
 #[test]
-fn learn_beside_leaves_a_checkpoint_unknown_after_a_folder_move() {
+fn learn_with_concurrent_edits_leaves_a_checkpoint_unknown_after_a_folder_move() {
     for (edits, stored_files, is_known) in
         [("a=2", "a=2 d/b=1", true), ("-d d>a", "a=1 d>a", false)]
     {

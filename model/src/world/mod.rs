@@ -54,7 +54,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use undos::PreRestoreCheckpoints;
 
-/// What a subject is configured with for one history.
+/// The configuration of a subject for one history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
@@ -66,15 +66,15 @@ pub struct Settings {
     pub max_file_bytes: u64,
     /// Directories with more captured files than this are not checkpointed.
     pub max_files: usize,
-    /// The oldest checkpoints are dropped where all together take more bytes; 0 is no bound.
+    /// The oldest checkpoints are evicted if all together take more bytes; 0 is no bound.
     pub max_total_bytes: u64,
-    /// Whether the store is swept by itself.
+    /// Whether the store is swept at startup.
     pub auto_prune: bool,
-    /// A sweep removes what was not used for longer; 0 is no bound.
+    /// The days after which a sweep removes what was not used; 0 is no bound.
     pub retention_days: u64,
     /// Whether a sweep removes projects whose directory is gone.
     pub delete_orphans: bool,
-    /// At least so many hours lie between one sweep and the next.
+    /// The least hours between two sweeps.
     pub min_interval_hours: u64,
 }
 
