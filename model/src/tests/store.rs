@@ -74,9 +74,9 @@ fn broken_at_end(scene: &Scene, corrupt: impl FnOnce(&mut Histories, &mut StoreL
 }
 
 /// Makes a correct store wrong.
-type StoreCorruption<'a> = &'a dyn Fn(&mut Histories, &mut StoreLayout);
+type StoreFault<'a> = &'a dyn Fn(&mut Histories, &mut StoreLayout);
 
-fn compare(scene: &Scene, rows: &[(StoreCorruption, &str)]) {
+fn compare(scene: &Scene, rows: &[(StoreFault, &str)]) {
     for (index, (corrupt, rules)) in rows.iter().enumerate() {
         assert_eq!(broken_at_end(scene, corrupt), *rules, "{index}");
     }
@@ -149,7 +149,7 @@ fn store_layout_is_private_self_contained_and_has_metadata_for_each_project() {
     compare(&scene, &[(&|_, layout| metadata(layout, |metadata| metadata.workdir = None), "")]);
     scene.replace_files("a=3");
     scene.perform("take alpha");
-    let healed: StoreCorruption = &|_, layout| metadata(layout, |metadata| metadata.workdir = None);
+    let healed: StoreFault = &|_, layout| metadata(layout, |metadata| metadata.workdir = None);
     compare(&scene, &[(&|_, _| {}, ""), (healed, "maintenance/heals")]);
 }
 
@@ -307,8 +307,7 @@ fn compare_end_accepts_any_content_of_a_checkpoint_that_was_only_listed() {
     let reason = String::new();
     let unseen = |id: String| Listed { number: 1, id, time: 0, reason, stats: None };
     scene.learn_answer("list alpha", Answer::Listed(vec![unseen("ab".into())]));
-    let corrupt: StoreCorruption =
-        &|stored, _| stored.commits.get_mut("ab").unwrap().canonical = false;
+    let corrupt: StoreFault = &|stored, _| stored.commits.get_mut("ab").unwrap().canonical = false;
     compare(
         &scene,
         &[(corrupt, ""), (&|stored, _| drop(stored.commits.remove("ab")), "layout/store")],
