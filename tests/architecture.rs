@@ -3,10 +3,13 @@
 //! The test checks the text of `crate::…` paths outside comments, including the tests of a module. Two
 //! modules that import each other fail it: their shared part belongs in a lower module. An import may use
 //! any file of a lower folder, since folders are not crates.
+//!
+//! A program that uses a library builds no package that only the commands need.
 
-use crate::docs::sources;
-use std::collections::BTreeMap;
+use crate::docs::{root, sources};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::process::Command;
 
 const MODEL: &str = "
     bytes rules commands configuration target
@@ -35,6 +38,10 @@ const HARNESS: &str = "
     large
     planted cases
     suite careful power results expectations";
+
+/// The packages that only the commands need.
+const PACKAGES_OF_COMMANDS: [&str; 6] =
+    ["clap", "clap_complete", "clap_mangen", "indicatif", "landlock", "signal-hook"];
 
 /// The files below the `src` of a crate, without those of its binaries and without `lib.rs`, which only declares
 /// the modules.
@@ -153,4 +160,28 @@ fn wrong_imports_finds_an_upward_import_in_every_notation() {
             .contains("`crate::Tile`, which is no module")
     );
     assert!(violations("middle/mod.rs", "use super::roof;")[0].contains("say `crate::`"));
+}
+
+/// The names of all packages that a package builds without its default features.
+fn packages_without_features(package: &str) -> BTreeSet<String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["tree", "--offline", "--locked", "--no-default-features", "--package", package])
+        .args(["--edges", "normal,build", "--prefix", "none", "--format", "{p}"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn without_the_feature_cli_a_library_builds_no_package_that_only_its_command_needs() {
+    for library in ["herma-core", "herma-harness"] {
+        let packages = packages_without_features(library);
+        assert!(packages.contains("serde"), "{packages:?}");
+        let of_commands = PACKAGES_OF_COMMANDS.into_iter().filter(|name| packages.contains(*name));
+        assert_eq!(of_commands.collect::<Vec<_>>(), [""; 0], "{library}");
+    }
 }

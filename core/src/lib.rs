@@ -9,6 +9,8 @@
 //! should request a checkpoint, and touches no file. [`agent`] combines both for authors of agents,
 //! [`rollback_line`] parses typed rollback commands, [`printed`] prints the list, and [`doctor`] checks
 //! the files and folders of all modules and changes nothing.
+//!
+//! The default feature `cli` builds the command `herma` and changes nothing in this library.
 #![forbid(unsafe_code)]
 
 pub mod agent;

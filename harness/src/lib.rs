@@ -26,6 +26,9 @@
 //! }
 //! # mine_does_what_the_model_allows();
 //! ```
+//!
+//! The default feature `cli` builds the command `herma-conform` and changes nothing in this library: such a
+//! crate needs only `default-features = false`.
 #![forbid(unsafe_code)]
 
 pub mod apart;
