@@ -29,7 +29,7 @@
 //!
 //! The default feature `cli` builds the command `herma-conform` and changes nothing in this library: such a
 //! crate needs only `default-features = false`.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod apart;
 pub mod bundled;

@@ -1,13 +1,15 @@
 //! Injections at one call of a request: the process is killed, a call fails, or the power is lost.
 //!
-//! In this process, injections happen on the disk of the core ([`Injector`]); [`durable`] computes the
-//! state after a power loss. [`crate::history`] defines injections in histories.
+//! In this process, injections happen on the disk of the core ([`Injector`]); [`supervise`] injects into other
+//! processes, and [`durable`] computes the state after a power loss. [`crate::history`] defines injections in
+//! histories.
 
 mod calls;
 mod disk;
 pub mod durable;
 mod gate;
 pub mod hold;
+pub mod supervise;
 
 pub use calls::Calls;
 pub use disk::{Call, Hook, HookedDisk};

@@ -1,8 +1,9 @@
 //! Receives the system calls of other processes before they are made: a Linux seccomp filter with a
 //! listener. Only this module accesses memory that Rust does not manage.
+#![allow(unsafe_code, reason = "no crate offers the listener of a seccomp filter")]
 
 use super::calls::{CALLS, CREATING, Effect, OpenFlags};
-use herma_harness::inject::Calls;
+use crate::inject::Calls;
 use std::fs::File;
 use std::io;
 use std::mem;

@@ -1,7 +1,7 @@
 //! The system calls that change or read files, and which of their arguments name the file.
 
 use super::notify::PendingCall;
-use herma_harness::inject::Calls;
+use crate::inject::Calls;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;

@@ -1,5 +1,5 @@
-//! `supervised`: runs a command, records its calls below some folders that change something (or, on
-//! request, read), and injects an event at one of these calls. Injections reach an adapter in this way.
+//! Supervises a command: records its calls below some folders that change something (or, on request, read), and
+//! injects an event at one of these calls. Injections reach an adapter in this way.
 //!
 //! It works for any program and all processes that it starts, since Linux reports the calls (seccomp).
 
@@ -7,12 +7,11 @@ mod calls;
 mod notify;
 mod short;
 
-use crate::ending::{NO_VERDICT, fail};
+use super::Calls;
+use super::durable::Durable;
+use super::hold::{Hold, power_went};
+use crate::history::{InjectedEvent, PowerLoss};
 use calls::{Call, Effect};
-use herma_harness::history::{InjectedEvent, PowerLoss};
-use herma_harness::inject::Calls;
-use herma_harness::inject::durable::Durable;
-use herma_harness::inject::hold::{Hold, power_went};
 use notify::{Answer, Ended, Listener, PendingCall};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 use std::ffi::OsString;
@@ -21,7 +20,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -38,57 +37,62 @@ const POLL_MILLISECONDS: i32 = 5;
 /// How long to wait for killed processes to end before searching for remaining ones.
 const KILL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// The arguments of `supervised`.
-#[derive(clap::Args)]
-pub struct SupervisedArguments {
-    /// Only calls below these folders count
-    #[arg(long, required = true)]
-    below: Vec<PathBuf>,
-    /// Where every call that counts is noted
-    #[arg(long)]
-    points: PathBuf,
-    /// Which calls count: changing, reading, all
-    #[arg(long, default_value = "changing")]
-    calls: Calls,
-    /// At which of them it happens, from 1; at the end by default
-    #[arg(long, requires = "what")]
-    at: Option<u64>,
-    /// What happens there, as in a history
-    #[arg(long)]
-    what: Option<InjectedEvent>,
-    /// The command
-    #[arg(last = true, required = true)]
-    command: Vec<OsString>,
+/// A command, and what is injected into it.
+pub struct SupervisedCommand {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Only calls below these folders count.
+    pub below: Vec<PathBuf>,
+    /// The file in which every call that counts is recorded.
+    pub points: PathBuf,
+    /// Which calls count.
+    pub calls: Calls,
+    /// The number of the call at which the event happens, from 1; `None` for the end.
+    pub at: Option<u64>,
+    /// What happens there.
+    pub event: Option<InjectedEvent>,
 }
 
-/// Runs the command, and ends as it does.
-pub fn run(arguments: &SupervisedArguments) -> ExitCode {
-    match supervise(arguments) {
-        Ok(status) => {
-            let signal = status.signal().map(|signal| 128 + signal);
-            let code = status.code().or(signal).and_then(|code| u8::try_from(code).ok());
-            ExitCode::from(code.unwrap_or(NO_VERDICT))
-        }
-        Err(error) => {
-            fail(&format!("the command cannot be supervised: {error}; nothing was run"), NO_VERDICT)
-        }
+/// Why the supervision ends before the command does.
+enum Stopped {
+    /// The injection killed all processes of the command.
+    Killed,
+    Failed(io::Error),
+}
+
+impl From<io::Error> for Stopped {
+    fn from(error: io::Error) -> Self {
+        Stopped::Failed(error)
     }
 }
 
-fn supervise(arguments: &SupervisedArguments) -> io::Result<ExitStatus> {
-    let points = OpenOptions::new().append(true).create(true).open(&arguments.points)?;
+/// Runs the command, and returns how it ended. This process must do nothing else: it adopts the processes that
+/// the command leaves behind, ignores SIGTERM from now on, and has to end after an injection that kills.
+///
+/// # Errors
+/// The command cannot be started, or this system does not report calls.
+pub fn supervise(supervised: &SupervisedCommand) -> io::Result<ExitStatus> {
+    match run(supervised) {
+        Ok(status) => Ok(status),
+        Err(Stopped::Killed) => Ok(ExitStatus::from_raw(Signal::KILL.as_raw())),
+        Err(Stopped::Failed(error)) => Err(error),
+    }
+}
+
+fn run(supervised: &SupervisedCommand) -> Result<ExitStatus, Stopped> {
+    let points = OpenOptions::new().append(true).create(true).open(&supervised.points)?;
     notify::survive_sigterm();
     // This process becomes the parent of processes whose parent is killed, so that it can wait for them.
-    set_child_subreaper(Some(getpid()))?;
-    let power = arguments.what.and_then(|event| match event {
+    set_child_subreaper(Some(getpid())).map_err(io::Error::from)?;
+    let power = supervised.event.and_then(|event| match event {
         InjectedEvent::PowerLoss(power) => Some(power),
         _ => None,
     });
-    let durable = power.map(|_| Durable::all(&arguments.below)).transpose()?;
-    let calls = arguments.calls;
-    let mut supervision = Supervision { arguments, points, calls_seen: 0, durable };
+    let durable = power.map(|_| Durable::all(&supervised.below)).transpose()?;
+    let calls = supervised.calls;
+    let mut supervision = Supervision { supervised, points, calls_seen: 0, durable };
     let (sender, receiver) = channel();
-    let command = arguments.command.clone();
+    let command = supervised.command.clone();
     // The thread that installs the filter is supervised, too; this thread must not be.
     let starting = thread::spawn(move || -> io::Result<Child> {
         let listener = Listener::install(calls)?;
@@ -96,7 +100,7 @@ fn supervise(arguments: &SupervisedArguments) -> io::Result<ExitStatus> {
         Command::new(&command[0]).args(&command[1..]).envs(DETERMINISTIC_ENVIRONMENT).spawn()
     });
     let Ok(listener) = receiver.recv() else {
-        return started(starting).map(|_| ExitStatus::default());
+        return Ok(started(starting).map(|_| ExitStatus::default())?);
     };
     while !starting.is_finished() {
         supervision.next(&listener)?;
@@ -112,7 +116,7 @@ fn supervise(arguments: &SupervisedArguments) -> io::Result<ExitStatus> {
     }
     let status = status.map_or_else(|| child.wait(), Ok)?;
     // Without a given call the power is lost at the end; if a given call was never made, it is not lost.
-    if let (Some(power), None) = (power, arguments.at) {
+    if let (Some(power), None) = (power, supervised.at) {
         supervision.lose_power(power)?;
     }
     Ok(status)
@@ -132,11 +136,6 @@ fn kill_all() {
         }
         thread::sleep(KILL_INTERVAL);
     }
-}
-
-/// Ends with the exit code of a killed process.
-fn end_as_killed() -> ! {
-    std::process::exit(128 + Signal::KILL.as_raw())
 }
 
 /// The descendants of a process.
@@ -164,7 +163,7 @@ fn started(starting: thread::JoinHandle<io::Result<Child>>) -> io::Result<Child>
 }
 
 struct Supervision<'a> {
-    arguments: &'a SupervisedArguments,
+    supervised: &'a SupervisedCommand,
     points: File,
     calls_seen: u64,
     /// What is durable, if a power loss is to be injected.
@@ -173,7 +172,7 @@ struct Supervision<'a> {
 
 impl Supervision<'_> {
     /// Answers the next call, if one comes soon; returns whether no more calls can come.
-    fn next(&mut self, listener: &Listener) -> io::Result<bool> {
+    fn next(&mut self, listener: &Listener) -> Result<bool, Stopped> {
         match listener.receive(POLL_MILLISECONDS) {
             Ok(Some(pending)) => {
                 let answer = self.decide(&pending)?;
@@ -185,10 +184,10 @@ impl Supervision<'_> {
         }
     }
 
-    fn decide(&mut self, pending: &PendingCall) -> io::Result<Answer> {
-        let Some(call) = Call::of(pending, self.arguments.calls) else { return Ok(Answer::GoOn) };
+    fn decide(&mut self, pending: &PendingCall) -> Result<Answer, Stopped> {
+        let Some(call) = Call::of(pending, self.supervised.calls) else { return Ok(Answer::GoOn) };
         let below =
-            |path: &PathBuf| self.arguments.below.iter().any(|folder| path.starts_with(folder));
+            |path: &PathBuf| self.supervised.below.iter().any(|folder| path.starts_with(folder));
         let path = call.path(pending).filter(below);
         let mut answer = Answer::GoOn;
         if let Some(path) = &path {
@@ -205,20 +204,20 @@ impl Supervision<'_> {
         Ok(answer)
     }
 
-    fn inject(&self, call: &Call, pending: &PendingCall) -> io::Result<Answer> {
-        let (Some(at), Some(event)) = (self.arguments.at, self.arguments.what) else {
+    fn inject(&self, call: &Call, pending: &PendingCall) -> Result<Answer, Stopped> {
+        let (Some(at), Some(event)) = (self.supervised.at, self.supervised.event) else {
             return Ok(Answer::GoOn);
         };
         let is_at = self.calls_seen == at;
         if is_at && event.waits() {
-            Hold::beside(&self.arguments.points).hold()?;
+            Hold::beside(&self.supervised.points).hold()?;
         }
         if is_at && event.ends_process() {
             kill_all();
             if let InjectedEvent::PowerLoss(power) = event {
                 self.lose_power(power)?;
             }
-            end_as_killed();
+            return Err(Stopped::Killed);
         }
         let half = || short::half(pending).map_or(Answer::GoOn, Answer::Made);
         Ok(match event {
@@ -234,7 +233,7 @@ impl Supervision<'_> {
 
     fn lose_power(&self, power: PowerLoss) -> io::Result<()> {
         self.durable.as_ref().map_or(Ok(()), |durable| durable.lose(power))?;
-        File::create(power_went(&self.arguments.points)).map(drop)
+        File::create(power_went(&self.supervised.points)).map(drop)
     }
 }
 
