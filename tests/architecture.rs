@@ -37,7 +37,7 @@ const HARNESS: &str = "
     canary export hostile transcript trial apart shrink check compare
     large
     planted cases
-    suite careful power results expectations";
+    suite careful results expectations power";
 
 /// The packages that only the commands need.
 const PACKAGES_OF_COMMANDS: [&str; 6] =

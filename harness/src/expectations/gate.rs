@@ -34,7 +34,7 @@ impl Judgement<'_> {
     }
 }
 
-/// Compares a complete run of the plan in the expectations with the expectations.
+/// Compares a run of the plan in the expectations with the expectations.
 pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement<'a> {
     let mut judgement = Judgement::default();
     let version = &results.started.subject.version;
@@ -91,12 +91,18 @@ pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement
             .needs_work
             .push(format!("{known_failures} failures are expected, and at most {most} may be"));
     }
-    let judged = judged(results);
-    if judged < expectations.judged {
-        let floor = expectations.judged;
-        judgement.too_little = Some(format!("{judged} rules were judged, and {floor} must be"));
+    judgement.too_little = too_little(expectations, results);
+    match results.started.share.is_whole() {
+        true => judgement,
+        // Other parts may show what this part does not.
+        false => Judgement { needs_work: Vec::new(), too_little: None, ..judgement },
     }
-    judgement
+}
+
+fn too_little(expectations: &Expectations, results: &Results) -> Option<String> {
+    let judged = judged(results);
+    let floor = expectations.judged;
+    (judged < floor).then(|| format!("{judged} rules were judged, and {floor} must be"))
 }
 
 /// The number of rules that were held or broken.

@@ -12,7 +12,12 @@ mod update;
 pub use gate::{Judgement, judge};
 pub use update::{UpdateRefused, update};
 
+use crate::cases::Case;
 use crate::divergence::{Fingerprint, Kind};
+use crate::generate::Options;
+use crate::results::Started;
+use crate::share::Share;
+use crate::suite::Plan;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -153,6 +158,34 @@ impl Expectations {
     fn entry_of(&self, failure: &Fingerprint, version: &str) -> Option<&Expectation> {
         let mut entries = self.expect.iter().chain(&self.elsewhere);
         entries.find(|entry| entry.covers(version) && entry.fingerprint() == *failure)
+    }
+
+    /// The plan with these cases, without a limit of time. New failures are not shrunk.
+    pub fn plan(&self, cases: Vec<Case>, jobs: usize) -> Plan {
+        let expected = self.expect.iter().chain(&self.elsewhere);
+        let defaults = Options::default();
+        let injections = if self.inject { 1 } else { defaults.injections };
+        Plan {
+            seeds: self.seeds.clone(),
+            histories: self.histories,
+            options: Options { operations_max: self.operations, injections, ..defaults },
+            // A gate is the same on every machine: histories that are kept on one machine are not part of it.
+            kept: Vec::new(),
+            cases,
+            jobs,
+            shrink_budget: 0,
+            time_budget: None,
+            known: expected.map(Expectation::fingerprint).collect(),
+            share: Share::default(),
+        }
+    }
+
+    /// Whether a run had this plan.
+    pub fn is_plan_of(&self, started: &Started) -> bool {
+        started.seeds == self.seeds
+            && started.histories == self.histories
+            && started.operations == self.operations
+            && started.inject == self.inject
     }
 
     /// Reads a file.

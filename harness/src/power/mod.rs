@@ -9,15 +9,19 @@ mod mutants;
 mod notice;
 mod page;
 mod record;
+mod run;
 mod workshop;
 
-pub use mutants::{Mutant, Parser, list, marked, sample};
-pub use notice::{Baseline, Outcome, baseline, judge};
+pub use mutants::{Mutant, Parser, sample};
+pub use notice::{Baseline, Outcome};
 pub use page::page;
-pub use record::{Header, Judged, Line, Records, write};
-pub use workshop::{Workshop, confined};
+pub use record::{Header, Judged, Records};
+pub use run::{Mutants, PowerRun};
+pub use workshop::Confinement;
 
 use crate::bundled::InstallError;
+use crate::divergence::Fingerprint;
+use crate::runner::RunError;
 use std::io;
 
 /// Why no mutant can be judged.
@@ -39,7 +43,13 @@ pub enum PowerError {
     Parser(#[from] InstallError),
     /// The unchanged package cannot be run.
     #[error("the package as it is cannot be judged: {0}")]
-    Baseline(#[from] crate::runner::RunError),
+    Baseline(#[from] RunError),
+    /// The suite cannot run.
+    #[error(transparent)]
+    Run(RunError),
+    /// A source file fails differently when it records which of its lines run.
+    #[error("instrumented, {0} shows the new failure {1}; nothing was run")]
+    Instrumented(String, Fingerprint),
     /// The results are from runs that do not belong together.
     #[error("{0} and {1} are of different runs ({2}); nothing was merged")]
     Different(String, String, &'static str),

@@ -103,7 +103,8 @@ fn cell(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::divergence::{Fingerprint, Kind};
-    use crate::power::{Header, Line, Mutant, PowerError, write};
+    use crate::power::record::{Line, write};
+    use crate::power::{Header, Mutant, PowerError};
     use crate::subject::Identity;
 
     fn header() -> Header {

@@ -70,11 +70,24 @@ impl Workshop {
     }
 }
 
-/// A folder for the sandboxes of mutants, and the command line that confines the mutants to it.
-pub fn confined(scratch: &Scratch, program: &Path) -> io::Result<(TempDir, Vec<OsString>)> {
-    let folder = scratch.temporary()?;
-    let command = vec![program.into(), "confined".into(), folder.path().into(), "--".into()];
-    Ok((folder, command))
+/// The only folder that mutants can write to.
+pub struct Confinement {
+    /// The folder of their sandboxes.
+    pub(super) folder: TempDir,
+    /// The command line that precedes the adapter's.
+    pub(super) command: Vec<OsString>,
+}
+
+impl Confinement {
+    /// A new folder; this suite's command at `program` confines the mutants to it.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn new(scratch: &Scratch, program: &Path) -> io::Result<Self> {
+        let folder = scratch.temporary()?;
+        let command = vec![program.into(), "confined".into(), folder.path().into(), "--".into()];
+        Ok(Confinement { folder, command })
+    }
 }
 
 /// Copies a folder with hard links instead of files.

@@ -8,8 +8,7 @@ use crate::subjects::{ChosenSubject, quoted};
 use herma_harness::expectations::{
     self, Expectations, ExpectationsError, Judgement, UpdateRefused, judge, report,
 };
-use herma_harness::generate::Options;
-use herma_harness::results::{Results, Started};
+use herma_harness::results::Results;
 use herma_harness::suite::Plan;
 use std::process::ExitCode;
 
@@ -24,33 +23,13 @@ pub fn gate(arguments: &GateArguments) -> Result<ExitCode, NoVerdict> {
     let (subject, expectations) = load_subject(arguments)?;
     let results = load_or_run(arguments, "gate", &subject, &expectations)?;
     check_subject(&expectations, &results)?;
-    let mut judgement = judge(&expectations, &results);
-    if !results.started.share.is_whole() {
-        // Other parts may show what this part does not.
-        judgement.needs_work = Vec::new();
-        judgement.too_little = None;
-    }
+    let judgement = judge(&expectations, &results);
     print_text(&report::text(&results, &judgement));
     if std::env::var_os(crate::hermetic::GITHUB).is_some() {
         let file = arguments.expect.clone().unwrap_or_default().display().to_string();
         print_text(&report::annotations(&judgement, &file));
     }
     Ok(exit_code(&judgement))
-}
-
-/// Returns the results if they are of the plan of the expectations.
-fn check_plan(results: Results, expectations: &Expectations) -> Result<Results, NoVerdict> {
-    let Started { seeds, histories, operations, inject, .. } = &results.started;
-    let plan =
-        (&expectations.seeds, expectations.histories, expectations.operations, expectations.inject);
-    if (seeds, *histories, *operations, *inject) == plan {
-        return Ok(results);
-    }
-    Err((
-        "the plan of these results differs from that of the expectations; nothing was judged"
-            .into(),
-        USAGE,
-    ))
 }
 
 fn exit_code(judgement: &Judgement<'_>) -> ExitCode {
@@ -149,24 +128,19 @@ fn load_or_run(
     expectations: &Expectations,
 ) -> Result<Results, NoVerdict> {
     if let Some(file) = &arguments.from {
-        return check_plan(reporting::results(file)?, expectations);
+        let results = reporting::results(file)?;
+        let differs =
+            "the plan of these results differs from that of the expectations; nothing was judged";
+        return match expectations.is_plan_of(&results.started) {
+            true => Ok(results),
+            false => Err((differs.into(), USAGE)),
+        };
     }
-    let expected = expectations.expect.iter().chain(&expectations.elsewhere);
-    let defaults = Options::default();
-    let injections = if expectations.inject { 1 } else { defaults.injections };
     let plan = Plan {
-        seeds: expectations.seeds.clone(),
-        histories: expectations.histories,
-        options: Options { operations_max: expectations.operations, injections, ..defaults },
-        // A gate is the same on every machine: histories that are kept on one machine are not part of it.
-        kept: Vec::new(),
-        cases: running::cases()?,
-        jobs: arguments.execution.jobs(),
-        shrink_budget: subject.shrink_budget(),
-        time_budget: None,
         // New failures are shrunk and run again; one that does not show again is not listed.
-        known: expected.map(expectations::Expectation::fingerprint).collect(),
+        shrink_budget: subject.shrink_budget(),
         share: arguments.execution.shard,
+        ..expectations.plan(running::cases()?, arguments.execution.jobs())
     };
     let paths = arguments.execution.paths(subject);
     let options = match &arguments.expect {

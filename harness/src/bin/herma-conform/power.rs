@@ -3,19 +3,14 @@
 use crate::ending::{NO_VERDICT, NoVerdict, USAGE, no_verdict, print_text, scratch};
 use crate::subjects::{ChosenSubject, quoted};
 use crate::{hermetic, progress, running};
-use herma_harness::bundled::{self, Bundled, PACKAGES};
-use herma_harness::expectations::{Expectation, Expectations};
-use herma_harness::generate::Options;
+use herma_harness::bundled::{self, Bundled};
+use herma_harness::expectations::Expectations;
 use herma_harness::power::{
-    Baseline, Header, Judged, Line, Mutant, Outcome, Parser, PowerError, Records, Workshop,
-    baseline, confined, judge, list, marked, page, sample, write,
+    Confinement, Mutant, Parser, PowerError, PowerRun, Records, page, sample,
 };
 use herma_harness::sandbox::Scratch;
 use herma_harness::share::Share;
-use herma_harness::suite::{Plan, introduce, run_suite};
-use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -52,7 +47,10 @@ pub struct PowerArguments {
 }
 
 fn failed(error: PowerError) -> NoVerdict {
-    (error.to_string(), NO_VERDICT)
+    match error {
+        PowerError::Run(error) => no_verdict(error),
+        error => (error.to_string(), NO_VERDICT),
+    }
 }
 
 /// The bundled subject of this name, which must have source files to change.
@@ -80,27 +78,16 @@ pub fn prepare(arguments: &PowerArguments) -> Result<(), NoVerdict> {
 pub fn power(arguments: &PowerArguments) -> Result<ExitCode, NoVerdict> {
     let bundled = bundled_with_sources(&arguments.subject)?;
     let jobs = arguments.jobs.unwrap_or_else(crate::commands::cores);
-    let run = Run::new(bundled, scratch(arguments.scratch.clone()), jobs)?;
-    let baseline = run.baseline()?;
-    let (total, reached) = run.mutants(&baseline)?;
-    let header = Header {
-        suite: env!("CARGO_PKG_VERSION").to_owned(),
-        subject: run.identity.clone(),
-        seed: arguments.seed,
-        sample: arguments.sample,
-        mutants: total,
-        reached: reached.len(),
-        seeds: run.plan.seeds.clone(),
-        histories: run.plan.histories,
-        operations: run.plan.options.operations_max,
-        cases: run.plan.cases.len(),
-    };
+    let run = prepare_run(bundled, &scratch(arguments.scratch.clone()), jobs)?;
+    let baseline = run.baseline().map_err(failed)?;
+    let mutants = run.mutants(&baseline).map_err(failed)?;
+    let header = run.header(arguments.seed, arguments.sample, &mutants);
     let mut records = Records::new(header);
     let results = arguments.results.display().to_string();
     if let Some(earlier) = Records::read(&arguments.results).map_err(failed)? {
         records.merge(earlier, "this run", &results).map_err(failed)?;
     }
-    let sampled = sample(reached, arguments.seed, arguments.sample, arguments.shard);
+    let sampled = sample(mutants.reached, arguments.seed, arguments.sample, arguments.shard);
     let remaining: Vec<Mutant> =
         sampled.into_iter().filter(|mutant| !records.judged.contains_key(&mutant.id())).collect();
     let written = |error| (format!("{results} cannot be written: {error}"), NO_VERDICT);
@@ -131,128 +118,21 @@ pub fn power(arguments: &PowerArguments) -> Result<ExitCode, NoVerdict> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is needed to run the mutants of a subject.
-struct Run {
+/// Prepares the run of the plan of the gate.
+fn prepare_run(
     bundled: &'static Bundled,
-    packages: PathBuf,
-    parser: Parser,
-    plan: Plan,
-    identity: herma_harness::subject::Identity,
-    scratch: Scratch,
-    /// The folder of the sandboxes.
-    folder: tempfile::TempDir,
-    /// Each workshop runs one mutant at a time.
-    workshops: Mutex<Vec<Workshop>>,
-}
-
-impl Run {
-    fn new(bundled: &'static Bundled, scratch: Scratch, jobs: usize) -> Result<Self, NoVerdict> {
-        let subject = ChosenSubject::named(&bundled.full_name())?;
-        let cache = hermetic::cache();
-        let packages = bundled.folder(&cache).join(PACKAGES);
-        let parser = Parser::install(&cache, bundled.sources).map_err(failed)?;
-        let program = std::env::current_exe();
-        let confined = program.and_then(|program| confined(&scratch, &program));
-        let (folder, confined): (_, Vec<OsString>) =
-            confined.map_err(|error| (format!("no folder for sandboxes: {error}"), NO_VERDICT))?;
-        let workshops: Result<Vec<Workshop>, PowerError> =
-            (0..jobs.max(1)).map(|_| Workshop::of(bundled, &cache, &confined)).collect();
-        let workshops = Mutex::new(workshops.map_err(failed)?);
-        let scratch = Scratch::at(folder.path().to_owned());
-        let (identity, capabilities) =
-            introduce(&subject.opener(), &scratch).map_err(no_verdict)?;
-        let plan = plan(&subject, jobs)?.within(&capabilities);
-        Ok(Run { bundled, packages, parser, plan, identity, scratch, folder, workshops })
-    }
-
-    /// How many mutants there are, and those on lines that the plan reaches.
-    fn mutants(&self, baseline: &Baseline) -> Result<(usize, Vec<Mutant>), NoVerdict> {
-        let mut mutants = Vec::new();
-        let mut executed = BTreeSet::new();
-        for source in self.bundled.sources {
-            mutants.extend(list(&self.parser, &self.packages, source).map_err(failed)?);
-            let lines = self.folder.path().join("lines");
-            let marked =
-                marked(&self.parser, &self.packages.join(source), &lines).map_err(failed)?;
-            let run = |workshop: &Workshop| {
-                let open = workshop.command().opener();
-                workshop
-                    .with(source, &marked, || run_suite(&self.plan, &open, &self.scratch, &|_| {}))
-            };
-            let findings = self.in_workshop(run).map_err(failed)?.map_err(no_verdict)?;
-            if let Some(unknown) = findings.failures.keys().find(|failure| !baseline.knows(failure))
-            {
-                let message = format!(
-                    "instrumented, {source} shows the new failure {unknown}; nothing was run"
-                );
-                return Err((message, NO_VERDICT));
-            }
-            let text = fs::read_to_string(&lines).unwrap_or_default();
-            let _ = fs::remove_file(&lines);
-            let numbers = text.lines().filter_map(|line| line.parse().ok());
-            executed.extend(numbers.map(|number: usize| ((*source).to_owned(), number)));
-        }
-        let count = mutants.len();
-        mutants.retain(|mutant| mutant.is_reached(&executed));
-        Ok((count, mutants))
-    }
-
-    fn baseline(&self) -> Result<Baseline, NoVerdict> {
-        let run =
-            |workshop: &Workshop| baseline(&self.plan, &workshop.command().opener(), &self.scratch);
-        self.in_workshop(run).map_err(failed)
-    }
-
-    /// Runs a mutant, and records its outcome.
-    fn judge(
-        &self,
-        baseline: &Baseline,
-        mutant: &Mutant,
-        file: &Mutex<File>,
-    ) -> Result<Judged, PowerError> {
-        let path = self.packages.join(&mutant.file);
-        let failed = |error| PowerError::File(path.display().to_string(), error);
-        let changed = mutant.applied(&fs::read(&path).map_err(failed)?);
-        let package = ChosenSubject::named(&self.bundled.full_name());
-        let package = package.expect("it was found before");
-        let outcome: Outcome = self.in_workshop(|workshop| {
-            let open = workshop.command().opener();
-            workshop.with(&mutant.file, &changed, || {
-                judge(&self.plan, baseline, &open, &package.opener(), &self.scratch)
-            })
-        })?;
-        let judged = Judged { mutant: mutant.clone(), outcome };
-        let mut file = file.lock().expect("no thread panics while it holds this");
-        write(&mut file, &Line::Judged(Box::new(judged.clone()))).map_err(failed)?;
-        Ok(judged)
-    }
-
-    /// Runs `work` in a workshop that no other job uses meanwhile.
-    fn in_workshop<T>(&self, work: impl FnOnce(&Workshop) -> T) -> T {
-        let take = || self.workshops.lock().expect("no thread panics while it holds this").pop();
-        let workshop = take().expect("there are as many as jobs");
-        let result = work(&workshop);
-        self.workshops.lock().expect("no thread panics while it holds this").push(workshop);
-        result
-    }
-}
-
-/// The plan of the gate.
-fn plan(subject: &ChosenSubject, jobs: usize) -> Result<Plan, NoVerdict> {
-    let (name, text) =
-        subject.expectations().expect("expectations come with every bundled subject");
-    let expectations = Expectations::read(text, format!("expectations of {name}"))
+    scratch: &Scratch,
+    jobs: usize,
+) -> Result<PowerRun, NoVerdict> {
+    // Only an installed subject can be run.
+    ChosenSubject::named(&bundled.full_name())?;
+    let origin = format!("expectations of {}", bundled.full_name());
+    let expectations = Expectations::read(bundled.expectations, origin)
         .map_err(|error| (error.to_string(), USAGE))?;
-    Ok(Plan {
-        options: Options { operations_max: expectations.operations, ..Options::default() },
-        kept: Vec::new(),
-        cases: running::cases()?,
-        jobs,
-        shrink_budget: 0,
-        time_budget: None,
-        known: expectations.expect.iter().map(Expectation::fingerprint).collect(),
-        share: Share::default(),
-        seeds: expectations.seeds,
-        histories: expectations.histories,
-    })
+    let plan = expectations.plan(running::cases()?, jobs);
+    let program = std::env::current_exe();
+    let confinement = program
+        .and_then(|program| Confinement::new(scratch, &program))
+        .map_err(|error| (format!("no folder for sandboxes: {error}"), NO_VERDICT))?;
+    PowerRun::new(bundled, &hermetic::cache(), &plan, confinement).map_err(failed)
 }
