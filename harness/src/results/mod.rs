@@ -4,14 +4,20 @@
 //! without an end belongs to an interrupted run, and every report refuses it. [`text`], [`junit`] and
 //! [`github`] depend on the stream alone.
 
+pub mod enough;
 pub mod github;
 pub mod junit;
+mod kept;
 mod merge;
+mod overdue;
+mod record;
 pub mod text;
 mod unjudged;
 mod verdicts;
 
+pub use kept::kept_histories;
 pub use merge::{MergeError, merge};
+pub use record::{Record, RecordError, Recorder};
 
 use crate::cases;
 use crate::coverage::Behaviour;

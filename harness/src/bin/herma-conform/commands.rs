@@ -5,7 +5,7 @@ use crate::ending::{
     BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, UNSTABLE, USAGE, colour, no_verdict, print_text,
     scratch,
 };
-use crate::running::{self, RunPaths, kept_histories};
+use crate::running::{self, RunPaths};
 use crate::subjects::{ChosenSubject, quoted};
 use crate::{
     CommonArguments, ConcurrentArguments, CostArguments, DamageArguments, ExecutionArguments,
@@ -16,28 +16,21 @@ use herma_harness::divergence::Divergence;
 use herma_harness::generate::{Options, damages, measured, scenarios};
 use herma_harness::history::{CallPosition, History};
 use herma_harness::large;
-use herma_harness::protocol::capabilities::Capabilities;
-use herma_harness::protocol::known::MEASUREMENT;
 use herma_harness::report;
-use herma_harness::results::{github, text};
+use herma_harness::results::enough::{HISTORIES_OF_CORE, too_little, too_little_for};
+use herma_harness::results::{github, kept_histories, text};
 use herma_harness::runner::Until;
 use herma_harness::sandbox::Scratch;
 use herma_harness::shrink::{self as shrinking, FailingHistory};
-use herma_harness::suite::{Findings, Plan, Verdict};
+use herma_harness::suite::{Plan, Verdict};
 use herma_harness::transcript::transcript;
 use herma_harness::trial::trial;
 use herma_harness::workspace;
-use herma_model::rules::{self, RuleRef};
+use herma_model::rules;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// So many histories exercise every rule in any run.
-const HISTORIES_OF_CORE: u64 = 600;
-
-/// So many histories cover at least this many behaviours, whatever the seed; only ever raised.
-const BEHAVIOURS_FLOOR: usize = 580;
 
 /// One of so many histories sends requests to several processes at the same time.
 const HISTORIES_PER_CONCURRENT_ONE: u32 = 30;
@@ -101,7 +94,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     let plan = Plan {
         seeds: vec![arguments.seed.unwrap_or_else(fresh_seed)],
         histories: arguments.histories.unwrap_or_else(|| histories(&subject, &options)),
-        kept: kept_histories(&paths.keep)?,
+        kept: kept_histories(&paths.keep).map_err(|error| (error.to_string(), USAGE))?,
         cases: match options.workspace.is_none() && arguments.processes.is_none() {
             true => running::cases()?,
             false => Vec::new(),
@@ -136,36 +129,17 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     if findings.is_unstable() {
         return Err(("a failure was not reproduced: there is no result".into(), UNSTABLE));
     }
-    let required: &[RuleRef] = match arguments {
-        RunArguments { measure: Some(_), .. } => &[&rules::COST_MEMORY, &rules::COST_UNCHANGED],
-        RunArguments { processes: Some(_), .. } => {
-            &[&rules::CONCURRENT_SERIAL, &rules::CONCURRENT_KEEPS]
+    let too_little = match arguments {
+        RunArguments { measure: Some(_), .. } => {
+            too_little_for(&[&rules::COST_MEMORY, &rules::COST_UNCHANGED], &findings)
         }
-        _ => &[],
+        RunArguments { processes: Some(_), .. } => {
+            too_little_for(&[&rules::CONCURRENT_SERIAL, &rules::CONCURRENT_KEEPS], &findings)
+        }
+        _ if is_fixed || !plan.share.is_whole() => None,
+        _ => too_little(&plan, &findings),
     };
-    if let [first, ..] = required {
-        let is_held = |rule: &RuleRef| findings.verdict(rule) == Verdict::Held;
-        let message = format!("too little ran: {} or a related rule was not judged", first.id);
-        return match required.iter().all(is_held) {
-            true => Ok(ExitCode::SUCCESS),
-            false => Err((message, TOO_LITTLE)),
-        };
-    }
-    if !plan.share.is_whole() || is_fixed {
-        return Ok(ExitCode::SUCCESS);
-    }
-    let covered = findings.coverage.0.len();
-    if is_a_full_run(&plan, &findings) && covered < BEHAVIOURS_FLOOR {
-        let message = format!(
-            "too little ran: {covered} behaviours were covered; a full run covers {BEHAVIOURS_FLOOR}"
-        );
-        return Err((message, TOO_LITTLE));
-    }
-    if !enough_ran(&findings, plan.options.workspace.is_some()) {
-        let message = "too little ran: some modelled rules were not tested";
-        return Err((message.into(), TOO_LITTLE));
-    }
-    Ok(ExitCode::SUCCESS)
+    too_little.map_or(Ok(ExitCode::SUCCESS), |message| Err((message, TOO_LITTLE)))
 }
 
 /// The histories that a run executes instead of generated ones.
@@ -247,16 +221,6 @@ pub fn cost(arguments: &CostArguments) -> Result<ExitCode, NoVerdict> {
     run(&RunArguments { measure: Some(large), ..RunArguments::preset(common) })
 }
 
-/// Whether the run is large enough for the floor of behaviours to apply.
-fn is_a_full_run(plan: &Plan, findings: &Findings) -> bool {
-    let defaults = Options::default();
-    plan.options.workspace.is_none()
-        && plan.histories >= HISTORIES_OF_CORE
-        && plan.options.operations_max >= defaults.operations_max
-        && plan.options.injections == defaults.injections
-        && findings.capabilities.without(MEASUREMENT) == Capabilities::of_the_core()
-}
-
 /// How many histories are enough for a verdict on every rule.
 fn histories(subject: &ChosenSubject, options: &Options) -> u64 {
     match subject {
@@ -287,17 +251,6 @@ pub fn project(folder: &Path) -> Result<ExitCode, NoVerdict> {
         quoted(folder)
     ));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Whether every rule that the run must exercise was exercised: on generated projects all modelled
-/// rules, on a few copies of a real project only the rules that such a run is for.
-fn enough_ran(findings: &Findings, has_workspace: bool) -> bool {
-    if !has_workspace {
-        return !findings.any(Verdict::NotExercised);
-    }
-    [&rules::CAPTURE_BYTES, &rules::CAPTURE_HONEST, &rules::RESTORE_HONEST, &rules::LAYOUT_FSCK]
-        .into_iter()
-        .all(|rule| findings.verdict(rule) == Verdict::Held)
 }
 
 fn options(arguments: &RunArguments) -> Result<Options, NoVerdict> {

@@ -15,9 +15,6 @@ pub const NO_VERDICT: u8 = 4;
 pub const TOO_LITTLE: u8 = 5;
 /// The suite misses what it must find.
 pub const SELF_CHECK: u8 = 6;
-/// The error if the canary is not found.
-pub const NO_CANARY: &str =
-    "the canary (a broken subject) passed: failures go unnoticed; no verdict is given";
 
 /// Why there is no verdict, and the exit code for that.
 pub type NoVerdict = (String, u8);

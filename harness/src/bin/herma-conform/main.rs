@@ -11,7 +11,6 @@ mod confined;
 mod ending;
 mod gate;
 mod hermetic;
-mod overdue;
 mod power;
 mod progress;
 mod reporting;

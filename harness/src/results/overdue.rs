@@ -2,8 +2,8 @@
 //!
 //! This module does not end them, since what runs in this process cannot be stopped.
 
-use crate::running::file_name;
-use herma_harness::history::{self, History};
+use super::kept::file_name;
+use crate::history::{self, History};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
