@@ -1,9 +1,9 @@
 //! The command `bugs`: runs the suite on every planted bug, and prints how each was found.
 
-use crate::BugsArguments;
-use crate::commands::cores;
+use crate::arguments::BugsArguments;
 use crate::ending::{NO_VERDICT, NoVerdict, SELF_CHECK, USAGE, no_verdict, print_text, scratch};
 use crate::progress;
+use crate::run_arguments::cores;
 use crate::running;
 use herma_harness::cases::kill_matrix;
 use herma_harness::planted::hunt::{self, Score};

@@ -1,9 +1,10 @@
 //! The `case` commands: list, create and check written cases.
 
-use crate::CaseCommand;
-use crate::commands::{cores, load};
+use crate::arguments::CaseCommand;
+use crate::commands::load;
 use crate::ending::{NoVerdict, SELF_CHECK, USAGE, no_verdict, print_text, scratch};
 use crate::progress;
+use crate::run_arguments::cores;
 use crate::running;
 use herma_harness::cases::{self, Case, check};
 use herma_harness::history::History;

@@ -1,16 +1,15 @@
 //! The commands `run` with its presets, `replay`, `shrink`, `project` and `rules`, from arguments to
 //! exit code.
 
+use crate::arguments::HistoryArguments;
 use crate::ending::{
-    BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, UNSTABLE, USAGE, colour, no_verdict, print_text,
-    scratch,
+    BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, UNSTABLE, USAGE, no_verdict, print_text, scratch,
 };
-use crate::running::{self, RunPaths};
+use crate::run_arguments::{
+    ConcurrentArguments, CostArguments, DamageArguments, FaultsArguments, RunArguments,
+};
+use crate::running;
 use crate::subjects::{ChosenSubject, quoted};
-use crate::{
-    CommonArguments, ConcurrentArguments, CostArguments, DamageArguments, ExecutionArguments,
-    FaultsArguments, HistoryArguments, RunArguments,
-};
 use herma_harness::cases;
 use herma_harness::divergence::Divergence;
 use herma_harness::generate::{Options, damages, measured, scenarios};
@@ -28,55 +27,18 @@ use herma_harness::trial::trial;
 use herma_harness::workspace;
 use herma_model::rules;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// One of so many histories sends requests to several processes at the same time.
 const HISTORIES_PER_CONCURRENT_ONE: u32 = 30;
 
-/// Where failing histories and results are kept unless another folder is named.
-const KEEP_DEFAULT: &str = "herma-failures";
-
-impl ExecutionArguments {
-    /// The paths of a run on a subject.
-    pub fn paths(&self, subject: &ChosenSubject) -> RunPaths {
-        let keep = match (&self.keep, subject) {
-            (Some(folder), _) => folder.clone(),
-            (None, ChosenSubject::Core) => PathBuf::from(KEEP_DEFAULT),
-            (None, ChosenSubject::Adapter { spelling, .. }) => {
-                let name = if spelling.starts_with("--") { "adapter" } else { spelling };
-                Path::new(KEEP_DEFAULT).join(name)
-            }
-        };
-        let results = self.results.clone().unwrap_or_else(|| keep.join("results.jsonl"));
-        RunPaths { scratch: self.scratch.clone(), keep, results }
-    }
-
-    /// How many histories run at the same time.
-    pub fn jobs(&self) -> usize {
-        self.jobs.unwrap_or_else(cores)
-    }
-}
-
-impl CommonArguments {
-    fn style(&self) -> text::Style {
-        text::Style { colour: colour(), rules: self.rules }
-    }
-}
-
 /// `herma-conform rules`.
 pub fn rules(json: bool) -> ExitCode {
     print_text(&if json { report::rules_json() } else { report::rules_text() });
     ExitCode::SUCCESS
 }
-
-/// The examples of `damage`.
-pub const DAMAGE_EXAMPLES: &str = "\
-Examples:
-  herma-conform damage                                 every damage, on the reference implementation
-  herma-conform damage --damages 60                    60 of them, selected by the seed
-  herma-conform damage --time-budget 900 hermes-agent@0.19.0";
 
 /// `herma-conform run`.
 ///
@@ -163,26 +125,6 @@ fn fixed_histories(arguments: &RunArguments, seed: u64) -> Option<Vec<(String, H
     Some(numbers.filter_map(|number| candidates.get(number).cloned()).collect())
 }
 
-impl RunArguments {
-    /// A run with default options.
-    fn preset(common: CommonArguments) -> Self {
-        RunArguments {
-            seed: None,
-            histories: None,
-            operations: Options::default().operations_max,
-            workspace: None,
-            every_call: None,
-            calls: None,
-            every_damage: false,
-            damages: None,
-            measure: None,
-            processes: None,
-            inject: false,
-            common,
-        }
-    }
-}
-
 /// `herma-conform faults`: a run of every short scenario.
 ///
 /// # Errors
@@ -229,11 +171,6 @@ fn histories(subject: &ChosenSubject, options: &Options) -> u64 {
         // Each operation of a real package costs several processes.
         ChosenSubject::Adapter { .. } => 60,
     }
-}
-
-/// The number of cores, each of which runs one history at a time.
-pub fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// `herma-conform project`.

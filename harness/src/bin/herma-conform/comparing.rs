@@ -1,9 +1,10 @@
 //! `compare`: the same histories on two subjects.
 
-use crate::CompareArguments;
-use crate::commands::{cores, fresh_seed};
+use crate::arguments::CompareArguments;
+use crate::commands::fresh_seed;
 use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, print_text, scratch};
 use crate::progress::Progress;
+use crate::run_arguments::cores;
 use crate::subjects::ChosenSubject;
 use herma_harness::compare::{Comparison, Differing};
 use herma_harness::generate::Options;

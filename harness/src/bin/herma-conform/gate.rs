@@ -1,6 +1,6 @@
 //! `gate` and `update`: compares a run with the known failures of a subject, or lists them.
 
-use crate::GateArguments;
+use crate::arguments::GateArguments;
 use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, UNSTABLE, USAGE, print_text};
 use crate::reporting;
 use crate::running;

@@ -77,7 +77,7 @@ pub fn prepare(arguments: &PowerArguments) -> Result<(), NoVerdict> {
 /// The unchanged package cannot be judged, or a file cannot be read or written.
 pub fn power(arguments: &PowerArguments) -> Result<ExitCode, NoVerdict> {
     let bundled = bundled_with_sources(&arguments.subject)?;
-    let jobs = arguments.jobs.unwrap_or_else(crate::commands::cores);
+    let jobs = arguments.jobs.unwrap_or_else(crate::run_arguments::cores);
     let run = prepare_run(bundled, &scratch(arguments.scratch.clone()), jobs)?;
     let baseline = run.baseline().map_err(failed)?;
     let mutants = run.mutants(&baseline).map_err(failed)?;

@@ -1,11 +1,11 @@
 //! `report`, `merge`, `export` and `schema`: results, histories and the protocol in other forms.
 
+use crate::arguments::{Form, HistoryArguments};
 use crate::commands::load;
 use crate::ending::{
     BROKEN, NO_VERDICT, NoVerdict, UNSTABLE, USAGE, colour, fail, print_text, scratch,
 };
 use crate::subjects::ChosenSubject;
-use crate::{Form, HistoryArguments};
 use herma_harness::export;
 use herma_harness::history::History;
 use herma_harness::protocol::schema as protocol_schema;
