@@ -424,7 +424,7 @@ pub struct Verified {
 
 impl Verified {
     /// Whether nothing is damaged.
-    pub fn is_whole(&self) -> bool {
+    pub fn is_intact(&self) -> bool {
         self.damaged.is_empty() && self.unreadable.is_empty() && self.envelopes.is_empty()
     }
 }

@@ -178,7 +178,7 @@ fn a_damaged_part_is_found_by_verify_and_loses_all_parts_but_no_file() {
     fs::remove_file(agent.machine.base().join("store/objects").join(folder).join(name)).unwrap();
     let verified = manager.verify(&mut |_, _| {}).unwrap();
     assert!(verified.envelopes[0].why.contains("its goal is damaged"), "{verified:?}");
-    assert!(!verified.is_whole());
+    assert!(!verified.is_intact());
     let file = fs::read(agent.project().join("a.txt")).unwrap();
     agent.machine.write("a.txt", "bad\n");
     agent.set("kanban", "{}");

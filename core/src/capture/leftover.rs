@@ -97,7 +97,7 @@ impl Leftovers<'_> {
             _ => blob_of(self.disk, full).map(|(blob, _)| blob),
         };
         match blob {
-            Ok(Some(blob)) => Ok(stat.size == 0 || objects.is_whole(blob)?),
+            Ok(Some(blob)) => Ok(stat.size == 0 || objects.is_intact(blob)?),
             Ok(None) | Err(_) => Ok(false),
         }
     }

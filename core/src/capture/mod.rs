@@ -270,7 +270,7 @@ impl Capture<'_> {
                 if let Some(item) = unchanged
                     && objects
                         .as_ref()
-                        .map_or(Ok(true), |objects| objects.is_still_whole(item.blob, &mark))?
+                        .map_or(Ok(true), |objects| objects.is_still_intact(item.blob, &mark))?
                 {
                     let entry = Some(FileEntry::new(&candidate.stat, item, true));
                     return Ok(ReadResult::Item(ReadItem { item, entry, stat: candidate.stat }));

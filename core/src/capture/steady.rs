@@ -99,7 +99,7 @@ fn attempt(
     let (blob, opened) = blob_of(disk, path)?;
     let Some(blob) = blob.filter(|_| opened == before) else { return Ok(Attempt::Changing) };
     if let Some(objects) = objects
-        && !objects.is_whole(blob)?
+        && !objects.is_intact(blob)?
         && !objects.add_stream(blob, before.size, disk.open(path)?.0)?
     {
         return Ok(Attempt::Changing);

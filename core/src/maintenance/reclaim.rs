@@ -219,7 +219,7 @@ impl Reclaim<'_> {
             }
             // The other copy may be damaged, and then this is the only one. Few objects are stored
             // twice, so that few are read for this.
-            if !elsewhere.contains(id) || !objects.is_whole_beside(*id, &file)? {
+            if !elsewhere.contains(id) || !objects.is_intact_outside(*id, &file)? {
                 moving.push(*id);
             }
         }
@@ -233,7 +233,7 @@ impl Reclaim<'_> {
     // rule: maintenance/damage
     fn remove_unless_needed(&self, packs: &[&PackFiles], objects: &Objects<'_>) -> Result<()> {
         for id in self.reach.all() {
-            if !objects.is_whole(id)? {
+            if !objects.is_intact(id)? {
                 return Ok(());
             }
         }

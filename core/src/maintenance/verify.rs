@@ -74,7 +74,7 @@ impl Files<'_> {
     /// The paths of a checkpoint that cannot be restored; the empty path stands for all.
     fn lost(&mut self, checkpoint: &Checkpoint) -> Result<Vec<Remark>> {
         let read = || snapshot::read(self.objects, checkpoint.id, checkpoint.tree);
-        let content = match checkpoint.whole().and_then(|_| read()) {
+        let content = match checkpoint.intact().and_then(|_| read()) {
             Err(error) if error.is_damage() => return Ok(vec![Remark::new(b"", error.cause())]),
             content => content?,
         };
@@ -97,7 +97,7 @@ impl Files<'_> {
         let envelope = match envelopes.get(checkpoint)? {
             Kept::None => return Ok(None),
             Kept::Unreadable(why) => return Ok(Some(why)),
-            Kept::Whole(envelope) => envelope,
+            Kept::Intact(envelope) => envelope,
         };
         for (name, blob) in envelope.blobs() {
             let blob = Oid::from_str(blob).unwrap_or(Oid::ZERO_SHA1);

@@ -132,7 +132,7 @@ impl Manager {
             Some(newest) => Envelopes::of(open.store, &open.objects, open.hash())?.get(newest)?,
             None => Kept::None,
         };
-        let before = before.whole();
+        let before = before.intact();
         let carries = |envelope: &Envelope| {
             let blobs: BTreeMap<&str, &str> = envelope.blobs().collect();
             blobs == parts.iter().map(|part| (&part.name[..], &part.hash[..])).collect()
@@ -197,7 +197,7 @@ impl Manager {
             let id = checkpoint.id.to_string();
             match Envelopes::of(open.store, &open.objects, open.hash())?.get(checkpoint)? {
                 Kept::None => Ok((id, None)),
-                Kept::Whole(envelope) => Ok((id, Some(*envelope))),
+                Kept::Intact(envelope) => Ok((id, Some(*envelope))),
                 Kept::Unreadable(why) => Err(Error::CorruptCheckpoint { id, why }),
             }
         })

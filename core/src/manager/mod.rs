@@ -245,7 +245,7 @@ impl Manager {
                     _ => None,
                 },
                 damage: snapshot.err(),
-                label: envelopes.get(checkpoint)?.whole().and_then(|envelope| envelope.label),
+                label: envelopes.get(checkpoint)?.intact().and_then(|envelope| envelope.label),
                 pinned: checkpoint.is_pinned,
             });
         }
@@ -284,7 +284,7 @@ impl Manager {
         let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(not_found)?;
         let open = OpenProject::new(&store, &project);
         let history = self.history(&open)?;
-        let checkpoint = open.find(&history, target)?.whole()?;
+        let checkpoint = open.find(&history, target)?.intact()?;
         let old = snapshot::read(&open.objects, checkpoint.id, checkpoint.tree)?;
         let left_out = commit::left_out(&open.objects, checkpoint.id)?;
         let new = self.current(&open)?.snapshot;
@@ -422,7 +422,7 @@ fn content(
     checkpoint: &Checkpoint,
 ) -> Result<std::result::Result<Snapshot, String>> {
     let read = || snapshot::read(objects, checkpoint.id, checkpoint.tree);
-    match checkpoint.whole().and_then(|_| read()) {
+    match checkpoint.intact().and_then(|_| read()) {
         Err(error) if error.is_damage() => Ok(Err(error.cause())),
         read => read.map(Ok),
     }

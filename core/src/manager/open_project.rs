@@ -39,7 +39,7 @@ impl<'a> OpenProject<'a> {
     pub fn find<'l>(&self, listed: &'l [Checkpoint], target: &[u8]) -> Result<&'l Checkpoint> {
         let envelopes = Envelopes::of(self.store, &self.objects, self.hash())?;
         let label = |checkpoint: &Checkpoint| {
-            let envelope = envelopes.get(checkpoint).ok().and_then(Kept::whole);
+            let envelope = envelopes.get(checkpoint).ok().and_then(Kept::intact);
             envelope.and_then(|envelope| envelope.label)
         };
         target::find_labelled(listed, label, target)

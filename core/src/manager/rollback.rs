@@ -180,7 +180,7 @@ impl Manager {
             let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
             let open = OpenProject::new(&store, &project);
             let history = self.history(&open)?;
-            open.find(&history, target)?.whole()?;
+            open.find(&history, target)?.intact()?;
         }
         let purpose = match extent {
             Extent::All(_) => Purpose::RestoreAll,

@@ -34,7 +34,7 @@ pub(super) struct Wanted {
 impl Wanted {
     pub fn read(open: &OpenProject<'_>, checkpoint: &Checkpoint) -> Result<Self> {
         let OpenProject { store, objects, .. } = open;
-        let Checkpoint { id, tree, seconds, .. } = *checkpoint.whole()?;
+        let Checkpoint { id, tree, seconds, .. } = *checkpoint.intact()?;
         let changes = attribution::read(store, open.hash()).and_then(|log| log.since(id));
         let envelope = Envelopes::of(store, objects, open.hash())?.get(checkpoint)?;
         let snapshot = snapshot::read(objects, id, tree)?;

@@ -98,7 +98,7 @@ impl Manager {
             return Ok(found);
         }
         let envelope = match &wanted.envelope {
-            Kept::Whole(envelope) => envelope,
+            Kept::Intact(envelope) => envelope,
             Kept::None => {
                 found.notices.push(
                     "the checkpoint carries nothing but files; the rest of the agent is as it was"
@@ -249,7 +249,7 @@ impl Manager {
             ..AgentRestored::default()
         };
         Some(match &wanted.envelope {
-            Kept::Whole(envelope) => AgentRestored {
+            Kept::Intact(envelope) => AgentRestored {
                 trigger: Some(envelope.trigger),
                 taken_at: envelope.taken_at,
                 turn: envelope.turn.clone(),
@@ -270,10 +270,10 @@ fn left_behind(
     is_done: bool,
 ) -> Result<(Vec<ListedAction>, Option<String>)> {
     let (since, why) = match &wanted.envelope {
-        Kept::Whole(envelope) if external.last()? >= envelope.external_through => {
+        Kept::Intact(envelope) if external.last()? >= envelope.external_through => {
             (Since::Action(envelope.external_through), None)
         }
-        Kept::Whole(envelope) => (
+        Kept::Intact(envelope) => (
             Since::Time(envelope.taken_at),
             Some("of what was done outside, some is noted nowhere any more"),
         ),
@@ -287,7 +287,7 @@ fn left_behind(
         let directory = project.directory.display().to_string();
         external.leave_since(since, &wanted.id.to_string(), &directory)?;
     }
-    let is_log_lost = matches!(wanted.envelope, Kept::Whole(_));
+    let is_log_lost = matches!(wanted.envelope, Kept::Intact(_));
     let why = why.filter(|_| is_log_lost || !listed.is_empty());
     let notice = why.map(|why| format!("{why}: what was done since is told by its time"));
     Ok((listed, notice))
@@ -296,7 +296,7 @@ fn left_behind(
 /// A notice, if a checkpoint carries parts and there is no agent that has them.
 // rule: agent/all-or-none
 fn left_alone(envelope: &Kept) -> Option<String> {
-    let Kept::Whole(envelope) = envelope else { return None };
+    let Kept::Intact(envelope) = envelope else { return None };
     let names: Vec<&str> = envelope.parts.iter().map(|part| &part.name[..]).collect();
     (!names.is_empty()).then(|| {
         format!(

@@ -45,7 +45,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// [`Error::CorruptCheckpoint`].
-    pub fn whole(&self) -> Result<&Self> {
+    pub fn intact(&self) -> Result<&Self> {
         match &self.damage {
             None => Ok(self),
             Some(why) => {

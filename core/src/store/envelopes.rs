@@ -34,16 +34,16 @@ pub enum Kept {
     /// The checkpoint has no envelope.
     None,
     /// The envelope.
-    Whole(Box<Envelope>),
+    Intact(Box<Envelope>),
     /// Why its envelope cannot be read.
     Unreadable(String),
 }
 
 impl Kept {
     /// The envelope, if it can be read.
-    pub fn whole(self) -> Option<Envelope> {
+    pub fn intact(self) -> Option<Envelope> {
         match self {
-            Kept::Whole(envelope) => Some(*envelope),
+            Kept::Intact(envelope) => Some(*envelope),
             Kept::None | Kept::Unreadable(_) => None,
         }
     }
@@ -110,10 +110,10 @@ impl<'a> Envelopes<'a> {
             return Ok(Kept::None);
         }
         for name in &self.names {
-            if let Kept::Whole(envelope) = self.read(name)?
+            if let Kept::Intact(envelope) = self.read(name)?
                 && is_of(&envelope, checkpoint)
             {
-                return Ok(Kept::Whole(envelope));
+                return Ok(Kept::Intact(envelope));
             }
         }
         Ok(Kept::None)
@@ -131,7 +131,7 @@ impl<'a> Envelopes<'a> {
         match read() {
             Ok(None) => Ok(Kept::None),
             Ok(Some(bytes)) => Ok(Envelope::of_json(&bytes)
-                .map_or_else(Kept::Unreadable, |envelope| Kept::Whole(Box::new(envelope)))),
+                .map_or_else(Kept::Unreadable, |envelope| Kept::Intact(Box::new(envelope)))),
             Err(error) if error.is_damage() => {
                 Ok(Kept::Unreadable(format!("its envelope is damaged: {}", error.cause())))
             }
@@ -147,7 +147,7 @@ impl<'a> Envelopes<'a> {
                 continue;
             }
             let is_listed = match self.read(name)? {
-                Kept::Whole(envelope) => {
+                Kept::Intact(envelope) => {
                     listed.iter().any(|checkpoint| is_of(&envelope, checkpoint))
                 }
                 Kept::None | Kept::Unreadable(_) => false,
@@ -205,7 +205,7 @@ pub fn last_action(store: &Store<'_>) -> Result<u64> {
     for hash in refs::projects_below(store.disk, &store.path, FOLDER)? {
         let envelopes = Envelopes::of(store, &objects, &hash)?;
         for name in &envelopes.names {
-            let envelope = envelopes.read(name)?.whole();
+            let envelope = envelopes.read(name)?.intact();
             last = last.max(envelope.map_or(0, |envelope| envelope.external_through));
         }
     }

@@ -1,11 +1,12 @@
-//! The objects of the store: written here through [`Disk`], read from loose files by
-//! [`super::loose`] and from packs by [`super::packs`].
+//! The objects of the store: this file stores new ones through [`Disk`], as loose files or as a pack;
+//! [`read`] reads them, and [`intact`] determines whether they are intact.
 
-mod whole;
+mod intact;
+mod read;
 
 use crate::disk::atomic_write::{make_new_named, replace_file, write_new_named};
-use crate::disk::{Disk, Kind as FileKind, Stat, Stream, folder};
-use crate::error::{Context, Error, Result};
+use crate::disk::{Disk, Kind as FileKind, Stat};
+use crate::error::{Context, Result};
 use crate::store::loose;
 use crate::store::mark::Mark;
 use crate::store::object::{self, Found, HashingReader, Kind, id_of};
@@ -13,7 +14,7 @@ use crate::store::pack;
 use crate::store::packed::Pack;
 use crate::store::packs::Packs;
 use crate::store::repack::Repack;
-use flate2::read;
+use flate2::read::ZlibEncoder as ZlibReader;
 use flate2::write::ZlibEncoder;
 use git2::Oid;
 use std::cell::{Cell, RefCell};
@@ -25,9 +26,6 @@ use std::path::{Path, PathBuf};
 const PACK_OBJECTS_MIN: usize = 64;
 /// New objects are stored before they take more memory than this, in bytes.
 const PENDING_BYTES_MAX: usize = 64 * 1024 * 1024;
-
-/// The id of the empty tree, which git knows without storing it.
-const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 /// The objects of one store: those that existed when it was opened, and those added since.
 pub struct Objects<'a> {
@@ -58,110 +56,6 @@ impl<'a> Objects<'a> {
             pending_bytes: 0,
             written: 0,
         }
-    }
-
-    /// Whether the object was added, or a file or pack index has its id. [`Objects::is_whole`] also
-    /// verifies it.
-    ///
-    /// # Errors
-    /// The disk fails.
-    pub fn has(&self, id: Oid) -> Result<bool> {
-        if self.added.contains(&id) {
-            return Ok(true);
-        }
-        let stat = folder::stat(self.disk, &loose::path_of(&self.directory, id))?;
-        Ok(stat.is_some_and(|stat| stat.kind == FileKind::File) || self.packs.have(id))
-    }
-
-    /// Reads and verifies an object of that kind.
-    ///
-    /// # Errors
-    /// An object that is missing, damaged or of another kind; a disk that fails.
-    pub fn read(&self, kind: Kind, id: Oid) -> Result<Vec<u8>> {
-        self.read_up_to(kind, id, u64::MAX)?.ok_or_else(|| Self::damaged(id, "is too large"))
-    }
-
-    /// As [`Objects::read`], but `None` if the stated size is more than `limit` bytes; then nothing is
-    /// verified.
-    ///
-    /// # Errors
-    /// As [`Objects::read`].
-    pub fn read_up_to(&self, kind: Kind, id: Oid, limit: u64) -> Result<Option<Vec<u8>>> {
-        let read_loose = || loose::read(self.disk, &self.directory, id, limit);
-        let found = self.find(id, read_loose, |pack| pack.read(self.disk, id, limit))?;
-        let (found_kind, bytes) = match found {
-            Found::Absent if id.to_string() == EMPTY_TREE => (Kind::Tree, Some(Vec::new())),
-            found => Self::require_intact(id, found)?,
-        };
-        if found_kind == kind { Ok(bytes) } else { Err(Self::wrong_kind(id, kind)) }
-    }
-
-    /// Verifies an object of that kind, however many bytes it has.
-    ///
-    /// # Errors
-    /// As [`Objects::read`].
-    pub fn check(&self, kind: Kind, id: Oid) -> Result<()> {
-        let found_kind = Self::require_intact(id, self.verify(id)?)?;
-        if found_kind == kind { Ok(()) } else { Err(Self::wrong_kind(id, kind)) }
-    }
-
-    /// A stream of the bytes of an object. Its id is not verified.
-    ///
-    /// # Errors
-    /// As [`Objects::read`].
-    pub fn stream(&self, id: Oid) -> Result<Stream> {
-        let open_loose = || {
-            let opened = loose::open(self.disk, &self.directory, id)?;
-            Ok(opened.then(|opened| Found::Intact(Box::new(opened) as Stream)))
-        };
-        let found = self.find(id, open_loose, |pack| pack.stream(self.disk, id))?;
-        Self::require_intact(id, found)
-    }
-
-    fn wrong_kind(id: Oid, kind: Kind) -> Error {
-        Self::damaged(id, &format!("is no {}", kind.name()))
-    }
-
-    /// The stated kind of an object and its stated size in bytes.
-    ///
-    /// # Errors
-    /// As [`Objects::read`].
-    pub fn header(&self, id: Oid) -> Result<(Kind, u64)> {
-        let open_loose = || {
-            let opened = loose::open(self.disk, &self.directory, id)?;
-            Ok(opened.then(|opened| Found::Intact((opened.kind, opened.bytes))))
-        };
-        let found = self.find(id, open_loose, |pack| pack.header(self.disk, id))?;
-        Self::require_intact(id, found)
-    }
-
-    /// Verifies an object and returns its kind.
-    fn verify(&self, id: Oid) -> Result<Found<Kind>> {
-        let check_loose = || loose::check(self.disk, &self.directory, id);
-        self.find(id, check_loose, |pack| pack.check(self.disk, id))
-    }
-
-    /// Looks an object up in its loose file, then in the packs, and then in its loose file again,
-    /// because git may move an object from one to the other meanwhile.
-    fn find<T>(
-        &self,
-        id: Oid,
-        from_loose: impl Fn() -> Result<Found<T>>,
-        from_pack: impl Fn(&Pack) -> Result<Found<T>>,
-    ) -> Result<Found<T>> {
-        from_loose()?.or_else(|| self.packs.find(id, from_pack))?.or_else(from_loose)
-    }
-
-    fn require_intact<T>(id: Oid, found: Found<T>) -> Result<T> {
-        match found {
-            Found::Intact(found) => Ok(found),
-            Found::Damaged(why) => Err(Self::damaged(id, why)),
-            Found::Absent => Err(Self::damaged(id, "is missing")),
-        }
-    }
-
-    fn damaged(id: Oid, why: &str) -> Error {
-        Error::DamagedObject { id: id.to_string(), why: why.to_owned() }
     }
 
     /// The number of bytes written to the disk for objects.
@@ -223,7 +117,7 @@ impl<'a> Objects<'a> {
     // rule: capture/stored
     pub fn add(&mut self, kind: Kind, bytes: &[u8]) -> Result<Oid> {
         let id = id_of(kind, bytes)?;
-        if !self.is_whole(id)? {
+        if !self.is_intact(id)? {
             self.put(id, kind, bytes.to_vec())?;
         }
         Ok(id)
@@ -238,7 +132,7 @@ impl<'a> Objects<'a> {
         let mut hashed = HashingReader::new(Kind::Blob, bytes, stream);
         let header = object::header(Kind::Blob, bytes);
         let object = header.as_bytes().chain(&mut hashed);
-        let mut compressed = read::ZlibEncoder::new(object, Kind::Blob.compression());
+        let mut compressed = ZlibReader::new(object, Kind::Blob.compression());
         let fresh = make_new_named(&self.directory, &format!("tmp_obj_{blob}"), |path| {
             self.disk.write_from(path, &mut compressed, 0o400)
         })?;

@@ -58,7 +58,7 @@ impl Herma {
         progress.wipe();
         let verified = verified?;
         let answer = self.answer(&verified, || pages::verified(&verified))?;
-        if verified.is_whole() {
+        if verified.is_intact() {
             return Ok(answer);
         }
         let message = "something stored is damaged; nothing was changed: take a checkpoint of the \

@@ -59,7 +59,7 @@ pub fn verified(verified: &Verified) -> Vec<u8> {
         let why = line(envelope.why.as_bytes());
         page.line(format_args!("  {path}: of checkpoint {why}; no file is lost by it"));
     }
-    if verified.is_whole() {
+    if verified.is_intact() {
         page.line("Everything is whole");
     }
     page.0.into_bytes()

@@ -16,7 +16,7 @@ impl Objects<'_> {
     /// # Errors
     /// A disk that fails, so that it is unknown whether the object is intact.
     // rule: capture/stored
-    pub fn is_whole(&self, id: Oid) -> Result<bool> {
+    pub fn is_intact(&self, id: Oid) -> Result<bool> {
         if self.added.contains(&id) {
             return Ok(true);
         }
@@ -35,16 +35,16 @@ impl Objects<'_> {
         Ok(true)
     }
 
-    /// As [`Objects::is_whole`], but without reading an object that was intact in a file or pack that
+    /// As [`Objects::is_intact`], but without reading an object that was intact in a file or pack that
     /// was not touched since.
     // rule: capture/stored
-    pub fn is_still_whole(&self, id: Oid, recorded: &RecordedMark) -> Result<bool> {
+    pub fn is_still_intact(&self, id: Oid, recorded: &RecordedMark) -> Result<bool> {
         let is_unchanged = |mark: &Mark| mark.is_unchanged_since(recorded);
         let loose_mark = self.loose_mark(id).filter(is_unchanged);
         let mark = loose_mark.or_else(|| self.packs.mark(id, is_unchanged));
         if mark.is_none() {
             self.has_looked.set(true);
-            return self.is_whole(id);
+            return self.is_intact(id);
         }
         self.remember(id, mark);
         Ok(true)
@@ -72,7 +72,7 @@ impl Objects<'_> {
     /// # Errors
     /// A disk that fails, so that it is unknown whether the object is intact.
     // rule: maintenance/damage
-    pub fn is_whole_beside(&self, id: Oid, pack: &Path) -> Result<bool> {
+    pub fn is_intact_outside(&self, id: Oid, pack: &Path) -> Result<bool> {
         let check_loose = || loose::check(self.disk, &self.directory, id);
         let check_packed = |candidate: &Pack| {
             if candidate.path == pack { Ok(Found::Absent) } else { candidate.check(self.disk, id) }
@@ -80,7 +80,7 @@ impl Objects<'_> {
         Ok(matches!(self.find(id, check_loose, check_packed)?, Found::Intact(_)))
     }
 
-    /// Whether [`Objects::is_still_whole`] had to read an object.
+    /// Whether [`Objects::is_still_intact`] had to read an object.
     pub fn has_looked(&self) -> bool {
         self.has_looked.get()
     }
