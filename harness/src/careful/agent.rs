@@ -24,7 +24,7 @@ struct ExternalAction {
 
 /// The agent state that is stored with the files.
 #[derive(Default)]
-pub(super) struct Agent {
+pub(super) struct AgentRecord {
     pub parts: Parts,
     external_actions: Vec<ExternalAction>,
     /// The events that happened, each of which asks for a checkpoint only once.
@@ -33,7 +33,7 @@ pub(super) struct Agent {
     parents: Vec<BTreeSet<ByteString>>,
 }
 
-impl Agent {
+impl AgentRecord {
     /// Answers a request about the agent state; `None` for requests that concern a project or a process.
     pub fn answer(&mut self, request: &Request) -> Option<Answer> {
         match request {

@@ -6,6 +6,7 @@
 
 mod agent;
 mod bounds;
+mod snapshot;
 mod store;
 mod units;
 

@@ -1,16 +1,10 @@
 //! Careful subjects that support units: which files of a database they capture, and which of them a restore
 //! writes, removes and keeps.
 
-use super::store::{Snapshot, Target};
+use super::snapshot::{CapturedSnapshot, Snapshot};
 use herma_model::unit::{PathContent, Paths, Role, Unit, units};
 use herma_model::{ByteString, Node};
 use std::collections::BTreeSet;
-
-/// The captured part of a snapshot, and the paths that were left out of it.
-pub(super) struct Captured {
-    pub(super) snapshot: Snapshot,
-    pub(super) left_out: BTreeSet<ByteString>,
-}
 
 fn paths(snapshot: &Snapshot) -> Paths<'_> {
     snapshot
@@ -24,7 +18,7 @@ fn paths(snapshot: &Snapshot) -> Paths<'_> {
 
 /// The part of a snapshot that is captured: no derived files, and with `leaves_out_journalled` no database
 /// that has a journal.
-pub(super) fn captured(mut snapshot: Snapshot, leaves_out_journalled: bool) -> Captured {
+pub(super) fn captured(mut snapshot: Snapshot, leaves_out_journalled: bool) -> CapturedSnapshot {
     let mut left_out = BTreeSet::new();
     for unit in units(&paths(&snapshot)) {
         snapshot.retain(|path, _| unit.role(path) != Some(Role::Derived));
@@ -35,7 +29,7 @@ pub(super) fn captured(mut snapshot: Snapshot, leaves_out_journalled: bool) -> C
             left_out.extend(members);
         }
     }
-    Captured { snapshot, left_out }
+    CapturedSnapshot { snapshot, left_out }
 }
 
 /// What a restore does to paths that it does not write.
@@ -48,12 +42,12 @@ pub(super) struct Plan {
 /// The files of a project before a restore.
 pub(super) struct Present<'a> {
     pub(super) snapshot: &'a Snapshot,
-    pub(super) captured: &'a Captured,
+    pub(super) captured: &'a CapturedSnapshot,
 }
 
 /// Completes the restored part of a checkpoint: each unit is either restored completely or kept.
 pub(super) fn plan(
-    target: &Target,
+    target: &CapturedSnapshot,
     present: Present<'_>,
     part: &mut Snapshot,
     exact: bool,
