@@ -3,8 +3,8 @@
 //!
 //! A bug is a row: a name, the rule, one sentence, the minimum and the flaw. Every decided rule has one
 //! bug, and a few rules have more, for mistakes that the suite once missed or that a written case shows.
-//! Each subject of the rule book has one file with its rows. This module only opens bugs as subjects;
-//! [`hunt`] searches for them.
+//! Each subject of the rule book has a file or a few with its rows. This module only opens bugs as
+//! subjects; [`hunt`] searches for them.
 
 mod after_restore;
 mod agent;
@@ -27,6 +27,7 @@ mod migration;
 mod restore;
 mod restore_files;
 mod restore_target;
+mod restore_writes;
 mod scope;
 mod stored;
 mod sweep;
@@ -133,6 +134,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         listing::BUGS,
         restore_target::BUGS,
         restore::BUGS,
+        restore_writes::BUGS,
         left_out::BUGS,
         restore_files::BUGS,
         units::BUGS,

@@ -1,0 +1,210 @@
+//! Bugs of restores: what they write, remove and keep.
+
+use super::Flaw::Intercepted as Intercept;
+use super::PlantedBug;
+use super::after_restore::{after_restore, with_report};
+use super::restore::with_full_options;
+use crate::subject::Subject;
+use herma_model::answer::Change;
+use herma_model::{Answer, ByteString, Node, Request, rules};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+/// The bugs.
+pub static BUGS: &[PlantedBug] = &[
+    PlantedBug {
+        name: "restore-leaves-one-file",
+        rule: &rules::RESTORE_BYTES,
+        about: "A restore leaves the last file that it should bring back as it was.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            after_restore(subject, request, |outcome| {
+                let changed = |path: &&ByteString| match (outcome.before(path), outcome.after(path))
+                {
+                    (Some(Node::File { content, .. }), Some(Node::File { content: now, .. })) => {
+                        content != now
+                    }
+                    _ => false,
+                };
+                let last = outcome.report.restored.iter().rev().find(changed);
+                last.map_or(Ok(()), |path| outcome.put_back(path))
+            })
+        }),
+    },
+    PlantedBug {
+        name: "a-missing-program-comes-back-as-a-text",
+        rule: &rules::RESTORE_EXECUTABLE,
+        about: "A restored file is never executable, whatever was recorded.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            after_restore(subject, request, |outcome| {
+                outcome.each_restored(|outcome, path| match outcome.after(path) {
+                    Some(Node::File { executable: true, .. }) => {
+                        fs::set_permissions(outcome.on_disk(path), Permissions::from_mode(0o644))
+                    }
+                    _ => Ok(()),
+                })
+            })
+        }),
+    },
+    PlantedBug {
+        name: "a-link-comes-back-as-a-file",
+        rule: &rules::RESTORE_TYPE,
+        about: "A link comes back as a file that holds the name of what the link points at.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            after_restore(subject, request, |outcome| {
+                outcome.each_restored(|outcome, path| match outcome.after(path) {
+                    Some(Node::Link { target }) => {
+                        fs::remove_file(outcome.on_disk(path))?;
+                        fs::write(outcome.on_disk(path), target)
+                    }
+                    _ => Ok(()),
+                })
+            })
+        }),
+    },
+    PlantedBug {
+        name: "a-file-is-written-through-a-link",
+        rule: &rules::RESTORE_TYPE,
+        about: "A file is written through a link in its place, to a file inside the project, by a full restore.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| match request {
+            Request::RestoreFile { .. } => subject.ask(request),
+            _ => after_restore(subject, request, |outcome| {
+                outcome.each_restored(|outcome, path| outcome.follow(path, true))
+            }),
+        }),
+    },
+    PlantedBug {
+        name: "one-file-is-written-through-the-link-in-its-place",
+        rule: &rules::RESTORE_FILE_ONLY,
+        about: "A single file is written through a link in its place; a full restore replaces the link.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| match request {
+            Request::RestoreFile { .. } => after_restore(subject, request, |outcome| {
+                outcome.each_restored(|outcome, path| outcome.follow(path, true))
+            }),
+            _ => subject.ask(request),
+        }),
+    },
+    PlantedBug {
+        name: "a-directory-in-the-way-is-left",
+        rule: &rules::RESTORE_TYPE,
+        about: "A file or link is not restored where there is now a directory with files.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            after_restore(subject, request, |outcome| {
+                outcome.each_restored(|outcome, path| match outcome.before(path) {
+                    Some(Node::Directory) => outcome.put_back(path),
+                    _ => Ok(()),
+                })
+            })
+        }),
+    },
+    PlantedBug {
+        name: "files-created-since-are-removed",
+        rule: &rules::RESTORE_LEAVES_NEW,
+        about: "A restore removes files created since, without being asked to.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            with_full_options(subject, request, |exact, _| *exact = true)
+        }),
+    },
+    PlantedBug {
+        name: "exact-removes-nothing",
+        rule: &rules::RESTORE_EXACT,
+        about: "An exact restore leaves files created since like any other.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            with_full_options(subject, request, |exact, _| *exact = false)
+        }),
+    },
+    PlantedBug {
+        name: "one-restored-path-is-not-said",
+        rule: &rules::RESTORE_HONEST,
+        about: "The report of a restore leaves out the last restored path.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            with_report(subject, request, |report| drop(report.restored.pop()))
+        }),
+    },
+    PlantedBug {
+        name: "what-was-kept-is-overwritten",
+        rule: &rules::RESTORE_PROTECTS,
+        about: "What no checkpoint holds is overwritten: a file over the cap, a directory of ignored files.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| {
+            let target_id = subject.target_id(request).filter(|_| request.restores());
+            after_restore(subject, request, |outcome| {
+                let tree = target_id.map(|id| outcome.subject.tree(&id)).unwrap_or_default();
+                for remark in std::mem::take(&mut outcome.report.kept) {
+                    let absolute = outcome.on_disk(&remark.path);
+                    let Some(Node::File { content, .. }) = tree.get(&remark.path) else {
+                        outcome.report.kept.push(remark);
+                        continue;
+                    };
+                    if outcome.after(&remark.path) == Some(&Node::Directory) {
+                        fs::remove_dir_all(&absolute)?;
+                    }
+                    fs::write(absolute, content)?;
+                    outcome.report.restored.push(remark.path);
+                }
+                Ok(())
+            })
+        }),
+    },
+    PlantedBug {
+        name: "exact-removes-ignored-files",
+        rule: &rules::RESTORE_PROTECTS,
+        about: "An exact restore removes everything that the checkpoint does not hold.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            let exact = matches!(request, Request::Restore { exact: true, .. });
+            let target_id = subject.target_id(request).filter(|_| exact);
+            after_restore(subject, request, |outcome| {
+                let Some(tree) = target_id.map(|id| outcome.subject.tree(&id)) else {
+                    return Ok(());
+                };
+                let files = outcome.files().into_iter().filter(|path| !tree.contains_key(path));
+                files.map(|path| outcome.on_disk(&path)).try_for_each(fs::remove_file)
+            })
+        }),
+    },
+    PlantedBug {
+        name: "exact-cleans-by-the-restored-ignore-file",
+        rule: &rules::RESTORE_PROTECTS,
+        about: "An exact restore removes what was ignored until it brought the ignore file back.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| {
+            let exact = matches!(request, Request::Restore { exact: true, .. });
+            let target_id = subject.target_id(request).filter(|_| exact);
+            after_restore(subject, request, |outcome| {
+                let (Some(id), Some(dir)) = (target_id, request.dir().cloned()) else {
+                    return Ok(());
+                };
+                let diff = Request::Diff { dir, target: id.as_str().into() };
+                let answer = outcome.subject.another_process().ask(&diff);
+                let Answer::Diffed { entries, .. } = answer else { return Ok(()) };
+                let report = &*outcome.report;
+                let unseen = entries.iter().filter(|entry| {
+                    entry.change == Change::Added
+                        && !report.left.contains(&entry.path)
+                        && report.kept.iter().all(|kept| kept.path != entry.path)
+                });
+                unseen.map(|entry| outcome.on_disk(&entry.path)).try_for_each(fs::remove_file)
+            })
+        }),
+    },
+    PlantedBug {
+        name: "a-link-out-of-the-project-is-followed",
+        rule: &rules::RESTORE_CONTAINED,
+        about: "A file is written through a link in its place, to a file outside the project.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            after_restore(subject, request, |outcome| {
+                outcome.each_restored(|outcome, path| outcome.follow(path, false))
+            })
+        }),
+    },
+];
