@@ -4,8 +4,8 @@
 //! These fragments are generated separately, for subjects that store any agent state; other histories do not
 //! change.
 
-use super::content::Sizes;
-use super::idiom::{Fixture, checkpoint, fixture, once_in, restore, write};
+use super::content::SizeLimits;
+use super::idiom::{ProjectFile, checkpoint, once_in, project_file, restore, write};
 use super::names;
 use crate::history::{Event, Operation, Target};
 use herma_model::agent::{Action, AgentEvent, Compensation, HIGH_RISK, Part};
@@ -24,9 +24,9 @@ const LABELS: [&str; 3] = ["base", "before the migration", "facade"];
 const KINDS: [&str; 3] = ["github.pr.opened", "gist.created", "slack.message.sent"];
 
 /// A few fragments, each with its position in the history.
-pub fn fragments(sizes: Sizes) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
+pub fn fragments(limits: SizeLimits) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
     let single = single().prop_map(|operation| vec![operation]);
-    let fragment = prop_oneof![3 => single, 4 => idiom(sizes)];
+    let fragment = prop_oneof![3 => single, 4 => idiom(limits)];
     let fragments = vec((any::<Index>(), fragment), 2..=8).boxed();
     once_in(ONE_IN, fragments)
 }
@@ -133,13 +133,13 @@ fn card_event(card: &str, to: &str) -> AgentEvent {
 /// What an idiom is about: files, a part of the state, and an event at which a checkpoint is due once.
 #[derive(Clone, Debug)]
 struct Scene {
-    fixture: Fixture,
+    project_file: ProjectFile,
     part: Part,
     event: AgentEvent,
 }
 
 /// Sequences of operations that random single operations rarely produce.
-fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
+fn idiom(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
     let idioms: [fn(&Scene) -> Vec<Operation>; 13] = [
         a_part_is_restored,
         only_a_part_changed,
@@ -163,12 +163,9 @@ fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
         AgentEvent::LongCall { seconds: 60 },
         AgentEvent::TurnBoundary,
     ]);
-    let scene = (fixture(sizes), part(), event).prop_map(|(fixture, part, event)| Scene {
-        fixture,
-        part,
-        event,
-    });
-    let unit = sizes.units.total;
+    let scene = (project_file(limits), part(), event)
+        .prop_map(|(project_file, part, event)| Scene { project_file, part, event });
+    let unit = limits.units.total;
     let in_units = move |operation: Operation| match operation {
         // A size limit is a multiple of the unit in which the subject takes it.
         Operation::Ask(Request::Prune { max_total_bytes, retention_days, delete_orphans }) => {
@@ -183,16 +180,16 @@ fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
 
 /// Writes the generated content to the file.
 fn written(scene: &Scene) -> Operation {
-    write(&scene.fixture.path, &scene.fixture.content, false)
+    write(&scene.project_file.path, &scene.project_file.content, false)
 }
 
 /// Writes other content to the file.
 fn changed(scene: &Scene, content: &str) -> Operation {
-    write(&scene.fixture.path, &content.into(), false)
+    write(&scene.project_file.path, &content.into(), false)
 }
 
 fn dir(scene: &Scene) -> &ByteString {
-    &scene.fixture.project
+    &scene.project_file.project
 }
 
 fn restore_label(dir: &ByteString, label: &str) -> Operation {

@@ -2,8 +2,8 @@
 //!
 //! These fragments are generated separately, for some histories; the others do not change.
 
-use super::content::Sizes;
-use super::idiom::{Fixture, checkpoint, fixture, once_in, restore, write};
+use super::content::SizeLimits;
+use super::idiom::{ProjectFile, checkpoint, once_in, project_file, restore, write};
 use super::operation::path_in_project;
 use super::{names, repositories};
 use crate::history::Operation;
@@ -15,14 +15,14 @@ use proptest::sample::{Index, select};
 const ONE_IN: u32 = 4;
 
 /// A few fragments, each with its position in the history.
-pub fn fragments(sizes: Sizes) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
+pub fn fragments(limits: SizeLimits) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
     let single =
         |operation: BoxedStrategy<Operation>| operation.prop_map(|operation| vec![operation]);
     let file = names::file();
     let fragment = prop_oneof![
         2 => single(permissions(&file)),
         2 => single(hard_link(&file)),
-        7 => idiom(sizes),
+        7 => idiom(limits),
     ];
     let fragments = prop::collection::vec((any::<Index>(), fragment), 1..=4).boxed();
     once_in(ONE_IN, fragments)
@@ -40,8 +40,8 @@ pub fn among(
     operations
 }
 
-fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    let idioms: [fn(Fixture) -> Vec<Operation>; 7] = [
+fn idiom(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
+    let idioms: [fn(ProjectFile) -> Vec<Operation>; 7] = [
         a_private_file_is_restored,
         a_file_became_private,
         a_file_is_hard_linked_outside,
@@ -50,7 +50,9 @@ fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
         repositories::a_worktree_is_linked,
         repositories::a_submodule_is_inside_the_project,
     ];
-    (fixture(sizes), select(idioms.to_vec())).prop_map(|(fixture, idiom)| idiom(fixture)).boxed()
+    (project_file(limits), select(idioms.to_vec()))
+        .prop_map(|(project_file, idiom)| idiom(project_file))
+        .boxed()
 }
 
 /// The owner may always read and write; otherwise the result would depend on the user who runs this.
@@ -71,7 +73,9 @@ fn hard_link(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-fn a_private_file_is_restored(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
+fn a_private_file_is_restored(
+    ProjectFile { project, path, content }: ProjectFile,
+) -> Vec<Operation> {
     vec![
         write(&path, &content, false),
         Edit::SetPermissions { path: path.clone(), bits: 0o600 }.into(),
@@ -81,7 +85,7 @@ fn a_private_file_is_restored(Fixture { project, path, content }: Fixture) -> Ve
     ]
 }
 
-fn a_file_became_private(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
+fn a_file_became_private(ProjectFile { project, path, content }: ProjectFile) -> Vec<Operation> {
     vec![
         write(&path, &content, false),
         checkpoint(&project),
@@ -91,7 +95,9 @@ fn a_file_became_private(Fixture { project, path, content }: Fixture) -> Vec<Ope
     ]
 }
 
-fn a_file_is_hard_linked_outside(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
+fn a_file_is_hard_linked_outside(
+    ProjectFile { project, path, content }: ProjectFile,
+) -> Vec<Operation> {
     vec![
         write(&path, &content, false),
         checkpoint(&project),
@@ -100,8 +106,8 @@ fn a_file_is_hard_linked_outside(Fixture { project, path, content }: Fixture) ->
     ]
 }
 
-fn a_file_is_hard_linked_inside(fixture: Fixture) -> Vec<Operation> {
-    let Fixture { project, path, content } = &fixture;
+fn a_file_is_hard_linked_inside(project_file: ProjectFile) -> Vec<Operation> {
+    let ProjectFile { project, path, content } = &project_file;
     let linked_to = names::join(project, &"b".into());
     vec![
         write(path, content, false),

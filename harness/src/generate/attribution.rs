@@ -4,8 +4,8 @@
 //! These fragments are generated separately, for subjects to which tools report their writes; other histories
 //! do not change.
 
-use super::content::Sizes;
-use super::idiom::{Fixture, checkpoint, fixture, once_in, restore, write};
+use super::content::SizeLimits;
+use super::idiom::{ProjectFile, checkpoint, once_in, project_file, restore, write};
 use super::names;
 use super::operation::path_in_project;
 use crate::history::Operation;
@@ -17,29 +17,31 @@ use proptest::sample::{Index, select};
 const ONE_IN: u32 = 4;
 
 /// A few fragments, each with its position in the history.
-pub fn fragments(sizes: Sizes) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
-    let single = (fixture(sizes), any::<bool>()).prop_map(|(fixture, begins)| {
-        let Fixture { project, path, .. } = fixture;
+pub fn fragments(limits: SizeLimits) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
+    let single = (project_file(limits), any::<bool>()).prop_map(|(project_file, begins)| {
+        let ProjectFile { project, path, .. } = project_file;
         vec![if begins { tool_begins(&project, &path) } else { tool_ends(&project, &path) }]
     });
     let removed =
         (names::project(), path_in_project(&names::file())).prop_map(|(project, path)| {
             edit_by_agent(&project, &path, Edit::Remove { path: path.clone() })
         });
-    let fragment = prop_oneof![2 => single, 1 => removed, 4 => idiom(sizes)];
+    let fragment = prop_oneof![2 => single, 1 => removed, 4 => idiom(limits)];
     let fragments = prop::collection::vec((any::<Index>(), fragment), 1..=4).boxed();
     once_in(ONE_IN, fragments)
 }
 
-fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    let idioms: [fn(Fixture) -> Vec<Operation>; 5] = [
+fn idiom(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
+    let idioms: [fn(ProjectFile) -> Vec<Operation>; 5] = [
         the_agent_writes_a_file,
         an_external_edit_comes_before_the_agent,
         an_external_edit_comes_after_the_agent,
         an_external_file_is_created_alongside,
         a_restore_is_not_an_external_edit,
     ];
-    (fixture(sizes), select(idioms.to_vec())).prop_map(|(fixture, idiom)| idiom(fixture)).boxed()
+    (project_file(limits), select(idioms.to_vec()))
+        .prop_map(|(project_file, idiom)| idiom(project_file))
+        .boxed()
 }
 
 /// The path relative to the project, as a tool names it.
@@ -65,7 +67,7 @@ fn write_by_agent(project: &ByteString, path: &ByteString, content: &str) -> Vec
     edit_by_agent(project, path, edit)
 }
 
-fn the_agent_writes_a_file(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
+fn the_agent_writes_a_file(ProjectFile { project, path, content }: ProjectFile) -> Vec<Operation> {
     let mut operations = vec![write(&path, &content, false), checkpoint(&project)];
     operations.extend(write_by_agent(&project, &path, "by the agent\n"));
     operations.push(restore(&project, 1, false));
@@ -73,7 +75,7 @@ fn the_agent_writes_a_file(Fixture { project, path, content }: Fixture) -> Vec<O
 }
 
 fn an_external_edit_comes_before_the_agent(
-    Fixture { project, path, content }: Fixture,
+    ProjectFile { project, path, content }: ProjectFile,
 ) -> Vec<Operation> {
     let mut operations = vec![write(&path, &content, false), checkpoint(&project)];
     operations.push(write(&path, &"by somebody\n".into(), false));
@@ -83,7 +85,7 @@ fn an_external_edit_comes_before_the_agent(
 }
 
 fn an_external_edit_comes_after_the_agent(
-    Fixture { project, path, content }: Fixture,
+    ProjectFile { project, path, content }: ProjectFile,
 ) -> Vec<Operation> {
     let mut operations = vec![write(&path, &content, false), checkpoint(&project)];
     operations.extend(write_by_agent(&project, &path, "by the agent\n"));
@@ -93,7 +95,7 @@ fn an_external_edit_comes_after_the_agent(
 }
 
 fn an_external_file_is_created_alongside(
-    Fixture { project, path, content }: Fixture,
+    ProjectFile { project, path, content }: ProjectFile,
 ) -> Vec<Operation> {
     let by_agent = names::join(&project, &"by-agent".into());
     let by_user = names::join(&project, &"by-somebody".into());
@@ -105,7 +107,7 @@ fn an_external_file_is_created_alongside(
 }
 
 fn a_restore_is_not_an_external_edit(
-    Fixture { project, path, content }: Fixture,
+    ProjectFile { project, path, content }: ProjectFile,
 ) -> Vec<Operation> {
     let mut operations = vec![write(&path, &content, false), checkpoint(&project)];
     operations.extend(write_by_agent(&project, &path, "by the agent\n"));

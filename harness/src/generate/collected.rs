@@ -3,7 +3,7 @@
 //!
 //! These fragments are generated separately; other histories do not change.
 
-use super::content::Sizes;
+use super::content::SizeLimits;
 use super::damage::{follow_up, idiom};
 use super::idiom::once_in;
 use crate::history::{Event, Operation, StoreEvent};
@@ -15,10 +15,10 @@ use proptest::sample::Index;
 const ONE_IN: u32 = 6;
 
 /// A few fragments, each with its position in the history. With `damages` some of them damage packed objects.
-pub fn fragments(sizes: Sizes, damages: bool) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
+pub fn fragments(limits: SizeLimits, damages: bool) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
     let single = follow_up().prop_map(|follow_up| vec![collected(), follow_up]).boxed();
     let fragment = match damages {
-        true => prop_oneof![3 => single, 2 => idiom(sizes).prop_map(packed)].boxed(),
+        true => prop_oneof![3 => single, 2 => idiom(limits).prop_map(packed)].boxed(),
         false => single,
     };
     let fragments = vec((any::<Index>(), fragment), 1..=3).boxed();

@@ -12,7 +12,7 @@ const SIZE_MAX: u64 = 1_200_000;
 
 /// The limits in bytes around which file sizes are generated.
 #[derive(Clone, Copy, Debug)]
-pub struct Sizes {
+pub struct SizeLimits {
     /// The file size limit: larger files are left out; 0 is no limit.
     pub cap: u64,
     /// The units of the file size limit and of the store size limit.
@@ -21,12 +21,12 @@ pub struct Sizes {
     pub reached: bool,
 }
 
-impl Sizes {
+impl SizeLimits {
     /// The limits of these settings.
     pub fn of(settings: &Settings, units: Units) -> Self {
         let total = settings.max_total_bytes;
         let reached = units.total > 1 && (1..=units.total.saturating_mul(2)).contains(&total);
-        Sizes { cap: settings.max_file_bytes, units, reached }
+        SizeLimits { cap: settings.max_file_bytes, units, reached }
     }
 
     /// The sizes of files that fill a store of one unit with a few checkpoints.
@@ -71,7 +71,7 @@ const ATTRIBUTES: &[&str] =
     &["* text=auto eol=crlf ident\n", "* filter=hostile working-tree-encoding=UTF-16\n"];
 
 /// The content of the file at `path`, with sizes around these limits.
-pub fn content(path: &ByteString, sizes: Sizes) -> BoxedStrategy<ByteString> {
+pub fn content(path: &ByteString, limits: SizeLimits) -> BoxedStrategy<ByteString> {
     let texts = select(TEXTS).prop_map(ByteString::from);
     let meaningful = if path.ends_with(b".gitignore") {
         IGNORES
@@ -83,9 +83,9 @@ pub fn content(path: &ByteString, sizes: Sizes) -> BoxedStrategy<ByteString> {
     if !meaningful.is_empty() {
         return select(meaningful).prop_map(ByteString::from).boxed();
     }
-    let cap = sizes.cap;
+    let cap = limits.cap;
     if cap == 0 || cap > 1000 {
-        return with_large(texts.boxed(), sizes);
+        return with_large(texts.boxed(), limits);
     }
     let around = (cap.saturating_sub(1)..=cap + 1)
         .prop_map(|size| ByteString(vec![b'x'; usize::try_from(size).unwrap_or_default()]));
@@ -94,9 +94,9 @@ pub fn content(path: &ByteString, sizes: Sizes) -> BoxedStrategy<ByteString> {
 
 /// The texts, mixed with a few large files for subjects that take size limits in large units. Their content
 /// is uniform where only their size matters, and otherwise noise.
-fn with_large(texts: BoxedStrategy<ByteString>, sizes: Sizes) -> BoxedStrategy<ByteString> {
-    let unit = sizes.units.file;
-    let reached = 1 < unit && unit < SIZE_MAX && (1..=unit.saturating_mul(2)).contains(&sizes.cap);
+fn with_large(texts: BoxedStrategy<ByteString>, limits: SizeLimits) -> BoxedStrategy<ByteString> {
+    let unit = limits.units.file;
+    let reached = 1 < unit && unit < SIZE_MAX && (1..=unit.saturating_mul(2)).contains(&limits.cap);
     let texts = match reached {
         false => texts,
         true => {
@@ -105,10 +105,10 @@ fn with_large(texts: BoxedStrategy<ByteString>, sizes: Sizes) -> BoxedStrategy<B
             prop_oneof![18 => texts, 1 => around].boxed()
         }
     };
-    if !sizes.reached {
+    if !limits.reached {
         return texts;
     }
-    let large = (sizes.large(), 0..1_000u32).prop_map(|(size, seed)| noise(size, seed));
+    let large = (limits.large(), 0..1_000u32).prop_map(|(size, seed)| noise(size, seed));
     prop_oneof![4 => texts, 1 => large].boxed()
 }
 

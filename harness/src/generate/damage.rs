@@ -4,8 +4,8 @@
 //! followed by a request that needs what may be damaged, or must not need it. These fragments are generated
 //! separately; other histories do not change.
 
-use super::content::Sizes;
-use super::idiom::{self, Fixture, checkpoint, once_in, prune, restore, write};
+use super::content::SizeLimits;
+use super::idiom::{self, ProjectFile, checkpoint, once_in, prune, restore, write};
 use super::names;
 use crate::history::{Event, Operation, StoreEvent, Target};
 use herma_model::store_edit::{Damage, StoreFile};
@@ -19,9 +19,9 @@ const ONE_IN: u32 = 4;
 const STORED_AGAIN: usize = 4;
 
 /// A few fragments, each with its position in the history.
-pub fn fragments(sizes: Sizes) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
+pub fn fragments(limits: SizeLimits) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
     let single = (damaged(), follow_up()).prop_map(|(event, follow_up)| vec![event, follow_up]);
-    let fragment = prop_oneof![2 => single, 3 => idiom(sizes)];
+    let fragment = prop_oneof![2 => single, 3 => idiom(limits)];
     let fragments = prop::collection::vec((any::<Index>(), fragment), 1..=6).boxed();
     once_in(ONE_IN, fragments)
 }
@@ -74,11 +74,11 @@ fn restore_by_id(dir: &ByteString, back: usize, exact: bool) -> Operation {
 }
 
 /// Damages an existing checkpoint, and shows the effect.
-pub fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
+pub fn idiom(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
     let damaged = (0..5usize, 0..2usize, damage());
-    (idiom::fixture(sizes), damaged, 0..5usize)
-        .prop_map(|(fixture, (piece, back, damage), follow_up)| {
-            let Fixture { project: dir, path, content } = fixture;
+    (idiom::project_file(limits), damaged, 0..5usize)
+        .prop_map(|(project_file, (piece, back, damage), follow_up)| {
+            let ProjectFile { project: dir, path, content } = project_file;
             let restore_removed =
                 [Edit::Remove { path: path.clone() }.into(), restore(&dir, 1, true)];
             let inside = herma_model::bytes::below(&dir, &path).unwrap_or_default();

@@ -1,34 +1,34 @@
 //! Idioms: short sequences of operations for situations that random single operations rarely produce.
 
-use super::content::{self, Sizes};
+use super::content::{self, SizeLimits};
 use super::names;
 use crate::history::{Operation, Target};
 use herma_model::{ByteString, Edit, Request};
 use proptest::prelude::*;
 use std::fmt::Debug;
 
-/// A project, a path in it, and content for a file at the path.
+/// A path in a project, and content for a file at the path.
 #[derive(Clone, Debug)]
-pub struct Fixture {
+pub struct ProjectFile {
     pub project: ByteString,
     pub path: ByteString,
     pub content: ByteString,
 }
 
-/// The fixture of an idiom, with a file of about these sizes.
-pub fn fixture(sizes: Sizes) -> BoxedStrategy<Fixture> {
-    let fixture = (names::project(), names::file()).prop_flat_map(move |(project, file)| {
+/// A generated file in a project, with a size around these limits.
+pub fn project_file(limits: SizeLimits) -> BoxedStrategy<ProjectFile> {
+    let project_file = (names::project(), names::file()).prop_flat_map(move |(project, file)| {
         let path = names::join(&project, &file);
-        let content = content::content(&path, sizes);
+        let content = content::content(&path, limits);
         (Just(project), Just(path), content)
     });
-    fixture.prop_map(|(project, path, content)| Fixture { project, path, content }).boxed()
+    project_file.prop_map(|(project, path, content)| ProjectFile { project, path, content }).boxed()
 }
 
-/// A generated idiom with a file of about these sizes.
-pub fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    let fixture = fixture(sizes);
-    let idioms: [fn(Fixture) -> Vec<Operation>; 19] = [
+/// A generated idiom with a file size around these limits.
+pub fn idiom(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
+    let project_file = project_file(limits);
+    let idioms: [fn(ProjectFile) -> Vec<Operation>; 19] = [
         an_ignore_file_includes_excluded_files,
         an_ignore_file_is_below_the_root,
         a_repository_is_inside_the_project,
@@ -49,8 +49,8 @@ pub fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
         a_single_restored_file_has_an_obstacle,
         checkpoints_exceed_the_limit,
     ];
-    (fixture, prop::sample::select(idioms.to_vec()))
-        .prop_map(|(fixture, idiom)| idiom(fixture))
+    (project_file, prop::sample::select(idioms.to_vec()))
+        .prop_map(|(project_file, idiom)| idiom(project_file))
         .boxed()
 }
 
@@ -99,7 +99,7 @@ pub fn restore(dir: &ByteString, number: u32, exact: bool) -> Operation {
 }
 
 fn a_failed_checkpoint_is_tried_again_in_its_turn(
-    Fixture { project, path, content }: Fixture,
+    ProjectFile { project, path, content }: ProjectFile,
 ) -> Vec<Operation> {
     vec![
         Request::NewTurn.into(),
@@ -110,7 +110,9 @@ fn a_failed_checkpoint_is_tried_again_in_its_turn(
     ]
 }
 
-fn a_deleted_project_is_restored(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
+fn a_deleted_project_is_restored(
+    ProjectFile { project, path, content }: ProjectFile,
+) -> Vec<Operation> {
     vec![
         write(&path, &content, false),
         checkpoint(&project),
@@ -120,7 +122,9 @@ fn a_deleted_project_is_restored(Fixture { project, path, content }: Fixture) ->
     ]
 }
 
-fn a_file_becomes_executable(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
+fn a_file_becomes_executable(
+    ProjectFile { project, path, content }: ProjectFile,
+) -> Vec<Operation> {
     vec![
         write(&path, &content, true),
         checkpoint(&project),
@@ -129,7 +133,7 @@ fn a_file_becomes_executable(Fixture { project, path, content }: Fixture) -> Vec
     ]
 }
 
-fn a_link_becomes_a_file(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
+fn a_link_becomes_a_file(ProjectFile { project, path, content }: ProjectFile) -> Vec<Operation> {
     vec![
         Edit::Link { path: path.clone(), target: "b".into() }.into(),
         checkpoint(&project),
@@ -138,7 +142,7 @@ fn a_link_becomes_a_file(Fixture { project, path, content }: Fixture) -> Vec<Ope
     ]
 }
 
-fn a_restore_is_undone(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
+fn a_restore_is_undone(ProjectFile { project, path, content }: ProjectFile) -> Vec<Operation> {
     vec![
         checkpoint(&project),
         write(&path, &content, false),
@@ -147,58 +151,62 @@ fn a_restore_is_undone(Fixture { project, path, content }: Fixture) -> Vec<Opera
     ]
 }
 
-/// Writes a file with the content of a fixture in its project.
-fn write_in_project(fixture: &Fixture, name: &str) -> Operation {
-    write(&names::join(&fixture.project, &name.into()), &fixture.content, false)
+/// Writes another file with the same content in the project.
+fn write_in_project(project_file: &ProjectFile, name: &str) -> Operation {
+    write(&names::join(&project_file.project, &name.into()), &project_file.content, false)
 }
 
-fn an_ignore_file_includes_excluded_files(fixture: Fixture) -> Vec<Operation> {
-    let path = names::join(&fixture.project, &".gitignore".into());
+fn an_ignore_file_includes_excluded_files(project_file: ProjectFile) -> Vec<Operation> {
+    let path = names::join(&project_file.project, &".gitignore".into());
     vec![
         write(&path, &"*.txt\n!a.txt\n!dist/\n!.env\n".into(), false),
-        write_in_project(&fixture, "a.txt"),
-        write_in_project(&fixture, "dist/x"),
-        write_in_project(&fixture, ".env"),
-        checkpoint(&fixture.project),
+        write_in_project(&project_file, "a.txt"),
+        write_in_project(&project_file, "dist/x"),
+        write_in_project(&project_file, ".env"),
+        checkpoint(&project_file.project),
     ]
 }
 
-fn an_ignore_file_is_below_the_root(fixture: Fixture) -> Vec<Operation> {
-    let path = names::join(&fixture.project, &"src/.gitignore".into());
+fn an_ignore_file_is_below_the_root(project_file: ProjectFile) -> Vec<Operation> {
+    let path = names::join(&project_file.project, &"src/.gitignore".into());
     vec![
         write(&path, &"main.rs\n".into(), false),
-        write_in_project(&fixture, "src/main.rs"),
-        checkpoint(&fixture.project),
+        write_in_project(&project_file, "src/main.rs"),
+        checkpoint(&project_file.project),
     ]
 }
 
-fn a_repository_is_inside_the_project(fixture: Fixture) -> Vec<Operation> {
-    let files = ["nested/.git/HEAD", "nested/code.rs"].map(|name| write_in_project(&fixture, name));
-    files.into_iter().chain([checkpoint(&fixture.project)]).collect()
+fn a_repository_is_inside_the_project(project_file: ProjectFile) -> Vec<Operation> {
+    let files =
+        ["nested/.git/HEAD", "nested/code.rs"].map(|name| write_in_project(&project_file, name));
+    files.into_iter().chain([checkpoint(&project_file.project)]).collect()
 }
 
-fn excluded_files_are_previewed(fixture: Fixture) -> Vec<Operation> {
-    let preview = Request::Diff { dir: fixture.project.clone(), target: Target::Number(1) }.into();
+fn excluded_files_are_previewed(project_file: ProjectFile) -> Vec<Operation> {
+    let preview =
+        Request::Diff { dir: project_file.project.clone(), target: Target::Number(1) }.into();
     vec![
-        write_in_project(&fixture, "b"),
-        write_in_project(&fixture, "node_modules/m.js"),
-        checkpoint(&fixture.project),
+        write_in_project(&project_file, "b"),
+        write_in_project(&project_file, "node_modules/m.js"),
+        checkpoint(&project_file.project),
         preview,
     ]
 }
 
-fn a_marker_is_in_the_home(Fixture { content, .. }: Fixture) -> Vec<Operation> {
+fn a_marker_is_in_the_home(ProjectFile { content, .. }: ProjectFile) -> Vec<Operation> {
     vec![
         write(&"home/Makefile".into(), &content, false),
         Request::ProjectOf { file: "~/code/main.py".into() }.into(),
     ]
 }
 
-fn a_file_is_used_as_a_project(Fixture { path, content, .. }: Fixture) -> Vec<Operation> {
+fn a_file_is_used_as_a_project(ProjectFile { path, content, .. }: ProjectFile) -> Vec<Operation> {
     vec![write(&path, &content, false), checkpoint(&path), ensure(&path)]
 }
 
-fn a_project_is_inside_a_project(Fixture { project, content, .. }: Fixture) -> Vec<Operation> {
+fn a_project_is_inside_a_project(
+    ProjectFile { project, content, .. }: ProjectFile,
+) -> Vec<Operation> {
     let inner = |name: &str| names::join(&project, &name.into());
     vec![
         write(&inner("sub/package.json"), &content, false),
@@ -206,7 +214,7 @@ fn a_project_is_inside_a_project(Fixture { project, content, .. }: Fixture) -> V
     ]
 }
 
-fn a_directory_becomes_a_link(Fixture { project, content, .. }: Fixture) -> Vec<Operation> {
+fn a_directory_becomes_a_link(ProjectFile { project, content, .. }: ProjectFile) -> Vec<Operation> {
     let directory = names::join(&project, &"b".into());
     let inner = ByteString::from("b/c");
     let target = Target::Number(1);
@@ -219,31 +227,31 @@ fn a_directory_becomes_a_link(Fixture { project, content, .. }: Fixture) -> Vec<
     ]
 }
 
-fn a_file_becomes_a_link(fixture: &Fixture, target: &str) -> Vec<Operation> {
-    let dir = fixture.project.clone();
-    let path = names::join(&fixture.project, &"a.txt".into());
+fn a_file_becomes_a_link(project_file: &ProjectFile, target: &str) -> Vec<Operation> {
+    let dir = project_file.project.clone();
+    let path = names::join(&project_file.project, &"a.txt".into());
     let link = Edit::Link { path: path.clone(), target: target.into() };
     vec![
-        write_in_project(fixture, "b"),
+        write_in_project(project_file, "b"),
         write(&path, &"as it was\n".into(), false),
         checkpoint(&dir),
         link.clone().into(),
         Request::RestoreFile { dir, target: Target::Number(1), path: "a.txt".into() }.into(),
         link.into(),
-        restore(&fixture.project, 1, false),
+        restore(&project_file.project, 1, false),
     ]
 }
 
-fn a_file_becomes_a_link_to_another_file(fixture: Fixture) -> Vec<Operation> {
-    a_file_becomes_a_link(&fixture, "b")
+fn a_file_becomes_a_link_to_another_file(project_file: ProjectFile) -> Vec<Operation> {
+    a_file_becomes_a_link(&project_file, "b")
 }
 
-fn a_file_becomes_a_link_out_of_the_project(fixture: Fixture) -> Vec<Operation> {
-    a_file_becomes_a_link(&fixture, "../../outside/secret.txt")
+fn a_file_becomes_a_link_out_of_the_project(project_file: ProjectFile) -> Vec<Operation> {
+    a_file_becomes_a_link(&project_file, "../../outside/secret.txt")
 }
 
 fn an_ignore_file_is_created_and_removed(
-    Fixture { project, content, .. }: Fixture,
+    ProjectFile { project, content, .. }: ProjectFile,
 ) -> Vec<Operation> {
     let path = |name: &str| names::join(&project, &name.into());
     let ignored = path("a.txt");
@@ -259,7 +267,9 @@ fn an_ignore_file_is_created_and_removed(
     ]
 }
 
-fn an_ignored_file_is_restored_alone(Fixture { project, content, .. }: Fixture) -> Vec<Operation> {
+fn an_ignored_file_is_restored_alone(
+    ProjectFile { project, content, .. }: ProjectFile,
+) -> Vec<Operation> {
     let path = |name: &str| names::join(&project, &name.into());
     let dir = project.clone();
     let target = Target::Number(1);
@@ -273,7 +283,7 @@ fn an_ignored_file_is_restored_alone(Fixture { project, content, .. }: Fixture) 
 }
 
 fn a_single_restored_file_has_an_obstacle(
-    Fixture { project, content, .. }: Fixture,
+    ProjectFile { project, content, .. }: ProjectFile,
 ) -> Vec<Operation> {
     let path = |name: &str| names::join(&project, &name.into());
     let dir = project.clone();
@@ -287,7 +297,9 @@ fn a_single_restored_file_has_an_obstacle(
     ]
 }
 
-fn checkpoints_exceed_the_limit(Fixture { project, path, content }: Fixture) -> Vec<Operation> {
+fn checkpoints_exceed_the_limit(
+    ProjectFile { project, path, content }: ProjectFile,
+) -> Vec<Operation> {
     let takes = |text: &str| [write(&path, &text.into(), false), checkpoint(&project)];
     let first = [write(&path, &content, false), checkpoint(&project)];
     let more = ["two\n", "three\n", "four\n", "five\n", "six\n"].map(takes);

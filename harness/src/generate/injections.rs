@@ -4,9 +4,9 @@
 //! Injections are rare, since each may require a second run: one history of a few has any. These fragments are
 //! generated separately; other histories do not change.
 
-use super::content::Sizes;
+use super::content::SizeLimits;
 use super::damage::follow_up;
-use super::idiom::{self, Fixture, PRUNE, checkpoint, once_in, prune, restore, write};
+use super::idiom::{self, PRUNE, ProjectFile, checkpoint, once_in, prune, restore, write};
 use super::names;
 use crate::history::{
     CallPosition, Event, InjectedEvent, Injection, Operation, PowerLoss, StoreEvent, Target,
@@ -16,8 +16,8 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 /// A few fragments, each with its position in the history, in one history of `one_in`.
-pub fn fragments(sizes: Sizes, one_in: u32) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
-    let fragment = prop_oneof![4 => fragment(sizes), 2 => edited(sizes), 1 => overlapped(sizes)];
+pub fn fragments(limits: SizeLimits, one_in: u32) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
+    let fragment = prop_oneof![4 => fragment(limits), 2 => edited(limits), 1 => overlapped(limits)];
     let fragments = prop::collection::vec((any::<Index>(), fragment), 1..=3).boxed();
     once_in(one_in, fragments)
 }
@@ -25,10 +25,10 @@ pub fn fragments(sizes: Sizes, one_in: u32) -> BoxedStrategy<Vec<(Index, Vec<Ope
 /// Fragments about a packed store. They were added later and are generated separately, so that nothing else
 /// changes.
 pub fn fragments_with_packs(
-    sizes: Sizes,
+    limits: SizeLimits,
     one_in: u32,
 ) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
-    let fragments = (any::<Index>(), killed_prunes(sizes)).prop_map(|fragment| vec![fragment]);
+    let fragments = (any::<Index>(), killed_prunes(limits)).prop_map(|fragment| vec![fragment]);
     // Much rarer than other injections: taking over git's lock from a killed process takes seconds.
     once_in(2 * one_in * one_in, fragments)
 }
@@ -51,10 +51,10 @@ fn injection() -> BoxedStrategy<Injection> {
 }
 
 /// Takes a checkpoint of a file and changes it, injects into a request, and shows the effect.
-fn fragment(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    (idiom::fixture(sizes), injection(), 0..13usize, follow_up())
-        .prop_map(|(fixture, injection, request, follow_up)| {
-            let Fixture { project: dir, path, content } = fixture;
+fn fragment(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
+    (idiom::project_file(limits), injection(), 0..13usize, follow_up())
+        .prop_map(|(project_file, injection, request, follow_up)| {
+            let ProjectFile { project: dir, path, content } = project_file;
             let more = names::join(&dir, &"more.txt".into());
             vec![
                 write(&path, &content, false),
@@ -77,10 +77,10 @@ const REPETITIONS: u64 = 4;
 
 /// Edits of the project while it is captured or restored: a file is saved in place or by a rename, or a folder
 /// is replaced by a link to a folder outside.
-fn edited(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    (idiom::fixture(sizes), 1..=24u64, 0..3usize, any::<bool>(), follow_up())
-        .prop_map(|(fixture, call, edit, restores, follow_up)| {
-            let Fixture { project: dir, path, content } = fixture;
+fn edited(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
+    (idiom::project_file(limits), 1..=24u64, 0..3usize, any::<bool>(), follow_up())
+        .prop_map(|(project_file, call, edit, restores, follow_up)| {
+            let ProjectFile { project: dir, path, content } = project_file;
             let inside = |name: &str| names::join(&dir, &name.into());
             let folder = inside("moved");
             let moved_folder = inside("aside");
@@ -127,10 +127,10 @@ fn edited(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
 
 /// Another process takes a checkpoint of the same project or of another one, or prunes, each time some calls
 /// later.
-fn overlapped(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    (idiom::fixture(sizes), 1..=24u64, 0..3usize, 0..13usize, follow_up())
-        .prop_map(|(fixture, call, overlapping, request, follow_up)| {
-            let Fixture { project: dir, path, content } = fixture;
+fn overlapped(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
+    (idiom::project_file(limits), 1..=24u64, 0..3usize, 0..13usize, follow_up())
+        .prop_map(|(project_file, call, overlapping, request, follow_up)| {
+            let ProjectFile { project: dir, path, content } = project_file;
             let other_project = ByteString::from("work/beta");
             let overlapping = match overlapping {
                 0 => Request::Checkpoint { dir: dir.clone(), reason: "other".into() },
@@ -158,9 +158,9 @@ fn overlapped(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
 }
 
 /// Prunes of a packed store are killed while they write the objects that stay, each time some calls later.
-fn killed_prunes(sizes: Sizes) -> impl Strategy<Value = Vec<Operation>> {
-    (idiom::fixture(sizes), 1..=100u64).prop_map(|(fixture, call)| {
-        let Fixture { project: dir, path, content } = fixture;
+fn killed_prunes(limits: SizeLimits) -> impl Strategy<Value = Vec<Operation>> {
+    (idiom::project_file(limits), 1..=100u64).prop_map(|(project_file, call)| {
+        let ProjectFile { project: dir, path, content } = project_file;
         let removed_project = ByteString::from("work/gone");
         let mut operations = vec![write(&path, &content, false), checkpoint(&dir)];
         for number in 0..REPETITIONS {

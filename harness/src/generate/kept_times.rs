@@ -3,8 +3,8 @@
 //!
 //! This fragment is generated after everything else, which does not change.
 
-use super::content::Sizes;
-use super::idiom::{Fixture, checkpoint, fixture, once_in, write};
+use super::content::SizeLimits;
+use super::idiom::{ProjectFile, checkpoint, once_in, project_file, write};
 use crate::history::{Operation, Target};
 use herma_model::{Edit, Request};
 use proptest::prelude::*;
@@ -13,15 +13,15 @@ use proptest::prelude::*;
 const ONE_IN: u32 = 4;
 
 /// The last operations of a history, or none.
-pub fn fragment(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    once_in(ONE_IN, idiom(sizes))
+pub fn fragment(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
+    once_in(ONE_IN, idiom(limits))
 }
 
 /// A captured file is rewritten, and one of its two checkpoints is restored afterwards.
-fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    (fixture(sizes), 0..2usize)
-        .prop_map(|(fixture, back)| {
-            let Fixture { project, path, .. } = fixture;
+fn idiom(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
+    (project_file(limits), 0..2usize)
+        .prop_map(|(project_file, back)| {
+            let ProjectFile { project, path, .. } = project_file;
             let target = Target::Id { of: project.clone(), back, digits: 40 };
             let first = write(&path, &"1".into(), false);
             let later = write(&path, &"345".into(), false);

@@ -1,7 +1,7 @@
 //! Maintenance of the store, mixed with everything else: sweeps and prunes, passing days, removed projects
 //! and unmounted disks, leftovers of v1, and damage.
 
-use super::content::{self, Sizes};
+use super::content::{self, SizeLimits};
 use super::idiom::{checkpoint, write};
 use super::names;
 use super::operation::Kinds;
@@ -62,7 +62,7 @@ pub fn with_bounds(
 /// The fragments, mixed with maintenance in three of four histories.
 pub fn among(
     fragments: BoxedStrategy<Vec<Operation>>,
-    sizes: Sizes,
+    limits: SizeLimits,
     kinds: Kinds,
 ) -> BoxedStrategy<Vec<Operation>> {
     // The numbers continue those of the kinds in `operation`.
@@ -74,12 +74,12 @@ pub fn among(
     };
     let common = vec![
         (90, fragments),
-        single(3, prune(sizes.units.total)),
+        single(3, prune(limits.units.total)),
         single(3, Just(Operation::Ask(Request::Sweep)).boxed()),
         single(2, Just(Operation::Ask(Request::Status)).boxed()),
         single(3, days_pass()),
         single(2, store_event()),
-        (2, idiom(sizes)),
+        (2, idiom(limits)),
     ];
     let rare = kinds.has(17).then(|| {
         single(
@@ -170,7 +170,7 @@ fn store_operation(event: StoreEvent) -> Operation {
 }
 
 /// Several projects have more than one checkpoint each when a prune must shrink the store.
-fn store_shrinks_with_several_projects(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
+fn store_shrinks_with_several_projects(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
     let checkpoint_of = |project: &str, content: &ByteString| {
         let path = names::join(&project.into(), &"a.txt".into());
         [write(&path, content, false), checkpoint(&project.into())]
@@ -186,7 +186,7 @@ fn store_shrinks_with_several_projects(sizes: Sizes) -> BoxedStrategy<Vec<Operat
         operations.push(prunes(0, max_total_bytes, true));
         operations
     };
-    let unit = sizes.units.total;
+    let unit = limits.units.total;
     if unit == 1 {
         let texts = ["one\n", "two\n", "three\n"].map(ByteString::from);
         let contents = texts.map(|text| [text.clone(), text]);
@@ -194,7 +194,7 @@ fn store_shrinks_with_several_projects(sizes: Sizes) -> BoxedStrategy<Vec<Operat
             .prop_map(move |bytes| operations_with(contents.clone(), bytes))
             .boxed();
     }
-    sizes
+    limits
         .large()
         .prop_map(move |size| {
             let contents =
@@ -205,10 +205,10 @@ fn store_shrinks_with_several_projects(sizes: Sizes) -> BoxedStrategy<Vec<Operat
 }
 
 /// A project on a separate disk is removed, or its disk is unmounted.
-fn on_a_disk(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
+fn on_a_disk(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
     let path = || names::join(&ON_A_DISK.into(), &"a.txt".into());
     let removed = select(vec!["work/disk", ON_A_DISK]);
-    (content::content(&path(), sizes), removed, prop::bool::weighted(0.75))
+    (content::content(&path(), limits), removed, prop::bool::weighted(0.75))
         .prop_map(move |(content, removed, delete_orphans)| {
             vec![
                 write(&path(), &content, false),
@@ -237,7 +237,7 @@ fn v1_repositories() -> BoxedStrategy<Vec<Operation>> {
 }
 
 /// Sequences of operations that random single operations rarely produce.
-fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
+fn idiom(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
     let forgotten = names::project().prop_map(|dir| {
         vec![checkpoint(&dir), nine_days(), prunes(7, 0, false), Request::List { dir }.into()]
     });
@@ -252,17 +252,17 @@ fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
         vec![first, store_operation(StoreEvent::Metadata { dir, damage }), Request::Sweep.into()]
     });
     // With large units, random single operations rarely fill a store, so this idiom must.
-    let shrink_weight = if sizes.units.total == 1 { 2 } else { 8 };
+    let shrink_weight = if limits.units.total == 1 { 2 } else { 8 };
     let cleared = select(vec![Request::ClearLegacy, Request::Clear])
         .prop_map(|clear| vec![store_operation(StoreEvent::Archive { days: 3 }), clear.into()]);
     prop_oneof![
         2 => v1_repositories(),
-        4 => on_a_disk(sizes),
+        4 => on_a_disk(limits),
         2 => forgotten,
         2 => deleted_long_ago,
         2 => marked,
         1 => damaged,
-        shrink_weight => store_shrinks_with_several_projects(sizes),
+        shrink_weight => store_shrinks_with_several_projects(limits),
         1 => cleared,
     ]
     .boxed()

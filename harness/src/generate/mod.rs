@@ -19,24 +19,23 @@ mod maintenance;
 mod measured;
 mod names;
 mod operation;
+mod parts;
 mod repositories;
 mod scenarios;
 mod together;
 mod units;
 
-use crate::history::{Event, History, Operation};
+use crate::history::History;
 use crate::protocol::capabilities::{Capabilities, Units};
 use crate::protocol::known::{INJECTION, MEASUREMENT};
-use herma_model::{ByteString, Request, Settings};
-use proptest::collection::vec;
-use proptest::option;
+use herma_model::{ByteString, Settings};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use content::Sizes;
+use content::SizeLimits;
 pub use damages::damages;
 pub use measured::measured;
 pub use operation::Kinds;
@@ -116,113 +115,26 @@ pub fn history() -> impl Strategy<Value = History> {
 
 /// Histories with these options.
 pub fn history_with(options: Options) -> impl Strategy<Value = History> {
-    let workspace = options.workspace.as_ref().map(|(path, _)| path.clone());
-    let workspace_paths = options.workspace.map(|(_, paths)| paths).unwrap_or_default();
-    let is_workspace = workspace.is_some();
-    let maintenance = options.maintenance;
-    let has_attribution = options.attribution;
+    let is_workspace = options.workspace.is_some();
+    let options = Options {
+        damage: options.damage && !is_workspace,
+        injections: if is_workspace { 0 } else { options.injections },
+        measured: if is_workspace { 0 } else { options.measured },
+        together: if is_workspace { 0 } else { options.together },
+        databases: options.databases && !is_workspace,
+        ..options
+    };
     let units = options.units;
-    let damages = options.damage && !is_workspace;
-    let injections = if is_workspace { 0 } else { options.injections };
-    let measured = if is_workspace { 0 } else { options.measured };
-    let together = if is_workspace { 0 } else { options.together };
-    let is_agent = options.agent;
-    let has_databases = options.databases && !is_workspace;
     let settings_and_swarm = (settings(is_workspace, units.file), any::<u64>()).boxed();
-    let settings_and_swarm = if maintenance {
+    let settings_and_swarm = if options.maintenance {
         maintenance::with_bounds(settings_and_swarm, is_workspace, units.total)
     } else {
         settings_and_swarm
     };
     settings_and_swarm.prop_flat_map(move |(settings, swarm)| {
-        let sizes = Sizes::of(&settings, units);
-        let operation = operation::operation(sizes, Kinds(swarm), workspace_paths.clone());
-        let single = operation.prop_map(|operation| vec![operation]);
-        let fragment = prop_oneof![24 => single, 1 => idiom::idiom(sizes)];
-        let fragment = if maintenance {
-            maintenance::among(fragment.boxed(), sizes, Kinds(swarm))
-        } else {
-            fragment.boxed()
-        };
-        let workspace = workspace.clone();
-        // Fragments that were added to this suite later are generated last, so that nothing else changes.
-        let command = option::weighted(0.3, operation::command());
-        let attribution =
-            if has_attribution { attribution::fragments(sizes) } else { Just(Vec::new()).boxed() };
-        let fragments = vec(fragment, 1..=options.operations_max);
-        let last = last::fragments(maintenance);
-        let damage = if damages { damage::fragments(sizes) } else { Just(Vec::new()).boxed() };
-        let agent = if is_agent { agent::fragments(sizes) } else { Just(Vec::new()).boxed() };
-        let gc = match maintenance && !is_workspace {
-            true => collected::fragments(sizes, damages),
-            false => Just(Vec::new()).boxed(),
-        };
-        let attributes = attributes::fragments(sizes);
-        let kept_times = kept_times::fragment(sizes);
-        let leftovers = match maintenance {
-            true => maintenance::lookalike_of_leftover(),
-            false => Just(Vec::new()).boxed(),
-        };
-        let databases = match has_databases {
-            true => units::fragments(),
-            false => Just(Vec::new()).boxed(),
-        };
-        let ending =
-            (kept_times, leftovers).prop_map(|(kept_times, leftovers)| [kept_times, leftovers]);
-        let injected = injections::fragments(sizes, injections);
-        let packs = injections::fragments_with_packs(sizes, injections);
-        let together = together::history(together, options.processes.clone());
-        let alone = (measured::history(measured), packs, together);
-        let rest = (ending, databases, injected, alone);
-        let parts = (fragments, attributes, command, last, attribution, damage, agent, gc, rest);
-        parts.prop_map(
-            move |(fragments, attributes, command, last, attribution, damage, agent, gc, rest)| {
-                let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
-                let mut operations = attributes::among(operations, attributes);
-                operations = attributes::among(operations, attribution);
-                // No rule decides how damage affects agent state, so a history has only one of both.
-                let mut packed = gc.iter().flat_map(|(_, operations)| operations);
-                let is_undamaged = damage.is_empty() && !packed.any(collected::damages);
-                let (ending, databases, injections, (measured, packs, together)) = rest;
-                let injections = [injections, packs].concat();
-                if let Some(history) = measured.or(together) {
-                    return history;
-                }
-                // Nor does any rule decide about damage or agent state together with injections.
-                let without_injections = injections.is_empty();
-                let agent = if is_undamaged && without_injections { agent } else { Vec::new() };
-                let damage = if without_injections { damage } else { Vec::new() };
-                operations = attributes::among(operations, damage);
-                operations = attributes::among(operations, gc);
-                operations = attributes::among(operations, agent);
-                operations = attributes::among(operations, databases);
-                operations = attributes::among(operations, injections);
-                operations.truncate(options.operations_max);
-                if operations.len() < options.operations_max {
-                    operations.extend(command);
-                }
-                for fragment in last.into_iter().chain(ending) {
-                    if operations.len() + fragment.len() <= options.operations_max {
-                        operations.extend(fragment);
-                    }
-                }
-                if workspace.is_some() {
-                    // The purpose of a real workspace: it is checkpointed unchanged, and at the end every
-                    // checkpoint is restored.
-                    let dir = ByteString::from("work/alpha");
-                    let reason = "as it came".to_owned();
-                    operations.insert(
-                        0,
-                        Operation::Ask(Request::Checkpoint { dir: dir.clone(), reason }),
-                    );
-                    operations.push(Operation::Event(Event::RestoreEach { dir }));
-                }
-                let settings = settings.clone();
-                let workspace = workspace.clone();
-                // With another home directory the number of a call may differ.
-                History { settings, workspace, plain_home: !without_injections, operations }
-            },
-        )
+        let options = options.clone();
+        parts::parts(&options, SizeLimits::of(&settings, units), Kinds(swarm))
+            .prop_map(move |parts| parts.history(&options, settings.clone()))
     })
 }
 

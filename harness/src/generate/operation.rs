@@ -1,6 +1,6 @@
 //! One operation of a history, generated from the kinds that its swarm includes.
 
-use super::content::{self, Sizes};
+use super::content::{self, SizeLimits};
 use super::names;
 use crate::history::{Event, Operation, Target};
 use herma_model::commands::{AFTER, BEFORE, COMMANDS};
@@ -26,9 +26,9 @@ impl Kinds {
     }
 }
 
-/// Generates operations with files of about these sizes; `workspace_paths` are paths of a real workspace.
+/// Generates operations with file sizes around these limits; `workspace_paths` are paths of a real workspace.
 pub fn operation(
-    sizes: Sizes,
+    limits: SizeLimits,
     kinds: Kinds,
     workspace_paths: Vec<ByteString>,
 ) -> BoxedStrategy<Operation> {
@@ -38,7 +38,7 @@ pub fn operation(
         prop_oneof![3 => select(workspace_paths), 1 => names::file()].boxed()
     };
     // Writes and checkpoints are never left out: everything else depends on them.
-    let mut weighted = vec![(30, write(&file, sizes)), (14, checkpoint()), (6, ensure())];
+    let mut weighted = vec![(30, write(&file, limits)), (14, checkpoint()), (6, ensure())];
     let optional: Vec<(u32, BoxedStrategy<Operation>)> = vec![
         (6, remove(&file)),
         (4, link(&file)),
@@ -91,10 +91,10 @@ pub fn path_in_project(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<ByteSt
         .boxed()
 }
 
-fn write(file: &BoxedStrategy<ByteString>, sizes: Sizes) -> BoxedStrategy<Operation> {
+fn write(file: &BoxedStrategy<ByteString>, limits: SizeLimits) -> BoxedStrategy<Operation> {
     path_in_project(file)
         .prop_flat_map(move |path| {
-            (Just(path.clone()), content::content(&path, sizes), prop::bool::weighted(0.15))
+            (Just(path.clone()), content::content(&path, limits), prop::bool::weighted(0.15))
         })
         .prop_map(|(path, content, executable)| {
             Operation::Edit(Edit::Write { path, content, executable })

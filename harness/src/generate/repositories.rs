@@ -4,7 +4,7 @@
 //! captures nor changes a repository. Git itself accepts these repositories, so a store that asks git about
 //! the project gets an answer that reflects them.
 
-use super::idiom::{Fixture, checkpoint, restore, write};
+use super::idiom::{ProjectFile, checkpoint, restore, write};
 use super::names::join;
 use crate::history::Operation;
 use herma_model::{ByteString, Edit};
@@ -40,7 +40,7 @@ fn captured_and_restored(project: &ByteString, name: &str, content: &ByteString)
     ]
 }
 
-pub fn a_checkout_is_sparse(Fixture { project, content, .. }: Fixture) -> Vec<Operation> {
+pub fn a_checkout_is_sparse(ProjectFile { project, content, .. }: ProjectFile) -> Vec<Operation> {
     let git = join(&project, &".git".into());
     let configuration = "[core]\n\tbare = false\n\tsparseCheckout = true\n";
     let mut operations = repository(&git, configuration);
@@ -50,7 +50,7 @@ pub fn a_checkout_is_sparse(Fixture { project, content, .. }: Fixture) -> Vec<Op
     operations
 }
 
-pub fn a_worktree_is_linked(Fixture { project, content, .. }: Fixture) -> Vec<Operation> {
+pub fn a_worktree_is_linked(ProjectFile { project, content, .. }: ProjectFile) -> Vec<Operation> {
     let git = ByteString::from("outside/repository/.git");
     let worktree = join(&git, &"worktrees/linked".into());
     let mut operations = repository(&git, "[core]\n\tbare = false\n");
@@ -65,7 +65,7 @@ pub fn a_worktree_is_linked(Fixture { project, content, .. }: Fixture) -> Vec<Op
 }
 
 pub fn a_submodule_is_inside_the_project(
-    Fixture { project, content, .. }: Fixture,
+    ProjectFile { project, content, .. }: ProjectFile,
 ) -> Vec<Operation> {
     let git = join(&project, &".git/modules/nested".into());
     let mut operations = repository(&git, "[core]\n\tworktree = ../../../nested\n");

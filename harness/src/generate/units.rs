@@ -15,16 +15,16 @@ use proptest::sample::{Index, select};
 /// One history of so many has such fragments.
 const ONE_IN: u32 = 3;
 
-/// A kind of database: the path of each file, and its first bytes.
-type Kind = &'static [(&'static str, &'static [u8])];
+/// The files of a kind of database: the path of each file, and its first bytes.
+type DatabaseFiles = &'static [(&'static str, &'static [u8])];
 
-const SQLITE: Kind = &[
+const SQLITE: DatabaseFiles = &[
     ("app.db", b"SQLite format 3\0"),
     ("app.db-wal", b"\x37\x7f\x06\x82"),
     ("app.db-journal", b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"),
     ("app.db-shm", b"shm"),
 ];
-const LEVEL: Kind = &[
+const LEVEL: DatabaseFiles = &[
     ("level/CURRENT", b"MANIFEST-000001\n"),
     ("level/MANIFEST-000001", b"manifest"),
     ("level/000003.log", b"rows"),
@@ -33,7 +33,7 @@ const LEVEL: Kind = &[
     ("level/LOCK", b""),
 ];
 /// Files named like those of a database, with other content.
-const ALIKE: Kind = &[
+const ALIKE: DatabaseFiles = &[
     ("notes", b"text"),
     ("notes-journal", b"text"),
     ("notes-wal", b"SQLite format 3\0"),
@@ -41,8 +41,8 @@ const ALIKE: Kind = &[
     ("level/000005.ldb", b"text"),
 ];
 
-/// The state of each file: the number of bytes after the first ones, or `None` if it does not exist.
-type State = Vec<Option<usize>>;
+/// For each file the number of bytes after the first ones, or `None` if it does not exist.
+type FileLengths = Vec<Option<usize>>;
 
 /// Why one file of a database is not captured.
 #[derive(Clone, Copy, Debug)]
@@ -94,21 +94,21 @@ fn database_end() -> BoxedStrategy<DatabaseEnd> {
 }
 
 fn small() -> BoxedStrategy<Vec<Operation>> {
-    let kinds = prop_oneof![4 => Just(SQLITE), 3 => Just(LEVEL), 1 => Just(ALIKE)];
-    (names::project(), kinds, prop::bool::weighted(0.3))
-        .prop_flat_map(|(project, kind, is_deep)| {
+    let files = prop_oneof![4 => Just(SQLITE), 3 => Just(LEVEL), 1 => Just(ALIKE)];
+    (names::project(), files, prop::bool::weighted(0.3))
+        .prop_flat_map(|(project, files, is_deep)| {
             let folder =
                 if is_deep { names::join(&project, &"data".into()) } else { project.clone() };
-            let states = (state(kind), state(kind), obstacle(), obstacle());
-            let requests = vec(final_requests(project.clone(), folder.clone(), kind), 1..=3);
-            (Just((project, folder)), states, requests).prop_map(
-                move |((project, folder), states, requests)| {
-                    let (first, second, before, after) = states;
-                    let mut operations = write_state(&folder, kind, &first, "one");
-                    operations.extend(edits_for_obstacle(&project, &folder, kind, before));
+            let choices = (lengths(files), lengths(files), obstacle(), obstacle());
+            let requests = vec(final_requests(project.clone(), folder.clone(), files), 1..=3);
+            (Just((project, folder)), choices, requests).prop_map(
+                move |((project, folder), choices, requests)| {
+                    let (first, second, before, after) = choices;
+                    let mut operations = write_files(&folder, files, &first, "one");
+                    operations.extend(edits_for_obstacle(&project, &folder, files, before));
                     operations.push(checkpoint(&project));
-                    operations.extend(write_state(&folder, kind, &second, "two"));
-                    operations.extend(edits_for_obstacle(&project, &folder, kind, after));
+                    operations.extend(write_files(&folder, files, &second, "two"));
+                    operations.extend(edits_for_obstacle(&project, &folder, files, after));
                     operations.extend(requests.into_iter().flatten());
                     operations
                 },
@@ -117,13 +117,13 @@ fn small() -> BoxedStrategy<Vec<Operation>> {
         .boxed()
 }
 
-/// Mostly the first file of a kind exists, without which the files are not a database.
-fn state(kind: Kind) -> BoxedStrategy<State> {
+/// Mostly the first file exists, without which the files are not a database.
+fn lengths(files: DatabaseFiles) -> BoxedStrategy<FileLengths> {
     let file = |index: usize| {
         let chance = if index == 0 { 0.9 } else { 0.6 };
         prop::option::weighted(chance, 0..24usize).boxed()
     };
-    (0..kind.len()).map(file).collect::<Vec<_>>().boxed()
+    (0..files.len()).map(file).collect::<Vec<_>>().boxed()
 }
 
 fn obstacle() -> BoxedStrategy<Obstacle> {
@@ -135,8 +135,13 @@ fn obstacle() -> BoxedStrategy<Obstacle> {
     .boxed()
 }
 
-/// The edits after which exactly the files of this state exist, out of the files of the kind.
-fn write_state(folder: &ByteString, kind: Kind, state: &State, generation: &str) -> Vec<Operation> {
+/// The edits after which the files have these lengths.
+fn write_files(
+    folder: &ByteString,
+    files: DatabaseFiles,
+    lengths: &FileLengths,
+    generation: &str,
+) -> Vec<Operation> {
     let edit = |((name, beginning), length): (&(&str, &[u8]), &Option<usize>)| {
         let path = names::join(folder, &(*name).into());
         let Some(length) = length else { return Edit::Remove { path }.into() };
@@ -146,22 +151,22 @@ fn write_state(folder: &ByteString, kind: Kind, state: &State, generation: &str)
         let content = [*beginning, rest.as_bytes(), &vec![b'.'; filler_length][..]].concat();
         write(&path, &content.into(), false)
     };
-    kind.iter().zip(state).map(edit).collect()
+    files.iter().zip(lengths).map(edit).collect()
 }
 
-/// The edits after which the second or third file of the kind is ignored or unreadable, or no file is.
+/// The edits after which the second or third file is ignored or unreadable, or no file is.
 fn edits_for_obstacle(
     project: &ByteString,
     folder: &ByteString,
-    kind: Kind,
+    files: DatabaseFiles,
     obstacle: Obstacle,
 ) -> Vec<Operation> {
-    let name = kind[1].0;
+    let name = files[1].0;
     let ignore_file = names::join(project, &".gitignore".into());
     match obstacle {
         Obstacle::Nothing => vec![Edit::Remove { path: ignore_file }.into()],
         Obstacle::Ignored => {
-            let pattern = match kind[0].0 {
+            let pattern = match files[0].0 {
                 "app.db" => "*.db-wal\n",
                 _ => "0*.log\n",
             };
@@ -178,9 +183,9 @@ fn edits_for_obstacle(
 fn final_requests(
     project: ByteString,
     folder: ByteString,
-    kind: Kind,
+    files: DatabaseFiles,
 ) -> BoxedStrategy<Vec<Operation>> {
-    let names: Vec<&str> = kind.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
     let inner = folder.strip_prefix(&project[..]).unwrap_or_default();
     let inner = ByteString::from(inner.strip_prefix(b"/").unwrap_or_default());
     let restore_all = {

@@ -1,0 +1,127 @@
+//! The parts of a history: each is generated separately, and then they are combined.
+//!
+//! Parts that were added to this suite later are generated last, so that nothing else changes.
+
+use super::content::SizeLimits;
+use super::idiom::{self, once_in};
+use super::operation::{self, Kinds};
+use super::{
+    Options, agent, attributes, attribution, collected, damage, injections, kept_times, last,
+    maintenance, measured, together, units,
+};
+use crate::history::{Event, History, Operation};
+use herma_model::{ByteString, Request, Settings};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+/// Fragments, each with its position among the operations.
+type Placed = Vec<(Index, Vec<Operation>)>;
+
+/// The generated parts of a history.
+#[derive(Debug)]
+pub struct HistoryParts {
+    fragments: Vec<Vec<Operation>>,
+    attributes: Placed,
+    command: Option<Operation>,
+    last: Vec<Vec<Operation>>,
+    attribution: Placed,
+    damage: Placed,
+    agent: Placed,
+    gc: Placed,
+    ending: [Vec<Operation>; 2],
+    databases: Placed,
+    injections: Placed,
+    /// A history without any of the other parts, which replaces them.
+    alone: Option<History>,
+}
+
+/// Generates the parts of a history with file sizes around these limits.
+pub fn parts(options: &Options, limits: SizeLimits, kinds: Kinds) -> BoxedStrategy<HistoryParts> {
+    let maintenance = options.maintenance;
+    let workspace_paths = options.workspace.as_ref().map(|(_, paths)| paths.clone());
+    let operation = operation::operation(limits, kinds, workspace_paths.unwrap_or_default());
+    let single = operation.prop_map(|operation| vec![operation]);
+    let fragment = prop_oneof![24 => single, 1 => idiom::idiom(limits)].boxed();
+    let fragment = if maintenance { maintenance::among(fragment, limits, kinds) } else { fragment };
+    let fragments = vec(fragment, 1..=options.operations_max);
+    let attributes = attributes::fragments(limits);
+    let command = option::weighted(0.3, operation::command());
+    let last = last::fragments(maintenance);
+    // One in one is always, and one in zero is never.
+    let attribution = once_in(u32::from(options.attribution), attribution::fragments(limits));
+    let damage = once_in(u32::from(options.damage), damage::fragments(limits));
+    let agent = once_in(u32::from(options.agent), agent::fragments(limits));
+    let has_gc = maintenance && options.workspace.is_none();
+    let gc = once_in(u32::from(has_gc), collected::fragments(limits, options.damage));
+    let leftovers = once_in(u32::from(maintenance), maintenance::lookalike_of_leftover());
+    let ending = (kept_times::fragment(limits), leftovers);
+    let databases = once_in(u32::from(options.databases), units::fragments());
+    let injected = injections::fragments(limits, options.injections);
+    let measured = measured::history(options.measured);
+    let packs = injections::fragments_with_packs(limits, options.injections);
+    let together = together::history(options.together, options.processes.clone());
+    let rest = (ending, databases, injected, (measured, packs, together));
+    let parts = (fragments, attributes, command, last, attribution, damage, agent, gc, rest);
+    parts
+        .prop_map(|(fragments, attributes, command, last, attribution, damage, agent, gc, rest)| {
+            let ((kept_times, leftovers), databases, injected, (measured, packs, together)) = rest;
+            HistoryParts {
+                fragments,
+                attributes,
+                command,
+                last,
+                attribution,
+                damage,
+                agent,
+                gc,
+                ending: [kept_times, leftovers],
+                databases,
+                injections: [injected, packs].concat(),
+                alone: measured.or(together),
+            }
+        })
+        .boxed()
+}
+
+impl HistoryParts {
+    /// Combines the parts, as far as the history has room for them.
+    pub fn history(self, options: &Options, settings: Settings) -> History {
+        if let Some(history) = self.alone {
+            return history;
+        }
+        // No rule decides how damage affects agent state, so a history has only one of both.
+        let mut packed = self.gc.iter().flat_map(|(_, operations)| operations);
+        let is_undamaged = self.damage.is_empty() && !packed.any(collected::damages);
+        // Nor does any rule decide about damage or agent state together with injections.
+        let without_injections = self.injections.is_empty();
+        let agent = if is_undamaged && without_injections { self.agent } else { Vec::new() };
+        let damage = if without_injections { self.damage } else { Vec::new() };
+        let mut operations: Vec<Operation> = self.fragments.into_iter().flatten().collect();
+        let all_placed = [self.attributes, self.attribution, damage, self.gc, agent];
+        for placed in all_placed.into_iter().chain([self.databases, self.injections]) {
+            operations = attributes::among(operations, placed);
+        }
+        operations.truncate(options.operations_max);
+        if operations.len() < options.operations_max {
+            operations.extend(self.command);
+        }
+        for fragment in self.last.into_iter().chain(self.ending) {
+            if operations.len() + fragment.len() <= options.operations_max {
+                operations.extend(fragment);
+            }
+        }
+        let workspace = options.workspace.as_ref().map(|(path, _)| path.clone());
+        if workspace.is_some() {
+            // The purpose of a real workspace: it is checkpointed unchanged, and at the end every
+            // checkpoint is restored.
+            let dir = ByteString::from("work/alpha");
+            let reason = "as it came".to_owned();
+            operations.insert(0, Operation::Ask(Request::Checkpoint { dir: dir.clone(), reason }));
+            operations.push(Operation::Event(Event::RestoreEach { dir }));
+        }
+        // With another home directory the number of a call may differ.
+        History { settings, workspace, plain_home: !without_injections, operations }
+    }
+}
