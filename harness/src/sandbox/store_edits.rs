@@ -11,7 +11,6 @@ use herma_model::{Object, Piece, StoreEdit, World};
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -65,11 +64,7 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<E
             if path.exists() || world.repositories().contains_key(name) {
                 return Ok(EditOutcome::Nothing);
             }
-            make_repository(
-                sandbox.v1_repository(),
-                &path,
-                Path::new(OsStr::from_bytes(&world.absolute(project))),
-            )?;
+            make_repository(sandbox.v1_repository(), &path, &world.absolute(project))?;
             set_times(&path, *changed)?;
         }
         StoreEdit::Archive { name, made } => {
@@ -86,13 +81,7 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<E
             if path.exists() {
                 return Ok(EditOutcome::Nothing);
             }
-            match likeness {
-                Likeness::Repository => make_git_lookalike(&path)?,
-                Likeness::Name | Likeness::Archive | Likeness::Leftover => {
-                    fs::create_dir_all(path.join("2019"))?;
-                    fs::write(path.join("2019/beach.jpg"), "somebody's photo\n")?;
-                }
-            }
+            make_lookalike(&path, *likeness)?;
             set_times(&path, *changed)?;
         }
         StoreEdit::Stray { name } => {
@@ -126,37 +115,7 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<E
             let object = captured.and_then(|captured| Object::of(piece, id, &captured.tree));
             let name = object.and_then(|object| git_objects::name_of(&object));
             let Some(name) = name else { return Ok(EditOutcome::Nothing) };
-            let (folder, rest) = name.split_at(2);
-            let loose = Path::new("objects").join(folder).join(rest);
-            let is_index = *piece == Piece::PackIndex;
-            if sandbox.store().join(&loose).exists() {
-                return if is_index {
-                    Ok(EditOutcome::Nothing)
-                } else {
-                    damage_file(loose, damage)
-                };
-            }
-            // In a partially damaged pack or pack index, it is unknown which objects can still be read.
-            let is_partial = matches!(damage, Damage::Halved | Damage::Flipped);
-            if is_partial || !sandbox.has_store() {
-                return Ok(EditOutcome::Nothing);
-            }
-            // The same holds for a pack whose index is damaged already.
-            let Ok(stock) = Stock::of(&sandbox.store()) else { return Ok(EditOutcome::Nothing) };
-            let pack = stock.packs.into_iter().find(|(_, ids)| ids.contains(&name));
-            let Some((pack, _)) = pack else { return Ok(EditOutcome::Nothing) };
-            let packed = sandbox.store().join(pack.with_extension("pack"));
-            let is_pack = || matches!(Replacement::at(&packed), Ok(Replacement::Bytes(raw)) if raw.starts_with(b"PACK"));
-            if is_index && !is_pack() {
-                return Ok(EditOutcome::Nothing);
-            }
-            let file = pack.with_extension(if is_index { "idx" } else { "pack" });
-            return Ok(match damage_file(file, damage)? {
-                EditOutcome::Damaged(damaged) if !is_index => {
-                    EditOutcome::Damaged(DamagedFile { object_path: loose, ..damaged })
-                }
-                outcome => outcome,
-            });
+            return damage_object(sandbox, &name, *piece == Piece::PackIndex, *damage);
         }
         StoreEdit::Marker { says: time } => {
             fs::create_dir_all(&base)?;
@@ -233,10 +192,60 @@ fn damage_file(store: &Path, path: PathBuf, damage: Damage) -> io::Result<EditOu
     Ok(EditOutcome::Damaged(DamagedFile { path, object_path, content, permissions, replacement }))
 }
 
+/// Damages the file of an object: its loose file, or else its pack; with `is_index` the index of its pack.
+fn damage_object(
+    sandbox: &Sandbox,
+    name: &str,
+    is_index: bool,
+    damage: Damage,
+) -> io::Result<EditOutcome> {
+    let store = sandbox.store();
+    let (folder, rest) = name.split_at(2);
+    let loose = Path::new("objects").join(folder).join(rest);
+    if store.join(&loose).exists() {
+        return match is_index {
+            true => Ok(EditOutcome::Nothing),
+            false => damage_file(&store, loose, damage),
+        };
+    }
+    // In a partially damaged pack or pack index, it is unknown which objects can still be read.
+    let is_partial = matches!(damage, Damage::Halved | Damage::Flipped);
+    if is_partial || !sandbox.has_store() {
+        return Ok(EditOutcome::Nothing);
+    }
+    // The same holds for a pack whose index is damaged already.
+    let Ok(stock) = Stock::of(&store) else { return Ok(EditOutcome::Nothing) };
+    let pack = stock.packs.into_iter().find(|(_, ids)| ids.contains(name));
+    let Some((pack, _)) = pack else { return Ok(EditOutcome::Nothing) };
+    let content = || Replacement::at(&store.join(pack.with_extension("pack")));
+    let is_pack = || matches!(content(), Ok(Replacement::Bytes(raw)) if raw.starts_with(b"PACK"));
+    if is_index && !is_pack() {
+        return Ok(EditOutcome::Nothing);
+    }
+    let file = pack.with_extension(if is_index { "idx" } else { "pack" });
+    Ok(match damage_file(&store, file, damage)? {
+        EditOutcome::Damaged(damaged) if !is_index => {
+            EditOutcome::Damaged(DamagedFile { object_path: loose, ..damaged })
+        }
+        outcome => outcome,
+    })
+}
+
+/// Makes a folder that looks like one of v1 or of a store, and is not.
+fn make_lookalike(path: &Path, likeness: Likeness) -> io::Result<()> {
+    match likeness {
+        Likeness::Repository => make_git_lookalike(path),
+        Likeness::Name | Likeness::Archive | Likeness::Leftover => {
+            fs::create_dir_all(path.join("2019"))?;
+            fs::write(path.join("2019/beach.jpg"), "somebody's photo\n")
+        }
+    }
+}
+
 /// Makes a repository as v1 did, with the path of the working tree in a file next to git's own files.
-fn make_repository(v1_repository: &V1Repository, path: &Path, workdir: &Path) -> io::Result<()> {
+fn make_repository(v1_repository: &V1Repository, path: &Path, workdir: &[u8]) -> io::Result<()> {
     super::edits::copy(&v1_repository.repository()?, path)?;
-    let line = [workdir.as_os_str().as_bytes(), b"\n"].concat();
+    let line = [workdir, b"\n"].concat();
     fs::write(path.join(WORKDIR), line)
 }
 
