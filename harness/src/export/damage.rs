@@ -97,8 +97,7 @@ mod tests {
     #[test]
     fn store_edit_finds_files_whose_names_differ_in_each_run() {
         let ids = vec!["1a".repeat(20), "2b".repeat(20)];
-        let script =
-            Script { text: String::new(), root: b"/tmp/x".to_vec(), ids: ids.clone(), requests: 0 };
+        let script = Script { root: b"/tmp/x".to_vec(), ids: ids.clone(), ..Script::default() };
         let project = ByteString::from("work/alpha");
         let file = Some(Path::new("objects/ab/cd"));
         let line = |edit| script.store_edit(&edit, file).unwrap_or_default();
