@@ -1,6 +1,6 @@
 //! The pages of `docs/`: generated pages are up to date (`UPDATE_DOCS=1` writes them), and examples run.
 
-use herma_harness::bundled::{Bundled, catalogue};
+use herma_harness::bundled::{Bundled, CATALOGUE};
 use herma_harness::expectations::Expectations;
 use herma_tests::built_binary;
 use std::collections::BTreeSet;
@@ -131,7 +131,7 @@ fn docs_known_failures_md_matches_the_expectations() {
     // Several versions of one package share a file.
     let mut seen = BTreeSet::new();
     let files = |subject: &'static Bundled| once(subject.expectations).chain(subject.injected());
-    for text in catalogue().iter().flat_map(files).filter(|text| seen.insert(*text)) {
+    for text in CATALOGUE.iter().flat_map(files).filter(|text| seen.insert(*text)) {
         let expectations = Expectations::read(text, "a bundled file".into()).unwrap();
         let subject = &expectations.subject;
         let seeds = &expectations.seeds;

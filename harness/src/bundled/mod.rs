@@ -6,7 +6,7 @@
 mod catalogue;
 mod install;
 
-pub use catalogue::catalogue;
+pub use catalogue::CATALOGUE;
 pub use install::{InstallError, PACKAGES, install, node};
 
 use crate::subject::AdapterCommand;
@@ -139,12 +139,11 @@ fn interpreter(name: &str, arguments: &[&str]) -> io::Result<OsString> {
 /// # Errors
 /// There is no such subject; the text lists the existing ones.
 pub fn find(name: &str) -> Result<&'static Bundled, String> {
-    let subjects = catalogue();
-    let exact = subjects.iter().find(|subject| subject.full_name() == name);
+    let exact = CATALOGUE.iter().find(|subject| subject.full_name() == name);
     // The catalogue is in order of the versions.
-    let newest = || subjects.iter().rev().find(|subject| subject.name == name);
+    let newest = || CATALOGUE.iter().rev().find(|subject| subject.name == name);
     exact.or_else(newest).ok_or_else(|| {
-        let names: Vec<String> = subjects.iter().map(Bundled::full_name).collect();
+        let names: Vec<String> = CATALOGUE.iter().map(Bundled::full_name).collect();
         format!("there is no bundled subject `{name}`; there is `core`, {}", names.join(", "))
     })
 }

@@ -64,7 +64,7 @@ fn broken(name: &str) -> Result<Box<NewSubject<'static>>, String> {
 /// `herma-conform adapters list`.
 pub fn list() -> ExitCode {
     let cache = hermetic::cache();
-    for subject in bundled::catalogue() {
+    for subject in bundled::CATALOGUE {
         let installed = if subject.is_installed(&cache) { "installed" } else { "-" };
         print_text(&format!("{:<28} {installed:<10} {}\n", subject.full_name(), subject.what));
     }
