@@ -1,125 +1,123 @@
 //! Takes a checkpoint: scope, lock, capture, commit, and then the limits of the store.
 
+use super::captures::ProjectCapture;
 use super::carry::{Carried, Taking};
 use super::open_project::OpenProject;
 use super::owner::{OperationLocks, Purpose};
-use super::{Manager, Occasion, Upkeep};
-use crate::capture::index::{self, Index};
-use crate::capture::{Blobs, Capture, Captured, Current};
-use crate::disk::Stat;
-use crate::disk::atomic_write::write_fresh;
-use crate::environment::Config;
-use crate::error::{Context, Error, Result};
-use crate::maintenance::limits::{self, Limit};
-use crate::own_folders::OwnFolders;
+use super::upkeep::Upkeep;
+use super::{Manager, Occasion};
+use crate::capture::Captured;
+use crate::capture::index;
+use crate::error::{Error, Result};
+use crate::maintenance::limits::Limit;
 use crate::policy::Trigger;
 use crate::project::Project;
 use crate::report::{Evicted, Outcome, Taken};
 use crate::store::commit::Checkpoint;
-use crate::store::left_out::LeftOut;
 use crate::store::metadata::Newest;
 use crate::store::pre_restore::PreRestoreRef;
 use crate::store::snapshot;
 use crate::store::{
-    Store, attribution, commit, envelopes, metadata, pins, pre_restore, ref_recovery, refs,
-    restoring, usage,
+    attribution, commit, envelopes, metadata, pins, pre_restore, ref_recovery, refs, usage,
 };
 use git2::Oid;
 
 impl Manager {
     pub(super) fn take(&self, project: &Project, occasion: &Occasion<'_>) -> Result<Taken> {
-        let disk = self.disk.as_ref();
         occasion.label.map_or(Ok(()), pins::check_label)?;
-        project.check_scope(disk, &self.environment)?;
-        let (mut taken, reclaim) = {
-            let OperationLocks { store, _project, state, undone } =
-                self.lock_operation(project, Purpose::Take)?;
-            let mut open = OpenProject::new(&store, project);
-            let taking = Taking::new(occasion, &self.state, state.as_ref());
-            // The agent may continue while files are read.
-            drop(state);
-            let (mut taken, current) = self.checkpoint_locked(&mut open, &taking)?;
-            taken.notices.extend(undone);
-            taken.notices.extend(self.end_interrupted(&open, &current));
-            let is_new = matches!(taken.outcome, Outcome::Created { .. });
-            let evicted = is_new.then(|| self.limit(&open).keep_newest());
-            let reclaim = evicted.as_ref().map(|evicted| evicted.must_reclaim);
-            taken.evicted = evicted.unwrap_or_default().into();
-            (taken, reclaim)
-        };
-        taken.evicted.for_size = self.after_checkpoint(reclaim);
-        Ok(taken)
+        project.check_scope(self.disk.as_ref(), &self.environment)?;
+        let OperationLocks { store, project_lock, state, undone } =
+            self.lock_operation(project, Purpose::Take)?;
+        let mut open = OpenProject::new(&store, project);
+        let taking = Taking::new(occasion, &self.state, state.as_ref());
+        // The agent may continue while files are read.
+        drop(state);
+        let mut capture = self.capture_to_store(&mut open)?;
+        let RecordedCapture { outcome, mut notices } =
+            self.record_capture(&mut open, &mut capture, &taking)?;
+        notices.extend(undone);
+        notices.extend(self.end_interrupted(&open, &capture.captured.current));
+        let mut upkeep = Upkeep::None;
+        let mut evicted = Evicted::default();
+        if matches!(outcome, Outcome::Created { .. }) {
+            let evicted_now = self.limit(&open).keep_newest();
+            upkeep = Upkeep::after(&evicted_now);
+            evicted = evicted_now.into();
+        }
+        // The upkeep takes the locks that it needs.
+        drop(open);
+        drop(project_lock);
+        drop(store);
+        evicted.for_size = self.do_upkeep(upkeep);
+        Ok(Taken { outcome, skipped: capture.skipped(), notices, evicted })
     }
 
-    /// Takes a checkpoint while the project's lock is held, and also returns the captured state.
-    pub(super) fn checkpoint_locked(
+    /// Records a capture as a checkpoint, unless the newest one already holds it. The project's lock is
+    /// held.
+    pub(super) fn record_capture(
         &self,
         open: &mut OpenProject<'_>,
+        capture: &mut ProjectCapture,
         taking: &Taking<'_>,
-    ) -> Result<(Taken, Current)> {
-        let OpenProject { store, project, .. } = *open;
-        let previous_index = index::load(store, open.hash());
-        let started = self.file_system_time(store, project)?;
-        let mut captured = self
-            .capture(store, project, &previous_index, Some(started))
-            .run(Blobs::Keep(&mut open.objects))?;
-        let tip = ref_recovery::newest_locked(store, &open.objects, open.hash())?;
+    ) -> Result<RecordedCapture> {
+        let occasion = taking.occasion;
+        let is_labelled = occasion.label.is_some();
+        let tip = ref_recovery::newest_locked(open.store, &open.objects, open.hash())?;
         let newest = open.newest_readable(tip)?;
-        let carried = self.carry(open, newest.as_ref(), taking)?;
-        let draft = Draft { captured: &captured, carried: &carried, tip, newest: newest.as_ref() };
-        let (outcome, newest) = self.commit(open, &draft, taking.occasion)?;
-        if open.objects.written() > 0 {
-            let _ = usage::add(store, open.objects.written());
-        }
-        if let Some(newest) = newest {
-            // The checkpoint is stored by now. The metadata and the index are written again with the
-            // next one, so that a failure to write them does not fail this one.
-            let now = self.clock.seconds();
-            let _ = metadata::touch(store.disk, &store.path, project, now, &newest);
-            // Objects that were examined now need not be examined the next time.
-            captured.index.remember(|id| open.objects.mark(id));
-            if captured.index != previous_index || open.objects.has_looked() {
-                let _ = index::save(store, open.hash(), &captured.index);
-            }
-        }
-        let skipped = captured.left_out.iter().map(LeftOut::remark).collect();
-        let notices = carried.notices;
-        let evicted = Evicted::default();
-        Ok((Taken { outcome, skipped, notices, evicted }, captured.current))
+        let newest = newest.as_ref();
+        let carried = self.carry(open, newest, taking)?;
+        let draft = Draft { captured: &capture.captured, carried: &carried, tip, newest };
+        let tree = draft.write_tree(open, is_labelled)?;
+        let decision = decide(newest, tree, !is_labelled && carried.is_same);
+        let Committed { outcome, newest } = self.commit(open, &draft, decision, occasion)?;
+        self.write_bookkeeping(open, capture, newest.as_ref());
+        Ok(RecordedCapture { outcome, notices: carried.notices })
     }
 
-    /// Decides whether a checkpoint is needed, and adds it to the history. Returns the newest checkpoint
-    /// after that; `None` for an empty project without checkpoints.
+    /// Does what was decided about a checkpoint.
     fn commit(
         &self,
         open: &mut OpenProject<'_>,
         draft: &Draft<'_>,
+        decision: CommitDecision<'_>,
         occasion: &Occasion<'_>,
-    ) -> Result<(Outcome, Option<Newest>)> {
-        let snapshot = &draft.captured.current.snapshot;
-        let is_labelled = occasion.label.is_some();
-        // rule: capture/empty-first
-        if draft.newest.is_none() && snapshot.is_empty() && !is_labelled {
-            return Ok((Outcome::Unchanged, None));
-        }
-        // Whatever the configured limit, a checkpoint must be one that can be read again.
-        // rule: scope/too-many-files
-        if let Some(limit) = snapshot::exceeded(snapshot) {
-            return Err(Error::TooManyFiles { dir: open.project.directory.clone(), limit });
-        }
-        let tree = snapshot::write(&mut open.objects, snapshot)?;
-        // rule: capture/unchanged
-        let is_same = !is_labelled && draft.carried.is_same;
-        match draft.newest.filter(|newest| is_same && newest.tree == tree) {
-            Some(newest) => {
+    ) -> Result<Committed> {
+        match decision {
+            CommitDecision::Nothing => Ok(Committed { outcome: Outcome::Unchanged, newest: None }),
+            CommitDecision::KeepNewest(newest) => {
                 keep_newest(open, newest, draft.tip)?;
                 let Checkpoint { id, seconds, parent, .. } = *newest;
-                Ok((Outcome::Unchanged, Some(Newest { id, seconds, parent })))
+                let newest = Some(Newest { id, seconds, parent });
+                Ok(Committed { outcome: Outcome::Unchanged, newest })
             }
-            None => {
+            CommitDecision::Add(tree) => {
                 let newest = self.add(open, draft, tree, occasion)?;
-                Ok((Outcome::Created { id: newest.id.to_string() }, Some(newest)))
+                let outcome = Outcome::Created { id: newest.id.to_string() };
+                Ok(Committed { outcome, newest: Some(newest) })
             }
+        }
+    }
+
+    /// Writes the estimate of the size of the store, the metadata of the project and its index. The
+    /// checkpoint is stored by now, and the next one writes them again, so that a failure to write them
+    /// does not fail this one.
+    fn write_bookkeeping(
+        &self,
+        open: &OpenProject<'_>,
+        capture: &mut ProjectCapture,
+        newest: Option<&Newest>,
+    ) {
+        let OpenProject { store, objects, project } = open;
+        if objects.written() > 0 {
+            let _ = usage::add(store, objects.written());
+        }
+        let Some(newest) = newest else { return };
+        let _ = metadata::touch(store.disk, &store.path, project, self.clock.seconds(), newest);
+        let ProjectCapture { captured, previous_index } = capture;
+        // Objects that were examined now need not be examined the next time.
+        captured.index.remember(|id| objects.mark(id));
+        if captured.index != *previous_index || objects.has_looked() {
+            let _ = index::save(store, open.hash(), &captured.index);
         }
     }
 
@@ -211,84 +209,20 @@ impl Manager {
         let now = self.clock.seconds();
         Limit { store, objects, hash: open.hash(), most, now }
     }
+}
 
-    /// Limits the store after a checkpoint was added; `reclaim` is whether space is to be freed, `None` if
-    /// no checkpoint was added. No lock is held. Returns how many checkpoints were evicted because the
-    /// store was too large.
-    pub(super) fn after_checkpoint(&self, reclaim: Option<bool>) -> usize {
-        match &self.upkeep {
-            Upkeep::AtOnce => self.keep_limits(reclaim),
-            Upkeep::Later(postponed) => {
-                if let Ok(mut postponed) = postponed.lock() {
-                    *postponed = (*postponed).max(reclaim);
-                }
-                0
-            }
-        }
-    }
+/// The result of recording a capture.
+pub(super) struct RecordedCapture {
+    pub outcome: Outcome,
+    /// Notices for the user.
+    pub notices: Vec<String>,
+}
 
-    pub(super) fn keep_limits(&self, reclaim: Option<bool>) -> usize {
-        let keep = |reclaim| {
-            limits::after_checkpoint(self.disk.as_ref(), &self.base(), &self.config, reclaim)
-        };
-        reclaim.map_or(0, keep)
-    }
-
-    fn capture<'a>(
-        &'a self,
-        store: &Store<'_>,
-        project: &'a Project,
-        index: &'a Index,
-        started: Option<Stat>,
-    ) -> Capture<'a> {
-        Capture {
-            disk: self.disk.as_ref(),
-            root: &project.directory,
-            own: OwnFolders::of(self.disk.as_ref(), &self.environment),
-            config: &self.config,
-            interrupted: restoring::died(store, &project.hash).then_some(project.hash.as_str()),
-            index,
-            started,
-        }
-    }
-
-    /// Captures the present state of the project, however many files, without storing anything; empty
-    /// if the project is gone.
-    // rule: diff/leaves-store
-    pub(super) fn current(&self, open: &OpenProject<'_>) -> Result<Current> {
-        let unlimited = Config { max_files: usize::MAX, ..self.config.clone() };
-        self.current_within(&unlimited, open)
-    }
-
-    /// As [`Manager::current`], with the bounds of a configuration.
-    pub(super) fn current_within(
-        &self,
-        config: &Config,
-        open: &OpenProject<'_>,
-    ) -> Result<Current> {
-        let OpenProject { store, objects, project } = open;
-        match project.check_directory(self.disk.as_ref()) {
-            // rule: restore/deleted-project
-            Err(Error::MissingDirectory(_)) => Ok(Current::default()),
-            Err(error) => Err(error),
-            Ok(()) => {
-                let index = index::load(store, &project.hash);
-                let capture = self.capture(store, project, &index, None);
-                let capture = Capture { config, ..capture };
-                capture.run(Blobs::Name(objects)).map(|captured| captured.current)
-            }
-        }
-    }
-
-    /// The stat of a new file, whose time is that of the file system's clock, which may differ from
-    /// the clock of the process.
-    fn file_system_time(&self, store: &Store<'_>, project: &Project) -> Result<Stat> {
-        let name = format!("clock-{}", project.hash);
-        let path = write_fresh(store.disk, &store.path, &name, b"")?;
-        let stat = store.disk.stat(&path).context("looking at", &path);
-        store.disk.remove_file(&path).context("removing", &path)?;
-        stat
-    }
+/// The result of committing a draft.
+struct Committed {
+    outcome: Outcome,
+    /// The newest checkpoint after that; `None` for an empty project without checkpoints.
+    newest: Option<Newest>,
 }
 
 /// A checkpoint before it is known whether it is needed.
@@ -299,6 +233,50 @@ struct Draft<'a> {
     tip: Option<Oid>,
     /// The newest checkpoint that can be read.
     newest: Option<&'a Checkpoint>,
+}
+
+impl Draft<'_> {
+    /// Adds the trees of the captured files to the objects and returns the root tree; `None` for an empty
+    /// project without checkpoints.
+    fn write_tree(&self, open: &mut OpenProject<'_>, is_labelled: bool) -> Result<Option<Oid>> {
+        let snapshot = &self.captured.current.snapshot;
+        // rule: capture/empty-first
+        if self.newest.is_none() && snapshot.is_empty() && !is_labelled {
+            return Ok(None);
+        }
+        // Whatever the configured limit, a checkpoint must be one that can be read again.
+        // rule: scope/too-many-files
+        if let Some(limit) = snapshot::exceeded(snapshot) {
+            return Err(Error::TooManyFiles { dir: open.project.directory.clone(), limit });
+        }
+        snapshot::write(&mut open.objects, snapshot).map(Some)
+    }
+}
+
+/// What is done so that a checkpoint holds the captured state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CommitDecision<'a> {
+    /// Nothing: there is no state to hold.
+    Nothing,
+    /// The newest checkpoint already holds it, and stays the newest.
+    KeepNewest(&'a Checkpoint),
+    /// A checkpoint of that tree is added.
+    Add(Oid),
+}
+
+/// Decides what is done with a captured `tree`, compared with the newest checkpoint. The newest one may
+/// only be kept if it `carries_same`: the same parts of the agent's state, while no label is requested.
+// rule: capture/unchanged
+fn decide(
+    newest: Option<&Checkpoint>,
+    tree: Option<Oid>,
+    carries_same: bool,
+) -> CommitDecision<'_> {
+    let Some(tree) = tree else { return CommitDecision::Nothing };
+    match newest.filter(|newest| carries_same && newest.tree == tree) {
+        Some(newest) => CommitDecision::KeepNewest(newest),
+        None => CommitDecision::Add(tree),
+    }
 }
 
 /// The position of a new checkpoint among those of its project.
@@ -335,4 +313,37 @@ fn keep_newest(open: &mut OpenProject<'_>, newest: &Checkpoint, tip: Option<Oid>
         refs::advance(open.store.disk, &open.store.path, &name, tip, newest.id)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // rule: capture/unchanged
+    #[test]
+    fn decide_keeps_the_newest_checkpoint_only_with_the_same_tree_and_parts() {
+        let tree = |byte: u8| Oid::from_bytes(&[byte; 20]).unwrap();
+        let newest = Checkpoint {
+            id: tree(9),
+            tree: tree(1),
+            parent: None,
+            rollback: None,
+            pre_restore_ref: None,
+            is_pinned: false,
+            pinned_only: false,
+            seconds: 0,
+            reason: String::new(),
+            project: None,
+            damage: None,
+        };
+        let newest = Some(&newest);
+        assert_eq!(decide(None, None, true), CommitDecision::Nothing);
+        assert_eq!(decide(None, Some(tree(1)), true), CommitDecision::Add(tree(1)));
+        assert_eq!(decide(newest, Some(tree(2)), true), CommitDecision::Add(tree(2)));
+        assert_eq!(decide(newest, Some(tree(1)), false), CommitDecision::Add(tree(1)));
+        assert_eq!(
+            decide(newest, Some(tree(1)), true),
+            CommitDecision::KeepNewest(newest.unwrap())
+        );
+    }
 }

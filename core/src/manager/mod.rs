@@ -4,6 +4,7 @@
 //! depends on it.
 
 mod attribution;
+mod captures;
 mod carry;
 mod checkpoint;
 mod interrupted;
@@ -13,6 +14,7 @@ mod owner;
 mod patch;
 mod recovery;
 mod rollback;
+mod upkeep;
 mod wanted;
 mod whole;
 
@@ -47,8 +49,9 @@ use patch::Compared;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use upkeep::UpkeepTime;
 
 /// Takes, lists, compares and restores checkpoints. It remembers which projects had their
 /// automatic checkpoint in this turn, and nothing else.
@@ -58,21 +61,11 @@ pub struct Manager {
     environment: Environment,
     config: Config,
     slots_used: BTreeSet<String>,
-    upkeep: Upkeep,
+    upkeep_time: UpkeepTime,
     /// The agent state.
     state: State,
     /// Whether a restore is to end before it is complete.
     interrupt: Arc<AtomicBool>,
-}
-
-/// When space is freed and the total size is limited after a new checkpoint.
-#[derive(Debug, Default)]
-enum Upkeep {
-    /// Before the request is answered.
-    #[default]
-    AtOnce,
-    /// When [`Manager::collect_deferred`] is called: `Some` if that is needed, with whether space is to be freed.
-    Later(Mutex<Option<bool>>),
 }
 
 impl Manager {
@@ -89,7 +82,7 @@ impl Manager {
             environment,
             config,
             slots_used: BTreeSet::new(),
-            upkeep: Upkeep::default(),
+            upkeep_time: UpkeepTime::default(),
             state: State::default(),
             interrupt: Arc::default(),
         }
@@ -129,21 +122,6 @@ impl Manager {
     /// The agent state, to set the current turn.
     pub fn state_mut(&mut self) -> &mut State {
         &mut self.state
-    }
-
-    /// The same, answering before it frees the space of the checkpoints that a new one evicted: the
-    /// caller does not wait for that, and calls [`Manager::collect_deferred`] afterwards.
-    pub fn deferring_collection(self) -> Self {
-        Manager { upkeep: Upkeep::Later(Mutex::default()), ..self }
-    }
-
-    /// Frees the space and limits the total size, where checkpoints postponed that, and returns how many
-    /// checkpoints were evicted because the store was too large. Failures are logged, and retried after
-    /// the next checkpoint.
-    // rule: limit/newest-remain
-    pub fn collect_deferred(&self) -> usize {
-        let Upkeep::Later(postponed) = &self.upkeep else { return 0 };
-        self.keep_limits(postponed.lock().map(|mut postponed| postponed.take()).unwrap_or_default())
     }
 
     /// The configuration.

@@ -28,7 +28,7 @@ pub(super) enum Purpose {
 /// The locks of an operation.
 pub(super) struct OperationLocks<'a> {
     pub store: Store<'a>,
-    pub _project: Lock,
+    pub project_lock: Lock,
     /// The ownership of the agent state, or why it cannot be had.
     pub state: Result<Owner>,
     /// Notices about restores that died.
@@ -64,7 +64,7 @@ impl Manager {
         loop {
             let recovered = self.recover_waiting(|hash| is_all || hash == project.hash)?;
             let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
-            let _project = store.lock_project(&project.hash)?;
+            let project_lock = store.lock_project(&project.hash)?;
             let mut state = self.state.lock_parts(disk, sharing, lock::take);
             let has_died = state.is_ok() && self.has_died(&recovered);
             undone.extend(recovered.notices);
@@ -76,7 +76,7 @@ impl Manager {
                 // Undoing the dead restore later would undo this restore, too.
                 state = Err(Error::Busy(store.path.join("undo")));
             }
-            return Ok(OperationLocks { store, _project, state, undone });
+            return Ok(OperationLocks { store, project_lock, state, undone });
         }
     }
 

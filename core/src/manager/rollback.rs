@@ -5,6 +5,7 @@ use super::attribution::reason;
 use super::carry::Taking;
 use super::literal_path::literal_path;
 use super::owner::{OperationLocks, Purpose};
+use super::upkeep::Upkeep;
 use super::wanted::Wanted;
 use super::whole::{StateRestore, WantedParts};
 use super::{Manager, Occasion, OpenProject, no_checkpoint};
@@ -14,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::own_folders::OwnFolders;
 use crate::policy::Trigger;
 use crate::project::Project;
-use crate::report::{AgentRestored, Outcome, Preview, Remark, Restored};
+use crate::report::{AgentRestored, Evicted, Outcome, Preview, Remark, Restored};
 use crate::restore::{
     CHANGED_SINCE, CapturedProject, Restore, Units, has_changed_since, left_anything,
 };
@@ -157,20 +158,6 @@ impl Manager {
         extent: Extent<'_>,
         token: Option<Token>,
     ) -> Result<Restored> {
-        let (mut restored, reclaim) = self.restore_locked(dir, target, extent, token)?;
-        restored.evicted.for_size = self.after_checkpoint(reclaim);
-        Ok(restored)
-    }
-
-    /// Also returns whether the space of evicted checkpoints is to be freed now; `None` if no
-    /// checkpoint was added, or if the target may still be needed.
-    fn restore_locked(
-        &self,
-        dir: &Path,
-        target: &[u8],
-        extent: Extent<'_>,
-        token: Option<Token>,
-    ) -> Result<(Restored, Option<bool>)> {
         let disk = self.disk.as_ref();
         let project = self.project(dir);
         let typed = extent.path(disk, &project)?;
@@ -188,7 +175,7 @@ impl Manager {
         };
         // The target is found again, since its number is stable only under the lock, and before the
         // pre-restore checkpoint is taken, which then cannot evict the target.
-        let OperationLocks { store, _project, state, undone } =
+        let OperationLocks { store, project_lock, state, undone } =
             self.lock_operation(&project, purpose)?;
         let state = state?;
         let mut open = OpenProject::new(&store, &project);
@@ -270,15 +257,25 @@ impl Manager {
         // rule: restore/safety-keeps-target
         let is_complete = pre_restore.is_some() && report.failed.is_empty();
         let limit = self.limit(&open);
-        let evicted = is_complete.then(|| limit.evict_after_restore(wanted.id));
-        let reclaim = evicted.as_ref().map(|evicted| evicted.must_reclaim);
-        let evicted = evicted.unwrap_or_default().into();
+        let mut upkeep = Upkeep::None;
+        let mut evicted = Evicted::default();
+        if is_complete {
+            let evicted_now = limit.evict_after_restore(wanted.id);
+            upkeep = Upkeep::after(&evicted_now);
+            evicted = evicted_now.into();
+        }
         let id = wanted.id.to_string();
         let mut agent = self.agent_of(extent, &project, &wanted, &parts, true);
         if let Some(agent) = &mut agent {
             agent.notices.extend(undone);
         }
-        let restored = Restored {
+        // The upkeep takes the locks that it needs.
+        drop(open);
+        drop(state);
+        drop(project_lock);
+        drop(store);
+        evicted.for_size = self.do_upkeep(upkeep);
+        Ok(Restored {
             id,
             safety: pre_restore,
             left_out,
@@ -287,8 +284,7 @@ impl Manager {
             agent,
             evicted,
             ..report
-        };
-        Ok((restored, reclaim))
+        })
     }
 
     /// The parts to restore, none of them with a single file.
@@ -330,15 +326,20 @@ impl Manager {
         if let Err(Error::MissingDirectory(_)) = open.project.check_directory(open.store.disk) {
             return Ok(PreRestore::default());
         }
-        match self.checkpoint_locked(open, taking) {
-            Ok((taken, current)) => {
+        let record = |open: &mut OpenProject<'_>| {
+            let mut capture = self.capture_to_store(open)?;
+            self.record_capture(open, &mut capture, taking).map(|recorded| (capture, recorded))
+        };
+        match record(open) {
+            Ok((capture, recorded)) => {
                 let before = ref_recovery::newest_locked(open.store, &open.objects, open.hash())?;
-                let id = match taken.outcome {
+                let id = match recorded.outcome {
                     Outcome::Created { id } => Some(id),
                     // rule: restore/safety-skipped
                     _ => None,
                 };
-                let left_out = taken.skipped;
+                let left_out = capture.skipped();
+                let current = capture.captured.current;
                 Ok(PreRestore { id, before, current, left_out, forced_past: None })
             }
             Err(error) if is_forced => {
