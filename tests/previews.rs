@@ -1,6 +1,6 @@
 //! Previews: over generated histories, a preview of a restore reports what the restore then does.
 
-use herma_core::{Extent, Preview, RestoreOptions};
+use herma_core::{Preview, RestoreOptions, Scope};
 use herma_harness::check;
 use herma_harness::generate;
 use herma_harness::history::file;
@@ -25,16 +25,16 @@ struct Previewing {
 impl Previewing {
     /// The preview of a restore; `None` for any other request.
     fn preview(&self, request: &Request) -> Option<herma_core::Result<Preview>> {
-        let (dir, target, extent): (&ByteString, _, _) = match request {
+        let (dir, target, scope): (&ByteString, _, _) = match request {
             Request::Restore { dir, target, exact, force } => {
                 let options = RestoreOptions { exact: *exact, force: *force };
-                (dir, target, Extent::All(options))
+                (dir, target, Scope::All(options))
             }
-            Request::RestoreFile { dir, target, path } => (dir, target, Extent::One(path)),
+            Request::RestoreFile { dir, target, path } => (dir, target, Scope::File(&path[..])),
             _ => return None,
         };
         let dir = Path::new(OsStr::from_bytes(dir));
-        Some(self.core.manager().preview(dir, target, extent))
+        Some(self.core.manager().preview(dir, target, scope))
     }
 }
 

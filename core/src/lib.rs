@@ -43,7 +43,7 @@ mod unit;
 pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};
 pub use maintenance::prune::{PruneOptions, PruneStep};
-pub use manager::{Extent, Look, Manager, Occasion, PartChanged, RestoreOptions};
+pub use manager::{Look, Manager, Occasion, PartChanged, RestoreOptions, Scope};
 pub use policy::Trigger;
 pub use project::{project_directory, project_of_file};
 pub use report::{

@@ -4,7 +4,7 @@
 use super::agent::{Agent, created_id};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::state::{FilePart, Part, PartKind, State};
-use herma_core::{Config, Extent, Occasion, Outcome, RestoreOptions, Trigger};
+use herma_core::{Config, Occasion, Outcome, RestoreOptions, Scope, Trigger};
 use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
 use std::fs;
@@ -116,7 +116,7 @@ fn a_damaged_envelope_loses_no_file_and_is_removed_by_prune() {
         assert_eq!(verified.envelopes.len(), usize::from(number != 2), "{number}: {verified:?}");
         assert!(verified.damaged.is_empty(), "{number}");
         assert_eq!(manager.list(&agent.project()).unwrap().len(), 1, "{number}");
-        let preview = manager.preview(&agent.project(), b"1", Extent::All(exactly())).unwrap();
+        let preview = manager.preview(&agent.project(), b"1", Scope::All(exactly())).unwrap();
         assert_eq!(preview.would.agent.unwrap().notices.len(), 1, "{number}");
         let restored = manager.restore(&agent.project(), b"1", exactly()).unwrap();
         let restored_agent = restored.agent.unwrap();

@@ -16,7 +16,7 @@ use crate::configuration::{self, Configured};
 use crate::disk::{Disk, SystemDisk};
 use crate::environment::{Clock, Config, Environment, SystemClock};
 use crate::error::{Code, Error, Result};
-use crate::manager::{Extent, Look, Manager, Occasion};
+use crate::manager::{Look, Manager, Occasion, Scope};
 use crate::project::{project_directory, project_of_tool};
 use crate::report::{Diff, Listed, Outcome, Preview, Restored, Taken};
 use crate::state::State;
@@ -39,7 +39,7 @@ pub struct Protected {
 ///
 /// ```
 /// use herma_core::agent::{CheckpointManager, Tool};
-/// use herma_core::{Config, Environment, Extent, RestoreOptions};
+/// use herma_core::{Config, Environment, RestoreOptions, Scope};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let home = std::fs::canonicalize(folder.path()).unwrap();
@@ -63,8 +63,8 @@ pub struct Protected {
 /// let listed = checkpoints.list(&project).unwrap();
 /// assert_eq!(listed[0].reason, "before terminal: rm Makefile");
 /// assert_eq!(checkpoints.diff(&project, b"1").unwrap().stats.removed, 1);
-/// let extent = Extent::All(RestoreOptions::default());
-/// let restored = checkpoints.restore(&project, b"1", extent, None).unwrap();
+/// let scope = Scope::All(RestoreOptions::default());
+/// let restored = checkpoints.restore(&project, b"1", scope, None).unwrap();
 /// assert!(restored.undoes_turn && project.join("Makefile").exists());
 /// assert_eq!(restored.others, Some(Vec::new()), "nobody else changed anything since");
 /// ```
@@ -330,8 +330,8 @@ impl CheckpointManager {
     ///
     /// # Errors
     /// As [`Manager::preview`], and [`Error::SwitchedOff`].
-    pub fn preview(&self, dir: &Path, target: &[u8], extent: Extent<'_>) -> Result<Preview> {
-        self.manager()?.preview(dir, target, extent)
+    pub fn preview(&self, dir: &Path, target: &[u8], scope: Scope<&[u8]>) -> Result<Preview> {
+        self.manager()?.preview(dir, target, scope)
     }
 
     /// Restores a checkpoint or one of its files; with the token of a preview only what that showed.
@@ -343,10 +343,10 @@ impl CheckpointManager {
         &self,
         dir: &Path,
         target: &[u8],
-        extent: Extent<'_>,
+        scope: Scope<&[u8]>,
         token: Option<Token>,
     ) -> Result<Restored> {
-        self.manager()?.restore_extent(dir, target, extent, token)
+        self.manager()?.restore_scope(dir, target, scope, token)
     }
 
     /// The underlying manager, for requests that this type does not offer.

@@ -152,8 +152,8 @@ fn configured_by_an_unreadable_file_takes_no_checkpoint_and_refuses_requests() {
     assert!(!manager.is_enabled());
     assert_eq!(manager.trouble().len(), 1);
     assert_eq!(manager.ensure_checkpoint(&fixture.path("one"), "r"), None);
-    let extent = Extent::All(RestoreOptions::default());
-    let refused = manager.restore(&fixture.path("one"), b"1", extent, None).unwrap_err();
+    let scope = Scope::All(RestoreOptions::default());
+    let refused = manager.restore(&fixture.path("one"), b"1", scope, None).unwrap_err();
     assert_eq!(refused.code(), "switched_off");
     let mut manager = fixture.configure("checkpoints:\n  enabled: true\n");
     assert!(manager.is_enabled() && manager.trouble().is_empty());
@@ -164,21 +164,21 @@ fn diff_preview_and_restore_answer_as_the_manager_does() {
     let fixture = Fixture::new();
     let mut manager = fixture.enabled();
     let project = fixture.path("one");
-    let extent = || Extent::All(RestoreOptions::default());
+    let scope = || Scope::All(RestoreOptions::default());
     assert_eq!(manager.diff(&project, b"1").unwrap_err().code(), "unknown_checkpoint");
     manager.before(&Tool::WriteFile { path: Path::new("Makefile"), directory: &project });
     fs::write(project.join("Makefile"), "none:\n").unwrap();
     assert_eq!(manager.diff(&project, b"1").unwrap().entries.len(), 1);
-    let preview = manager.preview(&project, b"1", extent()).unwrap();
+    let preview = manager.preview(&project, b"1", scope()).unwrap();
     fs::write(project.join("Makefile"), "saved since:\n").unwrap();
-    let refused = manager.restore(&project, b"1", extent(), Some(preview.token)).unwrap_err();
+    let refused = manager.restore(&project, b"1", scope(), Some(preview.token)).unwrap_err();
     assert_eq!(refused.code(), "changed_since_preview");
-    let restored = manager.restore(&project, b"1", Extent::One(b"Makefile"), None).unwrap();
+    let restored = manager.restore(&project, b"1", Scope::File(b"Makefile"), None).unwrap();
     assert_eq!((restored.restored, restored.undoes_turn), (vec![b"Makefile".to_vec()], false));
     let unreadable = fixture.configure("checkpoints:\n  enabled: 7\n");
     assert_eq!(unreadable.list(&project).unwrap_err().code(), "switched_off");
     assert_eq!(unreadable.diff(&project, b"1").unwrap_err().code(), "switched_off");
-    assert_eq!(unreadable.preview(&project, b"1", extent()).unwrap_err().code(), "switched_off");
+    assert_eq!(unreadable.preview(&project, b"1", scope()).unwrap_err().code(), "switched_off");
 }
 
 #[test]
@@ -189,8 +189,8 @@ fn before_and_after_attribute_changes_to_tools_or_to_others() {
     let write = Tool::WriteFile { path: Path::new("a"), directory: &project };
     let run = Tool::Terminal { command: "make", directory: &project };
     let changed_by_others = |manager: &CheckpointManager| {
-        let extent = Extent::All(RestoreOptions::default());
-        let would = manager.preview(&project, b"1", extent).unwrap().would;
+        let scope = Scope::All(RestoreOptions::default());
+        let would = manager.preview(&project, b"1", scope).unwrap().would;
         would.others.map(|paths| paths.iter().map(|path| path.escape_ascii().to_string()).collect())
     };
     let named =

@@ -14,6 +14,7 @@ mod owner;
 mod patch;
 mod recovery;
 mod rollback;
+mod scope;
 mod upkeep;
 mod wanted;
 mod whole;
@@ -21,7 +22,7 @@ mod whole;
 pub use attribution::Look;
 pub use carry::Occasion;
 pub use owner::PartChanged;
-pub use rollback::{Extent, RestoreOptions};
+pub use scope::{RestoreOptions, Scope};
 
 use crate::disk::{Disk, canonical};
 use crate::environment::{Clock, Config, Environment};

@@ -3,14 +3,14 @@
 
 use super::attribution::reason;
 use super::carry::Taking;
-use super::literal_path::literal_path;
-use super::owner::{OperationLocks, Purpose};
+use super::owner::OperationLocks;
+use super::scope::{LiteralScope, RestoreOptions, Scope};
 use super::upkeep::Upkeep;
 use super::wanted::Wanted;
 use super::whole::{StateRestore, WantedParts};
 use super::{Manager, Occasion, OpenProject, no_checkpoint};
 use crate::capture::Current;
-use crate::disk::{Disk, Sharing};
+use crate::disk::Sharing;
 use crate::error::{Error, Result};
 use crate::own_folders::OwnFolders;
 use crate::policy::Trigger;
@@ -27,31 +27,6 @@ use git2::Oid;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-
-/// Options of a full restore.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RestoreOptions {
-    /// Also remove files created since the checkpoint, if the pre-restore checkpoint holds them.
-    pub exact: bool,
-    /// Go on when no pre-restore checkpoint can be taken.
-    pub force: bool,
-}
-
-/// How much of a checkpoint is restored.
-#[derive(Clone, Copy, Debug)]
-pub enum Extent<'a> {
-    /// All of it.
-    All(RestoreOptions),
-    /// One file, by its path relative to the project.
-    One(&'a [u8]),
-}
-
-/// An extent, with the normalized path of its file if it has one.
-#[derive(Clone, Copy)]
-struct Selection<'a> {
-    extent: Extent<'a>,
-    path: Option<&'a [u8]>,
-}
 
 /// A request for a pre-restore checkpoint.
 struct PreRestoreRequest<'a> {
@@ -80,7 +55,7 @@ impl Manager {
     /// # Errors
     /// A refusal changes nothing; failures after the first change are in the answer.
     pub fn restore(&self, dir: &Path, target: &[u8], options: RestoreOptions) -> Result<Restored> {
-        self.restore_extent(dir, target, Extent::All(options), None)
+        self.restore_scope(dir, target, Scope::All(options), None)
     }
 
     /// Restores one file of a checkpoint and touches no other path.
@@ -89,7 +64,7 @@ impl Manager {
     /// As [`Manager::restore`], and a path that is not in the checkpoint or cannot be written
     /// without touching another.
     pub fn restore_file(&self, dir: &Path, target: &[u8], path: &[u8]) -> Result<Restored> {
-        self.restore_extent(dir, target, Extent::One(path), None)
+        self.restore_scope(dir, target, Scope::File(path), None)
     }
 
     /// Returns exactly what a restore would do, if nothing fails or changes before; it changes
@@ -97,20 +72,19 @@ impl Manager {
     ///
     /// # Errors
     /// What would refuse the restore, as far as it can be seen before.
-    pub fn preview(&self, dir: &Path, target: &[u8], extent: Extent<'_>) -> Result<Preview> {
+    pub fn preview(&self, dir: &Path, target: &[u8], scope: Scope<&[u8]>) -> Result<Preview> {
         let disk = self.disk.as_ref();
         let project = self.project(dir);
-        let path = extent.path(disk, &project)?;
+        let scope = scope.resolve(disk, &project)?;
         let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
         let open = OpenProject::new(&store, &project);
         let listed = self.history(&open)?;
         let wanted = Wanted::read(&open, open.find(&listed, target)?)?;
-        let selection = Selection { extent, path: path.as_deref() };
-        let (would, token) = self.plan(&open, &wanted, selection)?;
+        let (would, token) = self.plan(&open, &wanted, &scope)?;
         // While another restore takes long, the preview may show half of it, and differ from this restore.
         let _owner = self.state.lock_parts(disk, Sharing::Shared, lock::take);
-        let parts = self.parts_of(extent, &open.objects, &wanted)?;
-        let agent = self.agent_of(extent, &project, &wanted, &parts, false);
+        let parts = self.parts_of(&scope, &open.objects, &wanted)?;
+        let agent = self.agent_of(&scope, &project, &wanted, &parts, false);
         let token = parts.token(token, agent.as_ref());
         Ok(Preview { would: Restored { id: wanted.id.to_string(), agent, ..would }, token })
     }
@@ -120,9 +94,8 @@ impl Manager {
         &self,
         open: &OpenProject<'_>,
         wanted: &Wanted,
-        selection: Selection<'_>,
+        scope: &LiteralScope,
     ) -> Result<(Restored, Token)> {
-        let Selection { extent, path } = selection;
         // A pre-restore checkpoint has the bounds of any other.
         let (current, refused) = match self.current_within(&self.config, open) {
             Ok(current) => (current, None),
@@ -130,14 +103,14 @@ impl Manager {
         };
         let mut restore = self.restore_into(open, &current, wanted);
         restore.may_remove = refused.is_none();
-        let would = extent.plan(&restore, path, refused.is_some())?;
+        let would = scope.plan(&restore)?;
         let token = restore.token(&would);
         let by_others =
             |changes: &Vec<Change>| self.by_others(open.project, &restore, changes, &would);
         let others = wanted.changes.as_ref().map(by_others);
         let would = Restored { others, ..would };
         match refused {
-            Some(error) if !extent.is_forced() => {
+            Some(error) if !scope.is_forced() => {
                 Err(Error::NoPreRestoreCheckpoint(Box::new(error)))
             }
             refused => {
@@ -151,16 +124,16 @@ impl Manager {
     ///
     /// # Errors
     /// As [`Manager::restore`] and [`Manager::restore_file`], and [`Error::ChangedSincePreview`].
-    pub fn restore_extent(
+    pub fn restore_scope(
         &self,
         dir: &Path,
         target: &[u8],
-        extent: Extent<'_>,
+        scope: Scope<&[u8]>,
         token: Option<Token>,
     ) -> Result<Restored> {
         let disk = self.disk.as_ref();
         let project = self.project(dir);
-        let typed = extent.path(disk, &project)?;
+        let scope = scope.resolve(disk, &project)?;
         {
             // An unknown target is refused before anything is made or locked.
             // rule: restore/refusal-changes-nothing
@@ -169,14 +142,10 @@ impl Manager {
             let history = self.history(&open)?;
             open.find(&history, target)?.intact()?;
         }
-        let purpose = match extent {
-            Extent::All(_) => Purpose::RestoreAll,
-            Extent::One(_) => Purpose::RestoreFile,
-        };
         // The target is found again, since its number is stable only under the lock, and before the
         // pre-restore checkpoint is taken, which then cannot evict the target.
         let OperationLocks { store, project_lock, state, undone } =
-            self.lock_operation(&project, purpose)?;
+            self.lock_operation(&project, scope.purpose())?;
         let state = state?;
         let mut open = OpenProject::new(&store, &project);
         // rule: restore/safety-keeps-target
@@ -187,19 +156,18 @@ impl Manager {
             Ok(()) | Err(Error::MissingDirectory(_)) => {}
             Err(error) => return Err(error),
         }
-        let mut parts = self.parts_of(extent, &open.objects, &wanted)?;
+        let mut parts = self.parts_of(&scope, &open.objects, &wanted)?;
         let mut others = None;
-        if typed.is_some() || token.is_some() || wanted.changes.is_some() {
+        if !scope.is_all() || token.is_some() || wanted.changes.is_some() {
             // Checked before anything is stored, since a refusal must change nothing.
             // rule: restore/refusal-changes-nothing
-            let selection = Selection { extent, path: typed.as_deref() };
-            let (would, now) = self.plan(&open, &wanted, selection)?;
-            let agent = self.agent_of(extent, &project, &wanted, &parts, false);
+            let (would, now) = self.plan(&open, &wanted, &scope)?;
+            let agent = self.agent_of(&scope, &project, &wanted, &parts, false);
             as_previewed(token, parts.token(now, agent.as_ref()))?;
             others = would.others;
         }
         let reason = reason(&wanted.id.to_string()[..7], others.as_deref().unwrap_or_default());
-        let is_forced = extent.is_forced();
+        let is_forced = scope.is_forced();
         // rule: restore/safety-outside-turn
         let occasion = Occasion::new(Trigger::PreRollback, &reason);
         let taking = Taking::new(&occasion, &self.state, Ok(&state));
@@ -211,8 +179,8 @@ impl Manager {
         restore.may_remove = forced_past.is_none();
         if token.is_some() {
             // A file may have been saved meanwhile; the pre-restore checkpoint holds it, and stays.
-            let now = extent.plan(&restore, typed.as_deref(), forced_past.is_some())?;
-            let agent = self.agent_of(extent, &project, &wanted, &parts, false);
+            let now = scope.plan(&restore)?;
+            let agent = self.agent_of(&scope, &project, &wanted, &parts, false);
             as_previewed(token, parts.token(restore.token(&now), agent.as_ref()))?;
         }
         if self.interrupt.load(Ordering::Relaxed) {
@@ -226,7 +194,7 @@ impl Manager {
             .has_parts()
             .then(|| self.begin_state_restore(&state_restore, &restore, before))
             .transpose()?;
-        let record = typed.is_none().then(|| restoring::Record {
+        let record = scope.is_all().then(|| restoring::Record {
             target: wanted.id.to_string(),
             before: before.map(|before| before.to_string()),
         });
@@ -234,14 +202,7 @@ impl Manager {
             tracing::debug!("that this restore was interrupted would not be known: {error}");
         }
         let is_tidy = restore.tidy();
-        let report = match (extent, &typed) {
-            (_, Some(path)) => restore.restore_path(path)?,
-            // Without a pre-restore checkpoint nothing may be removed.
-            (Extent::All(options), None) => {
-                restore.restore_all(options.exact && forced_past.is_none())
-            }
-            (Extent::One(_), None) => Restored::default(),
-        };
+        let report = scope.restore(&restore)?;
         let others = others.map(|others| by_others(others, &report));
         self.record_restore(&open, &restore, &report);
         if let Some(journal) = &journal {
@@ -249,7 +210,7 @@ impl Manager {
         }
         // The restore of a single file does not complete an interrupted full restore.
         let is_recorded = restoring::read(disk, &store.path, &project.hash).is_some();
-        let is_ended = typed.is_none() || !is_recorded;
+        let is_ended = scope.is_all() || !is_recorded;
         if is_tidy && is_ended && !report.interrupted && !left_anything(&report) {
             let _ = restoring::end(&store, &project.hash);
         }
@@ -265,7 +226,7 @@ impl Manager {
             evicted = evicted_now.into();
         }
         let id = wanted.id.to_string();
-        let mut agent = self.agent_of(extent, &project, &wanted, &parts, true);
+        let mut agent = self.agent_of(&scope, &project, &wanted, &parts, true);
         if let Some(agent) = &mut agent {
             agent.notices.extend(undone);
         }
@@ -290,28 +251,28 @@ impl Manager {
     /// The parts to restore, none of them with a single file.
     fn parts_of(
         &self,
-        extent: Extent<'_>,
+        scope: &LiteralScope,
         objects: &Objects<'_>,
         wanted: &Wanted,
     ) -> Result<WantedParts> {
-        match extent {
-            Extent::All(_) => self.wanted_parts(objects, wanted),
-            Extent::One(_) => Ok(WantedParts::default()),
+        match scope {
+            Scope::All(_) => self.wanted_parts(objects, wanted),
+            Scope::File(_) => Ok(WantedParts::default()),
         }
     }
 
     /// The report on the agent state, which the restore of a single file leaves as it is.
     fn agent_of(
         &self,
-        extent: Extent<'_>,
+        scope: &LiteralScope,
         project: &Project,
         wanted: &Wanted,
         parts: &WantedParts,
         is_done: bool,
     ) -> Option<AgentRestored> {
-        match extent {
-            Extent::All(_) => self.agent_restored(project, wanted, parts, is_done),
-            Extent::One(_) => None,
+        match scope {
+            Scope::All(_) => self.agent_restored(project, wanted, parts, is_done),
+            Scope::File(_) => None,
         }
     }
 
@@ -384,34 +345,6 @@ impl Manager {
             captured_units,
             holds_units: *holds_units,
             may_remove: true,
-        }
-    }
-}
-
-impl Extent<'_> {
-    /// The path of the single file, if the extent is one.
-    fn path(self, disk: &dyn Disk, project: &Project) -> Result<Option<Vec<u8>>> {
-        match self {
-            Extent::All(_) => Ok(None),
-            Extent::One(typed) => literal_path(disk, project, typed).map(Some),
-        }
-    }
-
-    fn is_forced(self) -> bool {
-        matches!(self, Extent::All(RestoreOptions { force: true, .. }))
-    }
-
-    /// The plan of a restore. Without a pre-restore checkpoint nothing may be removed.
-    fn plan(
-        self,
-        restore: &Restore<'_>,
-        path: Option<&[u8]>,
-        is_forced_past: bool,
-    ) -> Result<Restored> {
-        match (self, path) {
-            (_, Some(path)) => restore.plan_path(path),
-            (Extent::All(options), None) => Ok(restore.plan(options.exact && !is_forced_past)),
-            (Extent::One(_), None) => Ok(Restored::default()),
         }
     }
 }

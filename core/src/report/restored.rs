@@ -106,7 +106,7 @@ pub struct Preview {
     /// The report of the restore, without the pre-restore checkpoint.
     #[serde(flatten)]
     pub would: Restored,
-    /// Given to [`crate::Manager::restore_extent`], it allows only what this preview shows.
+    /// Given to [`crate::Manager::restore_scope`], it allows only what this preview shows.
     #[serde(serialize_with = "displayed")]
     pub token: Token,
 }

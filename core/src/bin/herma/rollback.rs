@@ -7,7 +7,7 @@ use crate::rollback_pages::{self, RestoreAnswer, SingleFile, Undo};
 use crate::{pages, text};
 use herma_core::rollback_line::Task;
 use herma_core::state::LOCK_FILE;
-use herma_core::{Error, Extent, LEFT_OUT, Remark, Restored, Token, Trigger};
+use herma_core::{Error, LEFT_OUT, Remark, Restored, Scope, Token, Trigger};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// What to restore.
 struct RestoreRequest<'a> {
     target: &'a [u8],
-    extent: Extent<'a>,
+    scope: Scope<&'a [u8]>,
     token: Option<Token>,
 }
 
@@ -42,11 +42,11 @@ impl Herma {
             Task::Diff { target } => self.diff(project, target),
             Task::Show { target } => self.show(project, target),
             Task::Restore { target, file, options, dry_run, token } => {
-                let extent = match file {
-                    Some(file) => Extent::One(file),
-                    None => Extent::All(*options),
+                let scope = match file {
+                    Some(file) => Scope::File(&file[..]),
+                    None => Scope::All(*options),
                 };
-                let wanted = RestoreRequest { target, extent, token: *token };
+                let wanted = RestoreRequest { target, scope, token: *token };
                 match dry_run {
                     true => self.preview(request, project, &wanted),
                     false => self.restore(request, project, &wanted),
@@ -96,13 +96,13 @@ impl Herma {
         project: &Path,
         wanted: &RestoreRequest<'_>,
     ) -> Result<Answer, Failure> {
-        let agent_manager = self.manager_of_removed_agent(project, wanted.target, wanted.extent);
+        let agent_manager = self.manager_of_removed_agent(project, wanted.target, wanted.scope);
         let manager = agent_manager.as_ref().unwrap_or(&self.manager);
-        let preview = manager.preview(project, wanted.target, wanted.extent);
+        let preview = manager.preview(project, wanted.target, wanted.scope);
         let preview = preview.map_err(|error| self.refused(project, error))?;
         self.answer_in_project(project, &preview, || {
             let is_named = request.dir.is_some();
-            rollback_pages::preview(self.style, project, is_named, wanted.extent, &preview)
+            rollback_pages::preview(self.style, project, is_named, wanted.scope, &preview)
         })
     }
 
@@ -113,18 +113,18 @@ impl Herma {
         wanted: &RestoreRequest<'_>,
     ) -> Result<Answer, Failure> {
         let project_existed = self.exists(project);
-        let RestoreRequest { target, extent, token } = *wanted;
-        let file = match extent {
-            Extent::All(_) => None,
-            Extent::One(path) => {
+        let RestoreRequest { target, scope, token } = *wanted;
+        let file = match scope {
+            Scope::All(_) => None,
+            Scope::File(path) => {
                 let existed_before = self.exists(&project.join(OsStr::from_bytes(path)));
                 Some(SingleFile { path, existed_before })
             }
         };
-        let agent_manager = self.manager_of_removed_agent(project, target, extent);
+        let agent_manager = self.manager_of_removed_agent(project, target, scope);
         let manager = agent_manager.as_ref().unwrap_or(&self.manager);
         let agent_folder = agent_manager.as_ref().and_then(|_| self.create_agent_folder());
-        let restored = manager.restore_extent(project, target, extent, token);
+        let restored = manager.restore_scope(project, target, scope, token);
         if let (Err(_), Some(folder)) = (&restored, agent_folder) {
             // A refused restore changes nothing; a folder that is not empty stays.
             let _ = self.disk.remove_file(&folder.join(LOCK_FILE));

@@ -5,7 +5,7 @@ use crate::text::{Style, Tone, count, line, name, shell_word};
 use crate::whole_pages;
 use herma_core::printed::{SHORT, short};
 use herma_core::rollback_line::SyntaxError;
-use herma_core::{Extent, INTERRUPTED, Interrupted, Preview, Remark, RestoreOptions, Restored};
+use herma_core::{INTERRUPTED, Interrupted, Preview, Remark, RestoreOptions, Restored, Scope};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -84,7 +84,7 @@ pub fn preview(
     style: Style,
     project: &Path,
     is_named: bool,
-    extent: Extent<'_>,
+    scope: Scope<&[u8]>,
     Preview { would, token }: &Preview,
 ) -> Vec<u8> {
     let mut page = Page::default();
@@ -114,9 +114,9 @@ pub fn preview(
     }
     if has_changes(would) {
         let id = would.id.get(..SHORT).unwrap_or(&would.id);
-        let options = match extent {
-            Extent::One(file) => format!(" -- {}", shell_word(file)),
-            Extent::All(RestoreOptions { exact, force }) => {
+        let options = match scope {
+            Scope::File(file) => format!(" -- {}", shell_word(file)),
+            Scope::All(RestoreOptions { exact, force }) => {
                 [(exact, " --exact"), (force, " --force")]
                     .iter()
                     .filter_map(|(is_given, option)| is_given.then_some(*option))
@@ -316,8 +316,8 @@ mod tests {
         assert!(page.contains("What was changed cannot be undone"), "{page}");
         assert!(!page.contains("--exact"), "{page}");
         let preview = Preview { would: done, token: "0123456789abcdef".parse().unwrap() };
-        let extent = Extent::All(RestoreOptions { exact: false, force: true });
-        let page = text(super::preview(style, project, true, extent, &preview));
+        let scope = Scope::All(RestoreOptions { exact: false, force: true });
+        let page = text(super::preview(style, project, true, scope, &preview));
         assert!(page.contains("could be taken: the disk is full"), "{page}");
         assert!(page.contains("--as-previewed 0123456789abcdef"), "{page}");
     }

@@ -7,7 +7,7 @@ use crate::{pages, shell, text, whole_pages};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::state::{Action, ActionStatus, Compensation, Compensations, External, State};
 use herma_core::{
-    ActionNote, Clock, Config, Environment, Extent, LeftOut, Manager, Remark, SystemClock,
+    ActionNote, Clock, Config, Environment, LeftOut, Manager, Remark, Scope, SystemClock,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -227,16 +227,16 @@ impl Herma {
         Some(folder)
     }
 
-    /// A manager that restores `extent` of a checkpoint where the agent's folder was removed and the
+    /// A manager that restores `scope` of a checkpoint where the agent's folder was removed and the
     /// checkpoint carries its state: files and state are restored, or neither.
     // rule: agent/all-or-none
     pub fn manager_of_removed_agent(
         &self,
         project: &Path,
         target: &[u8],
-        extent: Extent<'_>,
+        scope: Scope<&[u8]>,
     ) -> Option<Manager> {
-        if !self.manager.state().is_empty() || matches!(extent, Extent::One(_)) {
+        if !self.manager.state().is_empty() || matches!(scope, Scope::File(_)) {
             return None;
         }
         // The restore itself reports what is wrong with the target.
