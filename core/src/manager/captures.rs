@@ -15,6 +15,7 @@ use crate::store::left_out::LeftOut;
 use crate::store::{Store, restoring};
 
 /// What was read of a project for a checkpoint.
+#[derive(Default)]
 pub(super) struct ProjectCapture {
     pub captured: Captured,
     /// The stored index, from which unchanged files were taken.

@@ -3,7 +3,7 @@
 use super::captures::ProjectCapture;
 use super::carry::{Carried, Taking};
 use super::open_project::OpenProject;
-use super::owner::{OperationLocks, Purpose};
+use super::owner::OperationLocks;
 use super::upkeep::Upkeep;
 use super::{Manager, Occasion};
 use crate::capture::Captured;
@@ -26,8 +26,7 @@ impl Manager {
     pub(super) fn take(&self, project: &Project, occasion: &Occasion<'_>) -> Result<Taken> {
         occasion.label.map_or(Ok(()), pins::check_label)?;
         project.check_scope(self.disk.as_ref(), &self.environment)?;
-        let OperationLocks { store, project_lock, state, undone } =
-            self.lock_operation(project, Purpose::Take)?;
+        let OperationLocks { store, project_lock, state, undone } = self.lock_to_take(project)?;
         let mut open = OpenProject::new(&store, project);
         let taking = Taking::new(occasion, &self.state, state.as_ref());
         // The agent may continue while files are read.

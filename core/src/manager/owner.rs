@@ -25,6 +25,13 @@ pub(super) enum Purpose {
     RestoreFile,
 }
 
+impl Purpose {
+    /// Whether the dead restore of the project of that hash must be undone before.
+    fn needs(self, hash: &str, project: &Project) -> bool {
+        self == Purpose::RestoreAll || hash == project.hash
+    }
+}
+
 /// The locks of an operation.
 pub(super) struct OperationLocks<'a> {
     pub store: Store<'a>,
@@ -45,38 +52,63 @@ pub struct PartChanged<T> {
 }
 
 impl Manager {
-    /// Takes the locks of a project and of the agent state. Restores that died are undone before, also
-    /// those that died while this waited for the locks.
+    /// Opens the store, making it if it is missing, and takes the locks for a checkpoint of a project.
+    /// Restores that died are undone before.
     ///
     /// # Errors
     /// [`Error::Busy`] while another process holds the project; a damaged store.
-    // rule: agent/all-or-none
-    pub(super) fn lock_operation(
-        &self,
+    pub(super) fn lock_to_take(&self, project: &Project) -> Result<OperationLocks<'_>> {
+        let recovered = self.recover_waiting(|hash| Purpose::Take.needs(hash, project))?;
+        let seconds = self.clock.seconds();
+        let store = Store::open_or_create(self.disk.as_ref(), &self.base(), seconds)?;
+        self.lock_operation(store, project, Purpose::Take, recovered)
+    }
+
+    /// As [`Manager::lock_to_take`], for a restore from a store that is open.
+    ///
+    /// # Errors
+    /// As [`Manager::lock_to_take`].
+    pub(super) fn lock_to_restore<'s>(
+        &'s self,
+        store: Store<'s>,
         project: &Project,
         purpose: Purpose,
-    ) -> Result<OperationLocks<'_>> {
+    ) -> Result<OperationLocks<'s>> {
+        let recovered = self.recover_in(&store, |hash| purpose.needs(hash, project))?;
+        let store = store.completed(&self.base(), self.clock.seconds())?;
+        self.lock_operation(store, project, purpose, recovered)
+    }
+
+    /// Takes the locks of a project and of the agent state, after restores that died were undone; those
+    /// that died while this waited for the locks are undone as well.
+    // rule: agent/all-or-none
+    fn lock_operation<'s>(
+        &'s self,
+        store: Store<'s>,
+        project: &Project,
+        purpose: Purpose,
+        mut recovered: Recovered,
+    ) -> Result<OperationLocks<'s>> {
         let disk = self.disk.as_ref();
-        let is_all = purpose == Purpose::RestoreAll;
         let sharing = if purpose == Purpose::Take { Sharing::Shared } else { Sharing::Exclusive };
         let mut undone = Vec::new();
         let mut deaths = 0;
         loop {
-            let recovered = self.recover_waiting(|hash| is_all || hash == project.hash)?;
-            let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
             let project_lock = store.lock_project(&project.hash)?;
             let mut state = self.state.lock_parts(disk, sharing, lock::take);
             let has_died = state.is_ok() && self.has_died(&recovered);
-            undone.extend(recovered.notices);
-            if has_died && deaths < DEATHS_MAX {
-                deaths += 1;
-                continue;
+            undone.append(&mut recovered.notices);
+            if !has_died || deaths == DEATHS_MAX {
+                if has_died && purpose == Purpose::RestoreAll {
+                    // Undoing the dead restore later would undo this restore, too.
+                    state = Err(Error::Busy(store.path.join("undo")));
+                }
+                return Ok(OperationLocks { store, project_lock, state, undone });
             }
-            if has_died && is_all {
-                // Undoing the dead restore later would undo this restore, too.
-                state = Err(Error::Busy(store.path.join("undo")));
-            }
-            return Ok(OperationLocks { store, project_lock, state, undone });
+            deaths += 1;
+            drop(state);
+            drop(project_lock);
+            recovered = self.recover_in(&store, |hash| purpose.needs(hash, project))?;
         }
     }
 

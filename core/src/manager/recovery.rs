@@ -64,14 +64,27 @@ impl Manager {
     // rule: agent/all-or-none
     // rule: maintenance/damage
     pub(super) fn recover_waiting(&self, is_needed: impl Fn(&str) -> bool) -> Result<Recovered> {
-        let mut recovered = Recovered::default();
         // A manager without parts cannot restore them; one that has them does.
+        if self.state.is_empty() {
+            return Ok(Recovered::default());
+        }
+        match Store::open(self.disk.as_ref(), &self.base())? {
+            Some(store) => self.recover_in(&store, is_needed),
+            None => Ok(Recovered::default()),
+        }
+    }
+
+    /// As [`Manager::recover_waiting`], in a store that is open.
+    pub(super) fn recover_in(
+        &self,
+        store: &Store<'_>,
+        is_needed: impl Fn(&str) -> bool,
+    ) -> Result<Recovered> {
+        let mut recovered = Recovered::default();
         if self.state.is_empty() {
             return Ok(recovered);
         }
-        let disk = self.disk.as_ref();
-        let Some(store) = Store::open(disk, &self.base())? else { return Ok(recovered) };
-        let hashes = match journal::projects(disk, &store.path) {
+        let hashes = match journal::projects(store.disk, &store.path) {
             Err(error) if error.is_damage() => {
                 let why = error.cause();
                 let notice = format!("whether a rollback was interrupted is not known: {why}");
@@ -81,7 +94,7 @@ impl Manager {
             hashes => hashes?,
         };
         for hash in hashes {
-            match self.undo_interrupted(&store, &hash, is_needed(&hash), &mut recovered) {
+            match self.undo_interrupted(store, &hash, is_needed(&hash), &mut recovered) {
                 Err(Error::Busy(_)) if !is_needed(&hash) => {}
                 undone => undone?,
             }

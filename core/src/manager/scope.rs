@@ -3,7 +3,7 @@
 use super::literal_path::literal_path;
 use super::owner::Purpose;
 use crate::disk::Disk;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::project::Project;
 use crate::report::Restored;
 use crate::restore::Restore;
@@ -33,7 +33,7 @@ impl Scope<&[u8]> {
     /// The scope with the path that the typed path names.
     ///
     /// # Errors
-    /// [`crate::error::Error::BadPath`].
+    /// [`Error::BadPath`].
     pub(super) fn resolve(self, disk: &dyn Disk, project: &Project) -> Result<LiteralScope> {
         match self {
             Scope::All(options) => Ok(Scope::All(options)),
@@ -54,9 +54,16 @@ impl LiteralScope {
         matches!(self, Scope::All(_))
     }
 
-    /// Whether the restore goes on without a pre-restore checkpoint.
-    pub(super) fn is_forced(&self) -> bool {
-        matches!(self, Scope::All(RestoreOptions { force: true, .. }))
+    /// Why no pre-restore checkpoint can be taken, where the restore is forced to go on without.
+    ///
+    /// # Errors
+    /// [`Error::NoPreRestoreCheckpoint`].
+    // rule: restore/safety-required
+    pub(super) fn go_on_without(&self, error: Error) -> Result<String> {
+        match self {
+            Scope::All(RestoreOptions { force: true, .. }) => Ok(error.to_string()),
+            Scope::All(_) | Scope::File(_) => Err(Error::NoPreRestoreCheckpoint(Box::new(error))),
+        }
     }
 
     /// The plan of a restore. Without a pre-restore checkpoint nothing may be removed.

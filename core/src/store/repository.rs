@@ -92,8 +92,14 @@ impl<'a> Store<'a> {
     /// the repositories of v1 are archived under the time `seconds` since the epoch.
     // rule: isolation/home
     pub fn open_or_create(disk: &'a dyn Disk, base: &Path, seconds: i64) -> Result<Self> {
-        let path = base.join("store");
         make_directories(disk, base)?;
+        Store { disk, path: base.join("store"), _lock: None }.completed(base, seconds)
+    }
+
+    /// The store below `base` with the parts that are missing, as [`Store::open_or_create`] makes them; its
+    /// lock stays held, or is taken.
+    pub fn completed(self, base: &Path, seconds: i64) -> Result<Self> {
+        let Store { disk, path, _lock: held } = self;
         if disk.stat(&path.join("HEAD")).is_err_and(|error| is_absence(&error)) {
             archive_v1(disk, base, seconds);
         }
@@ -103,7 +109,8 @@ impl<'a> Store<'a> {
         for folder in ["", "locks"] {
             make_private(disk, &path.join(folder))?;
         }
-        let lock = lock::take(disk, &path.join("locks/store"), Sharing::Shared)?;
+        let take = || lock::take(disk, &path.join("locks/store"), Sharing::Shared);
+        let lock = held.map_or_else(take, Ok)?;
         // rule: layout/store
         // rule: maintenance/heals
         for folder in FOLDERS {

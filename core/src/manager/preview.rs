@@ -1,0 +1,177 @@
+//! Previews, and what they have in common with restores: a restore whose target is found, and its plan.
+//! Nothing is changed here.
+
+use super::scope::{LiteralScope, Scope};
+use super::wanted::Wanted;
+use super::whole::WantedParts;
+use super::{Manager, OpenProject, no_checkpoint};
+use crate::capture::Current;
+use crate::disk::Sharing;
+use crate::error::{Error, Result};
+use crate::own_folders::OwnFolders;
+use crate::report::{AgentRestored, Preview, Restored};
+use crate::restore::{CapturedProject, Restore, Units};
+use crate::store::attribution::Change;
+use crate::store::{Store, lock};
+use crate::token::Token;
+use std::path::Path;
+
+/// A restore whose target is found.
+pub(super) struct PendingRestore<'a> {
+    pub open: OpenProject<'a>,
+    pub scope: &'a LiteralScope,
+    pub wanted: Wanted,
+    /// The parts of the agent state to restore.
+    pub parts: WantedParts,
+    /// The token of the preview that the restore must follow, if there is one.
+    pub token: Option<Token>,
+}
+
+impl Manager {
+    /// Returns exactly what a restore would do, if nothing fails or changes before; it changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// What would refuse the restore, as far as it can be seen before.
+    pub fn preview(&self, dir: &Path, target: &[u8], scope: Scope<&[u8]>) -> Result<Preview> {
+        let disk = self.disk.as_ref();
+        let project = self.project(dir);
+        let scope = scope.resolve(disk, &project)?;
+        let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
+        let open = OpenProject::new(&store, &project);
+        let mut pending = self.find_restore(open, target, &scope)?;
+        let Preview { would, token } = self.plan(&pending)?;
+        // While another restore takes long, the preview may show half of it, and differ from this restore.
+        let _owner = self.state.lock_parts(disk, Sharing::Shared, lock::take);
+        pending.parts = self.parts_of(&pending)?;
+        let agent = self.agent_of(&pending, false);
+        let token = pending.parts.token(token, agent.as_ref());
+        let id = pending.wanted.id.to_string();
+        Ok(Preview { would: Restored { id, agent, ..would }, token })
+    }
+
+    /// The restore of the checkpoint that `target` names, without the parts of the agent state.
+    ///
+    /// # Errors
+    /// A target that names no checkpoint, or a damaged one.
+    pub(super) fn find_restore<'a>(
+        &self,
+        open: OpenProject<'a>,
+        target: &[u8],
+        scope: &'a LiteralScope,
+    ) -> Result<PendingRestore<'a>> {
+        let listed = self.history(&open)?;
+        let wanted = Wanted::read(&open, open.find(&listed, target)?)?;
+        Ok(PendingRestore { open, scope, wanted, parts: WantedParts::default(), token: None })
+    }
+
+    /// The parts to restore, none of them with a single file.
+    ///
+    /// # Errors
+    /// As [`Manager::wanted_parts`].
+    pub(super) fn parts_of(&self, pending: &PendingRestore<'_>) -> Result<WantedParts> {
+        match pending.scope {
+            Scope::All(_) => self.wanted_parts(&pending.open.objects, &pending.wanted),
+            Scope::File(_) => Ok(WantedParts::default()),
+        }
+    }
+
+    /// The report on the agent state, which the restore of a single file leaves as it is.
+    pub(super) fn agent_of(
+        &self,
+        pending: &PendingRestore<'_>,
+        is_done: bool,
+    ) -> Option<AgentRestored> {
+        let PendingRestore { open, scope, wanted, parts, .. } = pending;
+        match scope {
+            Scope::All(_) => self.agent_restored(open.project, wanted, parts, is_done),
+            Scope::File(_) => None,
+        }
+    }
+
+    /// The plan of a restore that would run now, from a capture that stores nothing.
+    ///
+    /// # Errors
+    /// What would refuse the restore, as far as it can be seen before.
+    pub(super) fn plan(&self, pending: &PendingRestore<'_>) -> Result<Preview> {
+        let PendingRestore { open, scope, wanted, .. } = pending;
+        // A pre-restore checkpoint has the bounds of any other.
+        let (current, refused) = match self.current_within(&self.config, open) {
+            Ok(current) => (current, None),
+            Err(error) => (self.current(open)?, Some(error)),
+        };
+        let mut restore = self.restore_into(open, &current, wanted);
+        restore.may_remove = refused.is_none();
+        let Preview { would, token } = self.plan_into(pending, &restore)?;
+        let forced_past = refused.map(|error| scope.go_on_without(error)).transpose()?;
+        Ok(Preview { would: Restored { forced_past, ..would }, token })
+    }
+
+    /// The plan of a restore into a captured project.
+    ///
+    /// # Errors
+    /// A single file that cannot be restored.
+    pub(super) fn plan_into(
+        &self,
+        pending: &PendingRestore<'_>,
+        restore: &Restore<'_>,
+    ) -> Result<Preview> {
+        let PendingRestore { open, scope, wanted, .. } = pending;
+        let would = scope.plan(restore)?;
+        let token = restore.token(&would);
+        let by_others =
+            |changes: &Vec<Change>| self.by_others(open.project, restore, changes, &would);
+        let others = wanted.changes.as_ref().map(by_others);
+        Ok(Preview { would: Restored { others, ..would }, token })
+    }
+
+    /// Checks that the restore would do what its preview showed, if it must follow one; `files` is the
+    /// token of the present plan.
+    ///
+    /// # Errors
+    /// [`Error::ChangedSincePreview`].
+    pub(super) fn check_token(&self, pending: &PendingRestore<'_>, files: Token) -> Result<()> {
+        let Some(token) = pending.token else { return Ok(()) };
+        let agent = self.agent_of(pending, false);
+        match pending.parts.token(files, agent.as_ref()) == token {
+            true => Ok(()),
+            false => Err(Error::ChangedSincePreview),
+        }
+    }
+
+    /// The restore of a checkpoint into a captured project.
+    pub(super) fn restore_into<'a>(
+        &'a self,
+        open: &'a OpenProject<'a>,
+        current: &'a Current,
+        wanted: &'a Wanted,
+    ) -> Restore<'a> {
+        let OpenProject { objects, project, .. } = open;
+        let Wanted { snapshot: target, permissions, ignores, left_out, holds_units, .. } = wanted;
+        let disk = self.disk.as_ref();
+        let root = &project.directory;
+        let temporary = project.temporary_name();
+        let Current { snapshot: current, leftovers, units: captured_units } = current;
+        let captured = CapturedProject { disk, root, snapshot: current, units: captured_units };
+        let units = Units::of(&captured, objects, target);
+        Restore {
+            disk,
+            root,
+            own_folders: OwnFolders::of(disk, &self.environment),
+            objects,
+            current,
+            leftovers,
+            interrupt: &self.interrupt,
+            temporary,
+            staged: Default::default(),
+            target,
+            permissions,
+            left_out,
+            ignores,
+            units,
+            captured_units,
+            holds_units: *holds_units,
+            may_remove: true,
+        }
+    }
+}
