@@ -5,10 +5,10 @@
 //! new one where a folder is. Then all files to be removed are moved aside and examined again, the
 //! recorded files are moved in, and the anchor comes last. Until then every step can be undone.
 
+use super::Restore;
 use super::placement::{Draft, Placement};
 use super::together::{Swap, UnitFiles};
-use super::{Restore, is_absence};
-use crate::disk::{Kind, LockGuard};
+use crate::disk::{Kind, LockGuard, is_absence};
 use crate::error::{Context, Error, Result};
 use crate::path::{join, on_disk, shown};
 use crate::report::{Remark, Restored};

@@ -1,0 +1,90 @@
+//! The restore of a single path, which touches no other: what is in its way refuses the restore.
+
+use super::Restore;
+use super::batch::Batch;
+use crate::disk::Kind as FileKind;
+use crate::error::{Context, Error, Result};
+use crate::path::{on_disk, shown};
+use crate::report::Restored;
+use crate::store::snapshot::Item;
+use crate::unit::Unit;
+
+impl Restore<'_> {
+    /// Restores one path and touches no other.
+    ///
+    /// # Errors
+    /// As [`Restore::check_path`].
+    pub fn restore_path(&self, path: &[u8]) -> Result<Restored> {
+        if let Some(unit) = self.unit_to_restore(path)? {
+            let mut report = Restored::default();
+            self.restore_unit(unit, false, &mut report);
+            self.report_leftovers(&mut report);
+            report.sort();
+            return Ok(report);
+        }
+        let item = self.check_path(path)?;
+        let mut report = Restored::default();
+        if self.current.get(path) != Some(&item) {
+            let mut batch = Batch::default();
+            self.draft(path, &item, Vec::new(), &mut batch, &mut report);
+            self.settle(batch, &mut report);
+            self.verify(&mut report);
+            self.report_leftovers(&mut report);
+        }
+        Ok(report)
+    }
+
+    /// Checks that one path can be restored without touching any other, and returns its recorded item.
+    ///
+    /// # Errors
+    /// [`Error::BadPath`], [`Error::NotInCheckpoint`], [`Error::LeftOut`], [`Error::WouldOverwrite`].
+    // rule: restore/file-only
+    // rule: restore/protects
+    pub fn check_path(&self, path: &[u8]) -> Result<Item> {
+        self.check_above(path)?;
+        let item = self.target.get(path).ok_or_else(|| match self.why_left_out(path) {
+            // rule: restore/left-out
+            Some(why) => Error::LeftOut { path: shown(path), why: why.to_string() },
+            None => Error::NotInCheckpoint(shown(path)),
+        })?;
+        let overwrites = |content| Err(Error::WouldOverwrite { path: shown(path), what: content });
+        if self.is_in_own_folder(path) {
+            return overwrites("what belongs to no project");
+        }
+        match self.kind(path).context("looking at", &on_disk(self.root, path))? {
+            None => Ok(*item),
+            Some(FileKind::Directory) if self.content(path).is_ok_and(|files| files.is_empty()) => {
+                Ok(*item)
+            }
+            Some(FileKind::Directory) => overwrites("a directory with files in it"),
+            Some(_) if self.current.contains_key(path) => Ok(*item),
+            Some(_) => overwrites("content that no checkpoint holds"),
+        }
+    }
+
+    /// The unit that is restored together with one path, if the path belongs to one.
+    ///
+    /// # Errors
+    /// Something that is in the way above the path.
+    // rule: unit/restored
+    pub(super) fn unit_to_restore(&self, path: &[u8]) -> Result<Option<&Unit>> {
+        match self.units.of_path(path).filter(|_| self.target.contains_key(path)) {
+            Some(unit) => self.check_above(path).map(|()| Some(unit)),
+            None => Ok(None),
+        }
+    }
+
+    fn check_above(&self, path: &[u8]) -> Result<()> {
+        let above = self.not_a_directory_above(path);
+        if let Some(above) = above.context("looking above", &on_disk(self.root, path))? {
+            if matches!(self.kind(above), Ok(Some(FileKind::Link))) {
+                // rule: restore/bad-path
+                let why = "leads through a symbolic link";
+                return Err(Error::BadPath { path: shown(path), why });
+            }
+            let obstacle = "a file that stands where its directory was";
+            return Err(Error::WouldOverwrite { path: shown(path), what: obstacle });
+        }
+        Ok(())
+    }
+}
