@@ -335,14 +335,11 @@ mod tests {
             project: None,
             damage: None,
         };
-        let newest = Some(&newest);
-        assert_eq!(decide(None, None, true), CommitDecision::Nothing);
-        assert_eq!(decide(None, Some(tree(1)), true), CommitDecision::Add(tree(1)));
-        assert_eq!(decide(newest, Some(tree(2)), true), CommitDecision::Add(tree(2)));
-        assert_eq!(decide(newest, Some(tree(1)), false), CommitDecision::Add(tree(1)));
-        assert_eq!(
-            decide(newest, Some(tree(1)), true),
-            CommitDecision::KeepNewest(newest.unwrap())
-        );
+        let decide = |tree, carries_same| decide(Some(&newest), Some(tree), carries_same);
+        assert_eq!(super::decide(None, None, true), CommitDecision::Nothing);
+        assert_eq!(super::decide(None, Some(tree(1)), true), CommitDecision::Add(tree(1)));
+        assert_eq!(decide(tree(2), true), CommitDecision::Add(tree(2)));
+        assert_eq!(decide(tree(1), false), CommitDecision::Add(tree(1)));
+        assert_eq!(decide(tree(1), true), CommitDecision::KeepNewest(&newest));
     }
 }

@@ -7,7 +7,9 @@ mod attribution;
 mod captures;
 mod carry;
 mod checkpoint;
+mod diff;
 mod interrupted;
+mod list;
 mod literal_path;
 mod open_project;
 mod owner;
@@ -27,28 +29,21 @@ pub use scope::{RestoreOptions, Scope};
 
 use crate::disk::{Disk, canonical};
 use crate::environment::{Clock, Config, Environment};
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result};
 use crate::maintenance::prune::{PruneOptions, PruneStep, prune};
 use crate::maintenance::{clear, status, sweep, verify};
-use crate::path::{on_disk, shown};
+use crate::path::shown;
 use crate::policy::Trigger;
 use crate::project::Project;
 use crate::report::{
-    Cleared, ClearedLegacy, Diff, Evicted, Holdings, Listed, Outcome, Pruned, Stats, Status, Swept,
-    Taken, Unlisted, Verified,
+    Cleared, ClearedLegacy, Evicted, Holdings, Outcome, Pruned, Status, Swept, Taken, Verified,
 };
-use crate::restore::{Unrecorded, target};
+use crate::restore::target;
 use crate::state::State;
-use crate::store::commit::{self, Checkpoint};
-use crate::store::envelopes::{self, Envelopes};
-use crate::store::left_out::covering;
-use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
-use crate::store::objects::Objects;
-use crate::store::snapshot::{self, Item, Mode, Snapshot};
-use crate::store::{Store, ref_recovery};
+use crate::store::Store;
+use crate::store::commit::Checkpoint;
+use crate::store::envelopes;
 use open_project::OpenProject;
-use patch::Compared;
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -188,111 +183,6 @@ impl Manager {
         self.take(&self.project(dir), occasion)
     }
 
-    /// The checkpoints of a project, newest first.
-    ///
-    /// # Errors
-    /// A damaged or busy store.
-    pub fn list(&self, dir: &Path) -> Result<Vec<Listed>> {
-        let project = self.project(dir);
-        let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else {
-            return Ok(Vec::new());
-        };
-        let open = OpenProject::new(&store, &project);
-        let objects = &open.objects;
-        let lock = || store.lock_project(&project.hash);
-        if let Err(error) = ref_recovery::repair(&store, objects, &project.hash, lock) {
-            // The list is returned nevertheless; the next operation tries again.
-            tracing::debug!("the lost ref of {} stays lost: {error}", project.hash);
-        }
-        let mut history = self.history(&open)?;
-        history.retain(|checkpoint| !checkpoint.is_unlisted());
-        let envelopes = Envelopes::of(&store, objects, &project.hash)?;
-        let mut listed = Vec::with_capacity(history.len());
-        let mut next = history.first().map(|newest| content(objects, newest)).transpose()?;
-        // rule: list/newest-first
-        for (index, checkpoint) in history.iter().enumerate() {
-            let snapshot = next.take().unwrap_or(Err(String::new()));
-            next = history.get(index + 1).map(|before| content(objects, before)).transpose()?;
-            listed.push(Listed {
-                number: index + 1,
-                id: checkpoint.id.to_string(),
-                // rule: list/time
-                time: checkpoint.seconds,
-                reason: checkpoint.reason.clone(),
-                // rule: list/oldest-no-stats
-                stats: match (&next, &snapshot) {
-                    (Some(Ok(before)), Ok(after)) => stats(objects, before, after)?,
-                    _ => None,
-                },
-                damage: snapshot.err(),
-                label: envelopes.get(checkpoint)?.intact().and_then(|envelope| envelope.label),
-                pinned: checkpoint.is_pinned,
-            });
-        }
-        Ok(listed)
-    }
-
-    /// The pre-restore checkpoints of a project outside the list, newest first; only their ids name
-    /// them.
-    ///
-    /// # Errors
-    /// A damaged or busy store.
-    // rule: restore/keeps-undo
-    pub fn unlisted(&self, dir: &Path) -> Result<Vec<Unlisted>> {
-        let project = self.project(dir);
-        let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else {
-            return Ok(Vec::new());
-        };
-        let mut history = self.history(&OpenProject::new(&store, &project))?;
-        history.retain(Checkpoint::is_unlisted);
-        history.sort_by_key(|checkpoint| Reverse(checkpoint.rollback));
-        let unlisted = |checkpoint: Checkpoint| Unlisted {
-            id: checkpoint.id.to_string(),
-            time: checkpoint.seconds,
-            reason: checkpoint.reason,
-        };
-        Ok(history.into_iter().map(unlisted).collect())
-    }
-
-    /// What changed in the project since a checkpoint.
-    ///
-    /// # Errors
-    /// A target that names no checkpoint of the project; a project that cannot be read.
-    pub fn diff(&self, dir: &Path, target: &[u8]) -> Result<Diff> {
-        let project = self.project(dir);
-        let not_found = || no_checkpoint(target);
-        let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(not_found)?;
-        let open = OpenProject::new(&store, &project);
-        let history = self.history(&open)?;
-        let checkpoint = open.find(&history, target)?.intact()?;
-        let old = snapshot::read(&open.objects, checkpoint.id, checkpoint.tree)?;
-        let left_out = commit::left_out(&open.objects, checkpoint.id)?;
-        let new = self.current(&open)?.snapshot;
-        let stored_content = stored_bytes(&open.objects);
-        let on_disk = |path: &[u8], item: &Item| self.read_again(&project, path, item);
-        let mut compared: Vec<Compared> = Vec::new();
-        // rule: diff/preview
-        for (path, difference) in snapshot::differences(&old, &new) {
-            // rule: restore/left-out
-            if difference.old.is_none() && covering(&left_out, path).is_some() {
-                continue;
-            }
-            compared.push(patch::compare(path, &difference, &stored_content, &on_disk)?);
-        }
-        Ok(Diff {
-            id: checkpoint.id.to_string(),
-            // rule: diff/stats
-            stats: patch::total(compared.iter().map(|path| &path.entry)),
-            left_out: {
-                let Unrecorded { kept, missing } =
-                    Unrecorded::of(self.disk.as_ref(), &project.directory, &left_out);
-                [kept, missing].concat()
-            },
-            patch: compared.iter().flat_map(|path| path.patch.iter().copied()).collect(),
-            entries: compared.into_iter().map(|path| path.entry).collect(),
-        })
-    }
-
     /// Every project of the store, and the size of the store.
     ///
     /// # Errors
@@ -373,17 +263,6 @@ impl Manager {
         Project::resolve(self.disk.as_ref(), &self.environment, dir)
     }
 
-    /// The present bytes of a captured path on the disk.
-    fn read_again(&self, project: &Project, path: &[u8], item: &Item) -> Result<Option<Vec<u8>>> {
-        let full = on_disk(&project.directory, path);
-        let bytes = match item.mode {
-            Mode::Link => self.disk.read_link(&full),
-            _ => self.disk.read(&full, IN_MEMORY_BYTES_MAX + 1).map(|(content, _)| content),
-        };
-        let bytes = bytes.context("reading", &full)?;
-        Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= IN_MEMORY_BYTES_MAX))
-    }
-
     /// The checkpoints of an open project that the limit keeps, newest first.
     fn history(&self, open: &OpenProject<'_>) -> Result<Vec<Checkpoint>> {
         open.history(self.most())
@@ -393,36 +272,4 @@ impl Manager {
 fn no_checkpoint(target: &[u8]) -> Error {
     // The same refusals as with an empty list, so that a malformed target is distinguished.
     target::find(&[], target).err().unwrap_or_else(|| Error::UnknownCheckpoint(shown(target)))
-}
-
-/// The files of a checkpoint, or how it is damaged, which must not affect other checkpoints.
-// rule: maintenance/damage
-fn content(
-    objects: &Objects<'_>,
-    checkpoint: &Checkpoint,
-) -> Result<std::result::Result<Snapshot, String>> {
-    let read = || snapshot::read(objects, checkpoint.id, checkpoint.tree);
-    match checkpoint.intact().and_then(|_| read()) {
-        Err(error) if error.is_damage() => Ok(Err(error.cause())),
-        read => read.map(Ok),
-    }
-}
-
-/// Returns the stored bytes of a file, to be compared.
-fn stored_bytes(objects: &Objects<'_>) -> impl Fn(&[u8], &Item) -> Result<Option<Vec<u8>>> {
-    |_, item| objects.read_up_to(Kind::Blob, item.blob, IN_MEMORY_BYTES_MAX)
-}
-
-/// The statistics of the changes; `None` if a changed file is damaged.
-// rule: list/stats
-fn stats(objects: &Objects<'_>, before: &Snapshot, after: &Snapshot) -> Result<Option<Stats>> {
-    let content = stored_bytes(objects);
-    let mut entries = Vec::new();
-    for (path, difference) in snapshot::differences(before, after) {
-        match patch::compare(path, &difference, &content, &content) {
-            Err(error) if error.is_damage() => return Ok(None),
-            compared => entries.push(compared?.entry),
-        }
-    }
-    Ok(Some(patch::total(entries.iter())))
 }

@@ -140,7 +140,7 @@ impl Manager {
         {
             let open = OpenProject::new(&store, project);
             let history = self.history(&open)?;
-            open.find(&history, target)?.whole()?;
+            open.find(&history, target)?.intact()?;
         }
         Ok(store)
     }
