@@ -135,79 +135,111 @@ pub struct Decision {
     pub once: Option<String>,
 }
 
+impl Decision {
+    fn no_checkpoint(why: String) -> Self {
+        Decision { trigger: None, why, once: None }
+    }
+
+    /// At most one checkpoint in the turn.
+    fn in_turn(trigger: Trigger, why: String) -> Self {
+        Decision { trigger: Some(trigger), why, once: None }
+    }
+
+    /// At most one checkpoint for the event with that key.
+    fn once(trigger: Trigger, why: String, key: String) -> Self {
+        Decision { trigger: Some(trigger), why, once: Some(key) }
+    }
+}
+
+/// Decides about a line of shell that is about to run.
+fn before_command(command: &str) -> Decision {
+    match risk(command) {
+        Some(why) => Decision::in_turn(
+            Trigger::PreDestructiveAction,
+            format!("About to run {command}: {why}"),
+        ),
+        None => {
+            Decision::no_checkpoint(format!("nothing in {command} is known to be of high risk"))
+        }
+    }
+}
+
 impl Policy {
     /// Decides about an event; takes no checkpoint.
     // rule: agent/triggers
     pub fn decide(&self, event: &Event<'_>) -> Decision {
-        let no_checkpoint = |why: String| Decision { trigger: None, why, once: None };
-        let in_turn = |trigger, why: String| Decision { trigger: Some(trigger), why, once: None };
-        let once =
-            |trigger, why: String, key| Decision { trigger: Some(trigger), why, once: Some(key) };
         match *event {
             Event::Command(_) | Event::Edit { .. } if !self.before_high_risk => {
-                no_checkpoint("checkpoints before what is of high risk are switched off".into())
+                Decision::no_checkpoint(
+                    "checkpoints before what is of high risk are switched off".into(),
+                )
             }
-            Event::Command(command) => match risk(command) {
-                Some(why) => {
-                    in_turn(Trigger::PreDestructiveAction, format!("About to run {command}: {why}"))
-                }
-                None => no_checkpoint(format!("nothing in {command} is known to be of high risk")),
-            },
-            Event::Edit { files } => {
-                match self.mass_edit_files > 0 && files >= self.mass_edit_files {
-                    true => in_turn(
-                        Trigger::PreDestructiveAction,
-                        format!("About to change {files} files at once"),
-                    ),
-                    false => no_checkpoint(format!(
-                        "{files} files at once are no mass edit, which begins at {}",
-                        self.mass_edit_files
-                    )),
-                }
-            }
+            Event::Command(command) => before_command(command),
+            Event::Edit { files } => self.before_edit(files),
             Event::Progress { goal, from, to } => match self.milestone(from, to) {
-                Some(percent) => once(
+                Some(percent) => Decision::once(
                     Trigger::GoalMilestone,
                     format!("{goal}: {percent}% reached"),
                     format!("goal {goal} {percent}"),
                 ),
-                None => no_checkpoint(format!("no milestone lies between {from} and {to}")),
+                None => {
+                    Decision::no_checkpoint(format!("no milestone lies between {from} and {to}"))
+                }
             },
             Event::Card { id, from, to } => {
                 match self.card_done && to == "done" && from != "done" {
-                    true => {
-                        once(Trigger::CardDone, format!("Card {id} is done"), format!("card {id}"))
-                    }
-                    false => no_checkpoint(format!(
+                    true => Decision::once(
+                        Trigger::CardDone,
+                        format!("Card {id} is done"),
+                        format!("card {id}"),
+                    ),
+                    false => Decision::no_checkpoint(format!(
                         "card {id} did not become done, or that is no reason"
                     )),
                 }
             }
             Event::TurnEnded(number) => {
                 match self.every_turns > 0 && number > 0 && number % self.every_turns == 0 {
-                    true => once(
+                    true => Decision::once(
                         Trigger::TurnBoundary,
                         format!("Turn {number} ended"),
                         format!("turn {number}"),
                     ),
-                    false => no_checkpoint(format!(
+                    false => Decision::no_checkpoint(format!(
                         "turn {number} is no boundary: every {} turns are",
                         self.every_turns
                     )),
                 }
             }
-            Event::LongCall { what: call, seconds } => {
-                match self.long_call_seconds > 0 && seconds > self.long_call_seconds {
-                    true => in_turn(
-                        Trigger::LongToolCall,
-                        format!("About to run {call} for {seconds} seconds"),
-                    ),
-                    false => no_checkpoint(format!(
-                        "{seconds} seconds are not longer than {}",
-                        self.long_call_seconds
-                    )),
-                }
-            }
+            Event::LongCall { what: call, seconds } => self.before_long_call(call, seconds),
+        }
+    }
+
+    /// Decides about files that are about to be changed at once.
+    fn before_edit(&self, files: usize) -> Decision {
+        match self.mass_edit_files > 0 && files >= self.mass_edit_files {
+            true => Decision::in_turn(
+                Trigger::PreDestructiveAction,
+                format!("About to change {files} files at once"),
+            ),
+            false => Decision::no_checkpoint(format!(
+                "{files} files at once are no mass edit, which begins at {}",
+                self.mass_edit_files
+            )),
+        }
+    }
+
+    /// Decides about a call that is about to run.
+    fn before_long_call(&self, call: &str, seconds: u64) -> Decision {
+        match self.long_call_seconds > 0 && seconds > self.long_call_seconds {
+            true => Decision::in_turn(
+                Trigger::LongToolCall,
+                format!("About to run {call} for {seconds} seconds"),
+            ),
+            false => Decision::no_checkpoint(format!(
+                "{seconds} seconds are not longer than {}",
+                self.long_call_seconds
+            )),
         }
     }
 

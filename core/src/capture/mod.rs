@@ -109,19 +109,7 @@ impl Capture<'_> {
             let bits = self.bits(&path, &stat, before.group);
             folders.insert(path, bits);
         }
-        let leftovers = Leftovers { disk: self.disk, interrupted: self.interrupted, started };
-        for candidate in walked.leftovers {
-            let Some(name) = LeftoverName::of_path(&candidate.path) else { continue };
-            let full = on_disk(self.root, &candidate.path);
-            match leftovers.fate(&full, &candidate, name, blobs.objects())? {
-                Fate::Remove => captured.current.leftovers.push(candidate.path),
-                Fate::Leave => {}
-                Fate::Report => {
-                    captured.left_out.push(LeftOut::new(&candidate.path, Reason::Displaced));
-                }
-            }
-        }
-        captured.current.leftovers.sort_unstable();
+        self.classify_leftovers(walked.leftovers, &mut captured, blobs.objects())?;
         let mut files = BTreeMap::new();
         for candidate in walked.candidates {
             match self.read(&candidate, blobs.target())? {
@@ -164,6 +152,31 @@ impl Capture<'_> {
             return Err(Error::MissingDirectory(self.root.to_owned()));
         }
         Ok(captured)
+    }
+
+    /// Adds what interrupted restores left: to the leftovers if it may be removed, to what is left out if it
+    /// is reported.
+    fn classify_leftovers(
+        &self,
+        candidates: Vec<Candidate>,
+        captured: &mut Captured,
+        objects: &Objects<'_>,
+    ) -> Result<()> {
+        let started = self.started.as_ref();
+        let leftovers = Leftovers { disk: self.disk, interrupted: self.interrupted, started };
+        for candidate in candidates {
+            let Some(name) = LeftoverName::of_path(&candidate.path) else { continue };
+            let full = on_disk(self.root, &candidate.path);
+            match leftovers.fate(&full, &candidate, name, objects)? {
+                Fate::Remove => captured.current.leftovers.push(candidate.path),
+                Fate::Leave => {}
+                Fate::Report => {
+                    captured.left_out.push(LeftOut::new(&candidate.path, Reason::Displaced));
+                }
+            }
+        }
+        captured.current.leftovers.sort_unstable();
+        Ok(())
     }
 
     /// The permission bits of a file or folder of a project with that group. Of the bits for another
