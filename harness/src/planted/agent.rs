@@ -17,7 +17,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-part-alone-is-no-change",
         rule: &rules::AGENT_PARTS,
-        about: "Where no file changed nothing is taken, whatever became of the agent's state.",
+        about: "No checkpoint is taken if no file changed, even if the agent state changed.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             let Request::Checkpoint { dir, .. } = request else { return subject.ask(request) };
@@ -33,7 +33,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "one-part-is-not-restored",
         rule: &rules::AGENT_ALL_OR_NONE,
-        about: "A restore leaves the goal as it is.",
+        about: "A restore does not restore the goal.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
             let before = subject.core_answer(&Request::GetState { part: Part::Goal });
@@ -47,7 +47,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-refused-restore-restores-the-parts",
         rule: &rules::AGENT_ALL_OR_NONE,
-        about: "A restore brings the parts back before it finds out that it cannot go on.",
+        about: "A refused restore restores the parts of the agent state.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
@@ -62,7 +62,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "an-ambiguous-label-takes-the-first",
         rule: &rules::AGENT_ALL_OR_NONE,
-        about: "Of several checkpoints with a label, the one that got it first is restored.",
+        about: "Of several checkpoints with the same label, the oldest is restored.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
@@ -79,7 +79,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "external-actions-are-hidden",
         rule: &rules::AGENT_EXTERNAL_LISTED,
-        about: "A restore does not say what the agent did outside since.",
+        about: "A restore does not list the external actions since the checkpoint.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let mut answer = subject.ask(request);
@@ -92,7 +92,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-restore-compensates",
         rule: &rules::AGENT_EXTERNAL_LISTED,
-        about: "A restore runs the compensations of what it leaves behind.",
+        about: "A restore runs the compensations of the external actions that it leaves behind.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
@@ -105,7 +105,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-compensation-runs-again",
         rule: &rules::AGENT_COMPENSATION,
-        about: "What was compensated is compensated again when it is asked for again.",
+        about: "A second request compensates actions again that were already compensated.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
             let compensated_by = |(_, answer): &(Request, Answer)| match answer {
@@ -124,7 +124,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "accepted-actions-are-compensated",
         rule: &rules::AGENT_COMPENSATION,
-        about: "That an action stays is not noted.",
+        about: "It is not recorded that an action was accepted.",
         operations_min: 6,
         flaw: Intercept(|subject, request| match request {
             Request::Accept => Answer::Done,
@@ -134,7 +134,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-label-pins-nothing",
         rule: &rules::AGENT_PINNED,
-        about: "A limit drops a labelled checkpoint like any other.",
+        about: "A limit evicts labelled checkpoints like any others.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
@@ -148,7 +148,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-prune-forgets-pins",
         rule: &rules::AGENT_PINNED,
-        about: "What was pinned is not any more once somebody pruned.",
+        about: "A prune unpins all labelled checkpoints.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             if let Request::Prune { .. } = request {
@@ -169,7 +169,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-sub-agents-state-comes-back",
         rule: &rules::AGENT_COMPOSES,
-        about: "A restore brings back what a sub-agent was the first to set.",
+        about: "A restore sets parts of the agent state to the values that a sub-agent set first.",
         operations_min: 8,
         flaw: Intercept(|subject, request| {
             let before = Part::ALL.map(|part| subject.core_answer(&Request::GetState { part }));
@@ -191,7 +191,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "nothing-is-risky",
         rule: &rules::AGENT_TRIGGERS,
-        about: "No checkpoint is taken before what is high-risk.",
+        about: "No checkpoint is taken before high-risk actions.",
         operations_min: 2,
         flaw: Intercept(|subject, request| match request {
             Request::Event { event: AgentEvent::HighRisk { .. }, .. } => {
@@ -203,7 +203,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "an-event-counts-again",
         rule: &rules::AGENT_TRIGGERS,
-        about: "A milestone that was passed is passed again each time it is told.",
+        about: "A milestone that was already passed causes a checkpoint every time it is reported.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);

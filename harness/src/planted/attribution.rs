@@ -8,7 +8,7 @@ use herma_model::{Answer, rules};
 pub static BUGS: &[PlantedBug] = &[PlantedBug {
     name: "every-hand-is-the-agents",
     rule: &rules::RESTORE_OTHER_HANDS,
-    about: "What a restore replaces counts as the agent's, whoever wrote it.",
+    about: "Every path that a restore replaces is attributed to the agent.",
     operations_min: 5,
     flaw: Intercept(|subject, request| {
         let mut answer = subject.ask(request);

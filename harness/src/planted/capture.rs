@@ -38,7 +38,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-file-that-keeps-its-time-is-unchanged",
         rule: &rules::CAPTURE_CREATED,
-        about: "A file that has its size, permissions and time of modification counts as unchanged.",
+        about: "A file with the same size, permissions and modification time counts as unchanged.",
         operations_min: 4,
         // Times are an hour back, so that metadata recorded at the moment of a write is trusted, too.
         flaw: Disk(Stat(|stat| {
@@ -53,7 +53,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "bytes-that-are-no-text-are-replaced",
         rule: &rules::CAPTURE_BYTES,
-        about: "Files are read as UTF-8, and bytes that are not valid are replaced.",
+        about: "Files are read as UTF-8, and invalid bytes are replaced.",
         operations_min: 2,
         flaw: Disk(Read(|_, content| String::from_utf8_lossy(&content).into_owned().into())),
     },
@@ -77,7 +77,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "names-that-git-quotes-are-left-out",
         rule: &rules::CAPTURE_ANY_NAME,
-        about: "Names are read from git line by line, and those that it quotes are not found.",
+        about: "Names are read from git line by line, so names that git quotes are not found.",
         operations_min: 2,
         flaw: Disk(List(|_, _, name| {
             let is_plain = |byte: &u8| (b' '..=b'~').contains(byte) && !b"\"\\".contains(byte);
@@ -87,14 +87,14 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "names-that-look-like-options-are-left-out",
         rule: &rules::CAPTURE_ANY_NAME,
-        about: "Names are handed to git as arguments, which takes some for options or patterns.",
+        about: "Names are passed to git as arguments, so some are taken for options or patterns.",
         operations_min: 2,
         flaw: Disk(List(|_, _, name| !matches!(name.as_bytes().first(), Some(b'-' | b':')))),
     },
     PlantedBug {
         name: "text-is-converted",
         rule: &rules::CAPTURE_NO_CONVERSION,
-        about: "Text is captured as git converts it: Unix line ends, and no expanded `$Id$`.",
+        about: "Text is captured as git converts it: with Unix line ends and unexpanded `$Id$`.",
         operations_min: 2,
         flaw: Disk(Read(|_, content| match String::from_utf8(content) {
             Ok(text) if !text.contains('\0') => without_keyword(text.replace("\r\n", "\n")).into(),
@@ -170,7 +170,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-fifo-is-waited-for",
         rule: &rules::CAPTURE_SPECIAL,
-        about: "A fifo is opened by a checkpoint or a restore, and nobody ever writes to it.",
+        about: "A checkpoint or a restore opens a fifo, and waits for a writer forever.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let captures = matches!(request, Request::Checkpoint { .. }) || request.restores();
@@ -184,7 +184,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-cap-is-one-byte-too-high",
         rule: &rules::CAPTURE_SIZE_CAP,
-        about: "A file one byte larger than the cap is captured.",
+        about: "A file one byte over the file size limit is captured.",
         operations_min: 2,
         flaw: Configured(|settings| {
             settings.max_file_bytes += u64::from(settings.max_file_bytes > 0);
@@ -193,7 +193,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-cap-of-nothing-leaves-everything-out",
         rule: &rules::CAPTURE_SIZE_CAP,
-        about: "A cap of 0 excludes every file, where it should mean no cap.",
+        about: "A file size limit of 0 excludes every file, although it means no limit.",
         operations_min: 2,
         flaw: Configured(|settings| {
             settings.max_file_bytes += u64::from(settings.max_file_bytes == 0);
@@ -202,7 +202,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-pattern-for-a-name-hides-its-siblings",
         rule: &rules::CAPTURE_INDEPENDENT,
-        about: "A file whose name is a pattern excludes other files that match it.",
+        about: "A file whose name is a pattern excludes the other files that match the pattern.",
         operations_min: 3,
         flaw: Disk(List(|_, directory, name| {
             let siblings = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -236,7 +236,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "an-earlier-id-is-told",
         rule: &rules::CAPTURE_HONEST,
-        about: "The answer for a new checkpoint has the id of the one before it.",
+        about: "The answer for a new checkpoint has the id of the previous checkpoint.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             after_checkpoint(subject, request, |subject, id| subject.parent_of(id))

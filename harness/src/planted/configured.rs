@@ -9,7 +9,7 @@ use herma_model::{Answer, rules};
 pub static BUGS: &[PlantedBug] = &[PlantedBug {
     name: "a-key-is-not-read",
     rule: &rules::CONFIG_KEYS,
-    about: "The file may say anything of the retention: it is the usual one.",
+    about: "The configured retention is ignored, and the default is used.",
     operations_min: 2,
     flaw: Intercept(|subject, request| {
         let mut answer = subject.ask(request);

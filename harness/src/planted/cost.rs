@@ -14,7 +14,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-buffer-is-as-large-as-the-file",
         rule: &rules::COST_MEMORY,
-        about: "While a checkpoint is taken, a buffer of the size of each file is in memory.",
+        about: "A checkpoint reads each file completely into memory.",
         operations_min: 9,
         flaw: Intercept(|subject, request| {
             let sizes =
@@ -28,7 +28,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "unchanged-files-are-read-again",
         rule: &rules::COST_UNCHANGED,
-        about: "Before each checkpoint every file of the project is read, whatever its time says.",
+        about: "Each checkpoint reads every file of the project, also those with an unchanged modification time.",
         operations_min: 9,
         flaw: Intercept(|subject, request| {
             for mut file in files(subject, request).filter_map(|file| File::open(file).ok()) {

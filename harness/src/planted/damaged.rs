@@ -18,7 +18,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "what-is-there-is-taken-for-whole",
         rule: &rules::CAPTURE_STORED,
-        about: "An object of which the file is there is not stored again, whatever it holds.",
+        about: "An object whose file exists is not stored again, even if the file is damaged.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             let before = if takes_checkpoint(request) { objects(subject) } else { Ok(Vec::new()) };
@@ -32,7 +32,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "one-damaged-object-refuses-every-list",
         rule: &rules::MAINTENANCE_DAMAGE,
-        about: "While any object of the store is no object, no project is listed.",
+        about: "If any object of the store is damaged, no project can be listed.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let damaged = |objects: Vec<(PathBuf, Replacement)>| {
@@ -47,7 +47,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "what-is-lost-is-not-said",
         rule: &rules::RESTORE_HONEST,
-        about: "A restore does not say which files it could not read in the store.",
+        about: "A restore does not report files whose stored content is damaged.",
         operations_min: 5,
         flaw: Intercept(|subject, request| match subject.ask(request) {
             Answer::Restored(mut restored) => {
@@ -60,8 +60,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "content-that-a-pack-names-is-read-nowhere-else",
         rule: &rules::MAINTENANCE_DAMAGE,
-        about: "A restore reads the content that a pack names from there, also where that is damaged and \
-            the content was stored again beside it.",
+        about: "A restore reads content from a damaged pack, even if an intact copy exists outside it.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
             if !matches!(request, Request::Restore { .. }) {
@@ -81,7 +80,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "one-damaged-index-of-a-pack-refuses-every-list",
         rule: &rules::MAINTENANCE_DAMAGE,
-        about: "While the index of any pack is none, no project is listed.",
+        about: "If the index of any pack is damaged, no project can be listed.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
             let refuses = matches!(request, Request::List { .. })

@@ -18,7 +18,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-ref-is-written-where-it-stands",
         rule: &rules::CRASH_KILL,
-        about: "A process that dies in a checkpoint leaves nothing that names the earlier ones.",
+        about: "A process that dies while it takes a checkpoint leaves no ref to the earlier checkpoints.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
@@ -38,7 +38,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "half-a-pack-goes-after-it-was-made-whole",
         rule: &rules::CRASH_KILL,
-        about: "What was left of a pack when a process died is removed once it was written again.",
+        about: "The leftover of a pack is removed after the pack was written again under the same name.",
         operations_min: 9,
         flaw: Intercept(|subject, request| {
             // Git's lock remains only where the process died: after a mere failure it is removed.
@@ -63,7 +63,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "nothing-is-synced",
         rule: &rules::CRASH_POWER_LOSS,
-        about: "A checkpoint is reported before anything of it is durable.",
+        about: "A checkpoint is reported before any of its data is durable.",
         operations_min: 3,
         flaw: Disk(DiskFault::NeverSyncs(|_| true)),
     },
@@ -79,7 +79,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "an-error-is-an-empty-list",
         rule: &rules::FAULT_CLEAR_REFUSAL,
-        about: "Where the store cannot be read, nothing is listed.",
+        about: "If the store cannot be read, the list is empty instead of an error.",
         operations_min: 4,
         flaw: Intercept(|subject, request| match (request, subject.ask(request)) {
             (Request::List { .. }, Answer::Refused { code: Code::Io, .. }) => {
@@ -91,7 +91,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-refused-restore-brings-back-one-file",
         rule: &rules::FAULT_NAMES_HALF_RESTORED,
-        about: "A restore that an error stopped leaves one file restored, and says that nothing was.",
+        about: "A restore that an error stopped leaves one file restored, and reports that nothing was restored.",
         operations_min: 7,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
@@ -116,21 +116,21 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-file-is-read-in-two-pieces",
         rule: &rules::CAPTURE_STEADY,
-        about: "Both halves of a file are read, each when it comes to it, and taken for one version.",
+        about: "A file is read in two halves, and a change between them is not noticed.",
         operations_min: 3,
         flaw: Disk(DiskFault::ReadsInPieces),
     },
     PlantedBug {
         name: "a-folder-is-opened-by-its-path",
         rule: &rules::CAPTURE_CONTAINED,
-        about: "A folder that became a link a moment ago is followed.",
+        about: "A folder that was replaced by a link a moment ago is followed.",
         operations_min: 4,
         flaw: Disk(DiskFault::FollowsLinks),
     },
     PlantedBug {
         name: "an-undone-restore-undoes-a-save",
         rule: &rules::RESTORE_KEEPS_SAVES,
-        about: "A restore that is undone puts back all that was there before it, over what was saved since.",
+        about: "Undoing a restore overwrites files that were saved since the restore.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let before = request.restores().then(|| subject.files());
@@ -173,14 +173,14 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "no-lock-of-the-store-is-taken",
         rule: &rules::CONCURRENT_KEEPS,
-        about: "Whoever frees space removes what another process has stored and not named yet.",
+        about: "Freeing space removes objects that another process has stored but not yet referenced.",
         operations_min: 5,
         flaw: Disk(DiskFault::Unlocked(|path| path.ends_with("locks/store"))),
     },
     PlantedBug {
         name: "a-lock-outlives-its-process",
         rule: &rules::LOCK_STALE,
-        about: "Whoever finds the file of a lock takes its owner for alive.",
+        about: "If a lock file exists, its owner counts as alive.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let lock = subject.sandbox.base().join("taking.lock");

@@ -87,7 +87,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-link-of-a-worktree-is-written",
         rule: &rules::ISOLATION_USER_REPOSITORY,
-        about: "A `.git` that is a file is taken for none, and a repository is named in it.",
+        about: "A `.git` that is a file is overwritten.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             let link = subject.project(request).map(|project| project.join(".git"));
@@ -115,7 +115,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-store-is-open-to-others",
         rule: &rules::ISOLATION_PRIVATE,
-        about: "The store is made with the permissions that files and folders usually have.",
+        about: "The files and folders of the store are created readable by all users.",
         operations_min: 1,
         flaw: Disk(Mode(|sandbox, path, mode| match path.starts_with(sandbox.base()) {
             // Group and others get the owner's bits for reading and executing.

@@ -29,7 +29,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "half-an-object-is-left",
         rule: &rules::LAYOUT_FSCK,
-        about: "A half-written object is left among the objects.",
+        about: "A half-written object remains among the objects.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             after_checkpoint(subject, request, |subject, id| {

@@ -13,7 +13,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "exact-removes-what-was-left-out",
         rule: &rules::RESTORE_LEFT_OUT,
-        about: "An exact restore removes what the checkpoint left out for its size or kind.",
+        about: "An exact restore removes files that the checkpoint left out because of their size or kind.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             let is_exact = matches!(request, Request::Restore { exact: true, .. });
@@ -38,7 +38,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "what-was-left-out-is-called-new",
         rule: &rules::RESTORE_LEFT_OUT,
-        about: "What the checkpoint left out and is there now is listed as created since.",
+        about: "Existing files that the checkpoint left out are listed as created since.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             after_restore(subject, request, |outcome| {
@@ -56,7 +56,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "what-was-left-out-and-is-gone-is-not-said",
         rule: &rules::RESTORE_LEFT_OUT,
-        about: "A restore says nothing of what the checkpoint left out and is gone now.",
+        about: "A restore does not report files that the checkpoint left out and that no longer exist.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             after_restore(subject, request, |outcome| {

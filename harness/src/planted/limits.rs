@@ -25,7 +25,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "dropped-checkpoints-stay-stored",
         rule: &rules::LIMIT_NEWEST_REMAIN,
-        about: "Checkpoints dropped by the limit are no longer listed, but stay in the store.",
+        about: "Checkpoints that the limit evicted are no longer listed, but stay in the store.",
         operations_min: 6,
         flaw: Intercept(|subject, request| match request {
             Request::Sweep | Request::Prune { .. } | Request::Clear => subject.ask(request),
@@ -39,14 +39,14 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "dropping-renames-what-stays",
         rule: &rules::LIST_STABLE,
-        about: "A history that the limit cuts is rewritten, so that every checkpoint in it has another id.",
+        about: "Eviction by the limit rewrites the history, so that every checkpoint gets another id.",
         operations_min: 6,
         flaw: Intercept(|subject, request| after_checkpoint(subject, request, rewrite_history)),
     },
     PlantedBug {
         name: "the-total-size-is-never-kept",
         rule: &rules::LIMIT_TOTAL_SIZE,
-        about: "No checkpoint is dropped because the store is too large.",
+        about: "No checkpoint is evicted when the store exceeds its size limit.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             reconfigured(subject, request, |settings| settings.max_total_bytes = 0)
@@ -55,7 +55,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-cap-drops-the-newest-too",
         rule: &rules::LIMIT_NEWEST_STAYS,
-        about: "The size cap drops also the newest checkpoint of a project, until the store is small enough.",
+        about: "The store size limit also evicts the newest checkpoint of a project.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
@@ -68,7 +68,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-cap-is-half-of-what-it-should-be",
         rule: &rules::LIMIT_NO_MORE_THAN_NEEDED,
-        about: "The store is kept below half of the size cap.",
+        about: "The store is kept below half of the store size limit.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             reconfigured(subject, request, |settings| settings.max_total_bytes /= 2)

@@ -29,7 +29,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-list-goes-on-beyond-the-limit",
         rule: &rules::LIST_AT_MOST,
-        about: "A checkpoint that the limit dropped is still listed.",
+        about: "A checkpoint that the limit evicted is still listed.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
             listed(subject, request, |subject, list| {
@@ -46,7 +46,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-packed-ref-is-not-read",
         rule: &rules::LIST_COMPLETE,
-        about: "Only refs that have a file of their own are read: after a git gc there are none.",
+        about: "Only refs in files of their own are read, so a git gc, which packs the refs, hides them all.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let refs = subject.sandbox.store().join("refs/hermes");
@@ -57,7 +57,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-list-is-of-all-projects",
         rule: &rules::LIST_OWN_PROJECT,
-        about: "Every checkpoint in the store is listed, whichever project it is of.",
+        about: "The list of a project contains the checkpoints of all projects.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             listed(subject, request, |subject, list| {
@@ -83,7 +83,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "stats-are-of-what-came-after",
         rule: &rules::LIST_STATS,
-        about: "A checkpoint is listed with what changed after it, not before.",
+        about: "A checkpoint is listed with the changes after it, not those before it.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             listed(subject, request, |_, list| {
@@ -95,7 +95,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-oldest-has-stats",
         rule: &rules::LIST_OLDEST_NO_STATS,
-        about: "The oldest checkpoint is listed as one that changed nothing.",
+        about: "The oldest checkpoint is listed with zero changes.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             listed(subject, request, |_, list| {
@@ -120,7 +120,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-diff-shows-ignored-files",
         rule: &rules::DIFF_PREVIEW,
-        about: "A diff names files of the directory that no checkpoint holds.",
+        about: "A diff lists files that no checkpoint captures.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             diffed(subject, request, |subject, entries, stats| {
@@ -163,7 +163,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-reason-is-printed-as-it-is",
         rule: &rules::CAPTURE_REASON_ONE_LINE,
-        about: "What a reason holds is printed, whatever that does to a terminal.",
+        about: "A reason is printed unescaped, with any control characters.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             let raw = |line: &str| line.replace("\\n", "\n").replace("\\x1b", "\u{1b}");
@@ -173,7 +173,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-diff-stores-what-it-compares",
         rule: &rules::DIFF_LEAVES_STORE,
-        about: "To compare the working tree a diff adds it to the store.",
+        about: "A diff writes the working tree into the store to compare it.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             diffed(subject, request, |subject, entries, _| {

@@ -18,7 +18,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "status-counts-one-more",
         rule: &rules::MAINTENANCE_COMMANDS,
-        about: "The status counts one checkpoint more than there is.",
+        about: "The status counts one checkpoint too many.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             with_status(subject, request, |project| {
@@ -30,7 +30,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-prune-waits-for-the-next-sweep",
         rule: &rules::MAINTENANCE_COMMANDS,
-        about: "A manual prune is not made while the last sweep was not long ago.",
+        about: "A manual prune does nothing if the last sweep was recent.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let interval = (subject.settings.min_interval_hours * 60 * 60) as f64;
@@ -46,7 +46,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-prune-has-defaults-of-its-own",
         rule: &rules::MAINTENANCE_DEFAULTS,
-        about: "A prune without options keeps what the documents say, whatever is configured.",
+        about: "A prune without options uses the default limits instead of the configured ones.",
         operations_min: 5,
         flaw: Intercept(|subject, request| match request {
             Request::PruneAsConfigured => {
@@ -73,7 +73,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "clear-legacy-clears-everything",
         rule: &rules::MAINTENANCE_COMMANDS,
-        about: "Clearing what v1 left removes the store as well.",
+        about: "Clearing the v1 archives removes the store as well.",
         operations_min: 3,
         flaw: Intercept(|subject, request| match request {
             Request::ClearLegacy => {
@@ -87,7 +87,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "clear-legacy-goes-by-the-name",
         rule: &rules::MAINTENANCE_ONLY_OURS,
-        about: "Whatever is called as if it were an archive is cleared with the archives.",
+        about: "Unrelated entries whose names look like archives are cleared with the archives.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
@@ -100,7 +100,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "what-begins-like-a-leftover-is-removed",
         rule: &rules::MAINTENANCE_ONLY_OURS,
-        about: "Whatever is called as if its removal had begun is removed by the next prune.",
+        about: "Unrelated entries whose names look like unfinished removals are removed by the next prune.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             if matches!(request, Request::Prune { .. }) {
@@ -112,7 +112,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "damaged-metadata-stops-every-checkpoint",
         rule: &rules::MAINTENANCE_HEALS,
-        about: "While one project's metadata cannot be read, no checkpoint is taken of any.",
+        about: "If the metadata of one project cannot be read, no checkpoint of any project is taken.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             if takes_checkpoint(request) && unreadable(subject).is_ok_and(|names| !names.is_empty())
@@ -125,7 +125,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-sweep-fails-over-a-marker",
         rule: &rules::MAINTENANCE_NEVER_RAISES,
-        about: "A sweep fails where the time of the last one cannot be read.",
+        about: "A sweep fails if the time of the last sweep cannot be read.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let marker = fs::read_to_string(subject.sandbox.base().join(MARKER));
@@ -139,7 +139,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-sweep-fails-over-metadata",
         rule: &rules::MAINTENANCE_NEVER_RAISES,
-        about: "A sweep fails where the metadata of a project cannot be read.",
+        about: "A sweep fails if the metadata of a project cannot be read.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let is_damaged = unreadable(subject).is_ok_and(|names| !names.is_empty());

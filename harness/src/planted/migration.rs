@@ -13,7 +13,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "v1-repositories-stay",
         rule: &rules::MIGRATION_ARCHIVES,
-        about: "What v1 left stays where it was.",
+        about: "v1 repositories are not archived.",
         operations_min: 2,
         flaw: Intercept(|subject, request| match takes_checkpoint(request) {
             true => subject.ask_without(request, is_repository),
@@ -23,7 +23,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "v1-repositories-are-lost",
         rule: &rules::MIGRATION_LOSES_NOTHING,
-        about: "What v1 left is removed where it should be archived.",
+        about: "v1 repositories are removed instead of archived.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             for path in entries(subject).into_iter().filter(|_| takes_checkpoint(request)) {

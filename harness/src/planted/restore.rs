@@ -17,7 +17,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-refusal-takes-a-checkpoint",
         rule: &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
-        about: "The pre-rollback checkpoint is taken before it is known whether the restore will be refused.",
+        about: "The pre-restore checkpoint is taken before the restore is checked, even if it is then refused.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
@@ -51,7 +51,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-link-stops-a-restore",
         rule: &rules::RESTORE_HAPPENS,
-        about: "A full restore gives up where a link stands among the files of the project.",
+        about: "A full restore is refused if there is a link among the files of the project.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             if let Request::Restore { target, .. } = request
@@ -78,7 +78,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-rollback-uses-the-slot",
         rule: &rules::RESTORE_SAFETY_OUTSIDE_TURN,
-        about: "The pre-rollback checkpoint counts as the automatic one of the turn.",
+        about: "The pre-restore checkpoint counts as the automatic checkpoint of the turn.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             let used = subject.turn().iter().any(|(earlier, answer)| {
@@ -95,7 +95,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "every-rollback-takes-a-checkpoint",
         rule: &rules::RESTORE_SAFETY_SKIPPED,
-        about: "A pre-rollback checkpoint is taken though the newest one holds the same.",
+        about: "A pre-restore checkpoint is taken even if the newest checkpoint holds the same files.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             let exists = subject.project(request).is_some();
@@ -110,7 +110,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-target-is-evicted",
         rule: &rules::RESTORE_SAFETY_KEEPS_TARGET,
-        about: "The pre-rollback checkpoint makes room for itself first, by dropping the oldest.",
+        about: "The oldest checkpoint is evicted before the pre-restore checkpoint is taken, even if it is the target.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let listed = subject.listed(request);
@@ -128,7 +128,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-rollback-pushes-the-oldest-out",
         rule: &rules::RESTORE_KEEPS_HISTORY,
-        about: "After a restore only as many checkpoints are kept as after any other checkpoint.",
+        about: "After a restore, the limit evicts checkpoints as after any other checkpoint.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
@@ -146,7 +146,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-rollback-drops-the-undo-of-the-one-before",
         rule: &rules::RESTORE_KEEPS_UNDO,
-        about: "In a full list only the pre-restore checkpoint of the last rollback is kept.",
+        about: "In a full list only the pre-restore checkpoint of the last restore is kept.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
@@ -160,7 +160,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-restore-goes-on-without-its-checkpoint",
         rule: &rules::RESTORE_SAFETY_REQUIRED,
-        about: "Where no pre-rollback checkpoint can be taken, every restore goes on as if forced.",
+        about: "If no pre-restore checkpoint can be taken, every restore continues as if it were forced.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             with_full_options(subject, request, |_, force| *force = true)
@@ -169,7 +169,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-way-back-is-taken-too-late",
         rule: &rules::RESTORE_UNDO,
-        about: "The pre-rollback checkpoint holds what the restore left, not what it found.",
+        about: "The pre-restore checkpoint is taken after the restore, not before it.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let target = subject.target_id(request);
@@ -194,7 +194,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-project-that-is-gone-lists-nothing",
         rule: &rules::RESTORE_DELETED_PROJECT,
-        about: "A project whose directory was deleted has no checkpoints any more.",
+        about: "The checkpoints of a project whose directory was deleted are not listed.",
         operations_min: 4,
         flaw: Intercept(|subject, request| match request {
             Request::List { .. } if subject.project(request).is_none() => {

@@ -17,7 +17,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "every-file-is-written-again",
         rule: &rules::RESTORE_UNTOUCHED,
-        about: "A restore writes files that already are as recorded.",
+        about: "A restore rewrites files that already match the checkpoint.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             after_restore(subject, request, |outcome| {
@@ -37,7 +37,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "what-comes-back-is-open-to-all",
         rule: &rules::RESTORE_PERMISSIONS,
-        about: "A file that was deleted comes back with the permissions of any new file.",
+        about: "A deleted file is restored with default permissions.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             after_restore(subject, request, |outcome| {
@@ -51,7 +51,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "what-is-replaced-is-open-to-all",
         rule: &rules::RESTORE_PERMISSIONS,
-        about: "A file whose bytes are restored loses the permissions that it had.",
+        about: "A file whose content is restored loses its permissions.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             after_restore(subject, request, |outcome| {
@@ -70,7 +70,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-file-is-written-where-it-stands",
         rule: &rules::RESTORE_HARD_LINKS,
-        about: "A file is opened and truncated where it stands, whatever other names it has.",
+        about: "A file is overwritten in place, which also changes its other hard links.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let manifest = manifest::read(subject.sandbox.root(), &subject.sandbox.base(), None);

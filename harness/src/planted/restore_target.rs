@@ -29,7 +29,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "numbers-count-from-the-oldest",
         rule: &rules::RESTORE_TARGET,
-        about: "A restore counts checkpoints from the other end than the list does.",
+        about: "A restore counts checkpoints from the oldest, the list from the newest.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
             let listed = subject.listed(request).len();
@@ -47,21 +47,21 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "another-projects-checkpoint-is-found",
         rule: &rules::RESTORE_OWN_CHECKPOINT,
-        about: "Every commit of the store is found, whichever project it is of.",
+        about: "A target may name a checkpoint of another project.",
         operations_min: 3,
         flaw: Intercept(|subject, request| found_in_store(subject, request, "commit")),
     },
     PlantedBug {
         name: "a-tree-is-found",
         rule: &rules::RESTORE_OWN_CHECKPOINT,
-        about: "The id of a tree is as good as that of a checkpoint, since git checks out both.",
+        about: "A target may be the id of a tree, since git also checks out trees.",
         operations_min: 3,
         flaw: Intercept(|subject, request| found_in_store(subject, request, "tree")),
     },
     PlantedBug {
         name: "a-bad-target-is-the-newest",
         rule: &rules::RESTORE_BAD_TARGET,
-        about: "A target that is neither a number of the list nor an id stands for the newest checkpoint.",
+        about: "A target that is neither a number nor an id names the newest checkpoint.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             let is_id = request.target().is_some_and(|text| is_hexadecimal(text, 4..=64));
@@ -91,7 +91,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-path-may-leave-and-come-back",
         rule: &rules::RESTORE_BAD_PATH,
-        about: "A path is resolved as text, so that it may be absolute or lead out of the project and back.",
+        about: "A path is resolved as text, so it may be absolute, or leave the project and return.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let (Some(project), Request::RestoreFile { path, .. }) =
@@ -118,7 +118,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "an-empty-path-is-everything",
         rule: &rules::RESTORE_BAD_PATH,
-        about: "An empty path stands for the whole project.",
+        about: "An empty path names the entire project.",
         operations_min: 3,
         flaw: Intercept(|subject, request| match request.clone() {
             Request::RestoreFile { dir, target, path } if path.is_empty() => {
@@ -130,7 +130,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-path-is-a-pattern",
         rule: &rules::RESTORE_FILE_LITERAL,
-        about: "The path of a single file is a pattern to git: every file that matches it, or lies below it, is restored.",
+        about: "The path of a single file is used as a pattern of git: every file that matches it or is below it is restored.",
         operations_min: 3,
         flaw: Intercept(|subject, request| match (subject.ask(request), request) {
             (
@@ -143,14 +143,14 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "one-file-replaces-what-no-checkpoint-holds",
         rule: &rules::RESTORE_PROTECTS,
-        about: "A single file is written over one that no checkpoint holds.",
+        about: "A restore of a single file overwrites a file that is in no checkpoint.",
         operations_min: 5,
         flaw: Intercept(|subject, request| clearing(subject, request, is_itself)),
     },
     PlantedBug {
         name: "one-file-clears-its-way",
         rule: &rules::RESTORE_FILE_ONLY,
-        about: "Whatever is in the way of a single file is removed.",
+        about: "A restore of a single file removes everything in its way.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             clearing(subject, request, |file, obstacle| !is_itself(file, obstacle))

@@ -15,7 +15,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "restore-leaves-one-file",
         rule: &rules::RESTORE_BYTES,
-        about: "A restore leaves the last file that it should bring back as it was.",
+        about: "A restore does not restore the last file.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             after_restore(subject, request, |outcome| {
@@ -50,7 +50,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-link-comes-back-as-a-file",
         rule: &rules::RESTORE_TYPE,
-        about: "A link comes back as a file that holds the name of what the link points at.",
+        about: "A link is restored as a file that contains the target of the link.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             after_restore(subject, request, |outcome| {
@@ -67,7 +67,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-file-is-written-through-a-link",
         rule: &rules::RESTORE_TYPE,
-        about: "A file is written through a link in its place, to a file inside the project, by a full restore.",
+        about: "A full restore writes a file through a link at its path, to another file inside the project.",
         operations_min: 5,
         flaw: Intercept(|subject, request| match request {
             Request::RestoreFile { .. } => subject.ask(request),
@@ -79,7 +79,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "one-file-is-written-through-the-link-in-its-place",
         rule: &rules::RESTORE_FILE_ONLY,
-        about: "A single file is written through a link in its place; a full restore replaces the link.",
+        about: "A restore of a single file writes through a link at its path; a full restore replaces the link.",
         operations_min: 5,
         flaw: Intercept(|subject, request| match request {
             Request::RestoreFile { .. } => after_restore(subject, request, |outcome| {
@@ -91,7 +91,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-directory-in-the-way-is-left",
         rule: &rules::RESTORE_TYPE,
-        about: "A file or link is not restored where there is now a directory with files.",
+        about: "A file or link is not restored if there is now a directory with files at its path.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             after_restore(subject, request, |outcome| {
@@ -105,7 +105,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "files-created-since-are-removed",
         rule: &rules::RESTORE_LEAVES_NEW,
-        about: "A restore removes files created since, without being asked to.",
+        about: "A restore removes files created since, without the option to do so.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             with_full_options(subject, request, |exact, _| *exact = true)
@@ -114,7 +114,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "exact-removes-nothing",
         rule: &rules::RESTORE_EXACT,
-        about: "An exact restore leaves files created since like any other.",
+        about: "An exact restore leaves files created since, like any other restore.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             with_full_options(subject, request, |exact, _| *exact = false)
@@ -132,7 +132,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "what-was-kept-is-overwritten",
         rule: &rules::RESTORE_PROTECTS,
-        about: "What no checkpoint holds is overwritten: a file over the cap, a directory of ignored files.",
+        about: "A restore overwrites content that is in no checkpoint: a file over the size limit, a directory of ignored files.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             let target_id = subject.target_id(request).filter(|_| request.restores());
@@ -157,7 +157,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "exact-removes-ignored-files",
         rule: &rules::RESTORE_PROTECTS,
-        about: "An exact restore removes everything that the checkpoint does not hold.",
+        about: "An exact restore removes everything that is not in the checkpoint.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let exact = matches!(request, Request::Restore { exact: true, .. });
@@ -174,7 +174,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "exact-cleans-by-the-restored-ignore-file",
         rule: &rules::RESTORE_PROTECTS,
-        about: "An exact restore removes what was ignored until it brought the ignore file back.",
+        about: "An exact restore removes files that were ignored before it restored an older ignore file.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             let exact = matches!(request, Request::Restore { exact: true, .. });
@@ -199,7 +199,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-link-out-of-the-project-is-followed",
         rule: &rules::RESTORE_CONTAINED,
-        about: "A file is written through a link in its place, to a file outside the project.",
+        about: "A restore writes a file through a link at its path, to a file outside the project.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             after_restore(subject, request, |outcome| {

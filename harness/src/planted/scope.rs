@@ -19,7 +19,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-project-is-hashed-as-typed",
         rule: &rules::SCOPE_IDENTITY,
-        about: "A project is known by the path that was typed, relative or not.",
+        about: "A project is identified by its path as typed, even if it is relative.",
         operations_min: 3,
         flaw: Intercept(|subject, request| match request.dir().cloned() {
             Some(dir) => known_as(subject, request, &dir, &on_disk(Path::new(""), &dir)),
@@ -29,7 +29,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-hash-with-a-slash-at-the-end",
         rule: &rules::SCOPE_HASH,
-        about: "The hash of a project is made of its path with a slash at the end.",
+        about: "The hash of a project is computed from its path with a slash at the end.",
         operations_min: 2,
         flaw: Intercept(|subject, request| match subject.directory(request) {
             Some(directory) => {
@@ -42,7 +42,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-outermost-marker-wins",
         rule: &rules::SCOPE_ROOT_OF_FILE,
-        about: "A file's project is the farthest ancestor that holds a marker, not the nearest.",
+        about: "The project of a file is the farthest directory above it with a marker, not the nearest.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             found_project(subject, request, |subject, nearest| {
@@ -59,7 +59,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "no-marker-is-looked-for",
         rule: &rules::SCOPE_ROOT_OF_FILE,
-        about: "A file's project is the directory it lies in, whatever markers there are.",
+        about: "The project of a file is the directory that contains it, whatever markers exist.",
         operations_min: 2,
         flaw: Intercept(|subject, request| match (subject.ask(request), request) {
             (Answer::Project(Some(_)), Request::ProjectOf { file }) => {
@@ -74,7 +74,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-marker-in-the-home-counts",
         rule: &rules::SCOPE_ROOT_NEVER_BROAD,
-        about: "A marker in the home directory makes it the project of all files below.",
+        about: "A marker in the home directory makes it the project of all files below it.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             found_project(subject, request, |subject, nearest| {
@@ -117,7 +117,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "no-limit-of-files",
         rule: &rules::SCOPE_TOO_MANY_FILES,
-        about: "A directory is checkpointed however many files it holds.",
+        about: "A directory is checkpointed even if it has more files than the limit.",
         operations_min: 3,
         flaw: Configured(|settings| settings.max_files = usize::MAX),
     },
@@ -142,7 +142,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-base-is-a-project",
         rule: &rules::SCOPE_BASE_NOT_CAPTURED,
-        about: "The base is a directory like any other, with nothing in it that is to be captured.",
+        about: "The base is accepted as a project without any files.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             let base = subject.sandbox.base();
@@ -152,7 +152,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-file-is-an-empty-project",
         rule: &rules::SCOPE_NO_DIRECTORY,
-        about: "A file is walked like a directory, in which nothing is found to capture.",
+        about: "A file is accepted as a project without any files.",
         operations_min: 2,
         flaw: Intercept(|subject, request| unchanged_in(subject, request, Path::is_file)),
     },

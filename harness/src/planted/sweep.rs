@@ -15,7 +15,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "sweep-forgets-the-last",
         rule: &rules::SWEEP_INTERVAL,
-        about: "A sweep is made whenever a process starts, however long ago the last one was.",
+        about: "Every start of a process sweeps the store, however recent the last sweep is.",
         operations_min: 2,
         flaw: Intercept(|subject, request| match request {
             Request::Sweep => subject.ask_without(request, |path| path.ends_with(MARKER)),
@@ -34,7 +34,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "orphans-are-never-spared",
         rule: &rules::SWEEP_ORPHANS,
-        about: "Orphans are deleted also where they are to be kept.",
+        about: "Orphans are deleted even if they are configured to be kept.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             reconfigured(subject, request, |settings| settings.delete_orphans = true)
@@ -43,7 +43,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "nothing-is-ever-stale",
         rule: &rules::SWEEP_STALE,
-        about: "A project stays however long it was not used.",
+        about: "Unused projects are never removed.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             reconfigured(subject, request, |settings| settings.retention_days = 0)
@@ -52,7 +52,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "no-retention-keeps-nothing",
         rule: &rules::SWEEP_STALE,
-        about: "A retention of 0 days removes everything, where it should mean no bound.",
+        about: "A retention of 0 days removes everything, although it means no limit.",
         operations_min: 3,
         flaw: Intercept(|subject, request| match request {
             Request::Prune { retention_days: 0, max_total_bytes, delete_orphans } => {
@@ -71,7 +71,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "what-goes-is-not-counted",
         rule: &rules::SWEEP_COUNTS,
-        about: "A sweep says that it removed nothing.",
+        about: "A sweep reports that it removed nothing.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             counting(subject, request, |counts| Counts { orphans: 0, stale: 0, ..counts })
@@ -80,7 +80,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "nothing-is-freed-after-a-git-gc",
         rule: &rules::SWEEP_RECLAIMS,
-        about: "Once git packed the refs, what they named then is kept for ever.",
+        about: "Once git has packed the refs, the objects that they named are never removed.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
             match subject.sandbox.store().join("packed-refs").exists() {
@@ -92,7 +92,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "orphan-frees-nothing",
         rule: &rules::SWEEP_RECLAIMS,
-        about: "A sweep drops what projects had and leaves the objects.",
+        about: "A sweep removes projects whose directory is gone, but not their objects.",
         operations_min: 4,
         flaw: Intercept(|subject, request| match request {
             Request::Sweep | Request::Prune { .. } => keeping_objects(

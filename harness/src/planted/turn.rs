@@ -23,7 +23,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "only-the-first-word-of-a-command-counts",
         rule: &rules::TURN_SHELL_WORDS,
-        about: "What stands behind sudo, a pipe, a quote or a bracket is not looked at.",
+        about: "Commands behind sudo, a pipe, a quote or a bracket are not examined.",
         operations_min: 1,
         flaw: Intercept(|subject, request| match (subject.ask(request), request) {
             (Answer::Classified { .. }, Request::Classify { command }) => {
@@ -49,7 +49,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-command-has-the-history-of-its-folder",
         rule: &rules::TURN_SHARED_HISTORY,
-        about: "Before a command the folder is protected where it runs, not the project around it.",
+        about: "Before a command, a checkpoint is taken of its folder, not of the project that contains the folder.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let Request::BeforeTool { dir, tool: Tool::Terminal { command } } = request else {
@@ -73,7 +73,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "without-a-backend-the-tool-fails",
         rule: &rules::TURN_NO_BACKEND,
-        about: "Where the store cannot be used, the error reaches the tool that is about to run.",
+        about: "If the store cannot be used, the error is passed to the tool that is about to run.",
         operations_min: 1,
         flaw: Intercept(|subject, request| match request {
             Request::WithoutBackend { .. } => refused(Code::Internal, "no such program: git"),
@@ -93,7 +93,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "projects-share-the-slot",
         rule: &rules::TURN_PER_PROJECT,
-        about: "Once one project had its automatic checkpoint, no other gets one in that turn.",
+        about: "Only one project gets an automatic checkpoint in a turn.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let used = subject
@@ -106,7 +106,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-failed-attempt-uses-the-slot",
         rule: &rules::TURN_FAILURE_KEEPS_SLOT,
-        about: "A project is marked as done before its checkpoint is taken, and stays so where that fails.",
+        about: "A project counts as checkpointed in the turn even if its checkpoint failed.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let failed = subject
@@ -117,7 +117,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "nothing-to-save-keeps-the-slot",
         rule: &rules::TURN_NOTHING_USES_SLOT,
-        about: "An attempt that found nothing to save is made again in the same turn.",
+        about: "After an automatic attempt that found nothing to save, another one is made in the same turn.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let nothing = checkpoint_answer(CheckpointOutcome::Unchanged);
@@ -128,14 +128,14 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "disabled-is-not-asked",
         rule: &rules::TURN_DISABLED,
-        about: "Automatic checkpoints are taken whatever is configured.",
+        about: "Automatic checkpoints are taken even if they are off.",
         operations_min: 2,
         flaw: Configured(|settings| settings.enabled = true),
     },
     PlantedBug {
         name: "manual-only-if-enabled",
         rule: &rules::TURN_MANUAL,
-        about: "With automatic checkpoints off there are no manual ones either.",
+        about: "If automatic checkpoints are off, manual checkpoints are not taken either.",
         operations_min: 2,
         flaw: Intercept(|subject, request| match request {
             Request::Checkpoint { .. } if !subject.settings.enabled => {
@@ -147,7 +147,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "manual-only-once-in-a-turn",
         rule: &rules::TURN_MANUAL,
-        about: "A manual checkpoint counts as one more automatic one.",
+        about: "A manual checkpoint is skipped if the turn already has its automatic checkpoint.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let is_manual = matches!(request, Request::Checkpoint { .. });

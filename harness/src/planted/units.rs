@@ -33,7 +33,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-wal-of-another-moment-is-captured",
         rule: &rules::UNIT_CAPTURED,
-        about: "A `-wal` is captured as it was at another moment than its database.",
+        about: "A `-wal` is captured at another moment than its database.",
         operations_min: 2,
         flaw: Disk(Read(|path, mut content| {
             // The first eight bytes stay.
@@ -46,7 +46,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-restored-wal-is-empty",
         rule: &rules::UNIT_ROWS,
-        about: "A database comes back without the rows of its `-wal`.",
+        about: "A database is restored without the rows of its `-wal`.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             after_restore(subject, request, |outcome| {
@@ -63,7 +63,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-kept-database-is-removed",
         rule: &rules::UNIT_UNDO,
-        about: "The files of a database that is kept, since no checkpoint holds them, are removed.",
+        about: "The files of a kept database, which are in no checkpoint, are removed.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
             after_restore(subject, request, |outcome| {
@@ -79,7 +79,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-new-wal-stays",
         rule: &rules::UNIT_RESTORED,
-        about: "A `-wal` that came since the checkpoint is left alongside the restored database.",
+        about: "A `-wal` created since the checkpoint is left alongside the restored database.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             after_restore(subject, request, |outcome| {
@@ -100,7 +100,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-database-comes-back-without-its-journal",
         rule: &rules::UNIT_RESTORED,
-        about: "A database is restored, and the `-journal` that belongs to it is not.",
+        about: "A database is restored without its `-journal`.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
             after_restore(subject, request, |outcome| {
@@ -114,7 +114,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-journal-comes-back-alone",
         rule: &rules::UNIT_RESTORED,
-        about: "A database is kept, and a journal of the checkpoint comes back alongside.",
+        about: "A journal of the checkpoint is restored alongside a database that is kept.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
             after_restore(subject, request, |outcome| {

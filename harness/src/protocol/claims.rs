@@ -151,8 +151,9 @@ pub fn text() -> String {
 pub fn page() -> String {
     let mut page = String::from(
         "# What an adapter can claim\n\nWritten by the suite; `herma-conform capabilities` prints \
-         the same. What is not claimed is neither asked nor held against anybody, and its rules are \
-         *not applicable*. Everybody is asked to list and to restore.\n",
+         the same. The suite requests only operations whose capability is claimed, and rules that \
+         need a capability that is not claimed are *not applicable*. `list` and `restore` need no \
+         capability: they are always requested.\n",
     );
     for claim in claims() {
         page.push_str(&format!("\n**`{}`**: {}\n", claim.name, claim.meaning));
@@ -168,7 +169,7 @@ pub fn page() -> String {
 
 /// All capabilities, as JSON for programs.
 pub fn json() -> String {
-    serde_json::to_string_pretty(&claims()).expect("a claim holds only what JSON can say") + "\n"
+    serde_json::to_string_pretty(&claims()).expect("claims are plain data") + "\n"
 }
 
 /// The capability that an unknown name probably means: by its words, or if none matches, by its letters.
