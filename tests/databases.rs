@@ -50,9 +50,9 @@ fn restore_adds_no_old_wal_to_a_database_that_outgrew_the_file_size_limit() {
     assert_eq!(exit, Some(2), "{answer}");
     assert_eq!(paths(&answer, "restored"), [""; 0], "{answer}");
     assert_eq!(paths(&answer, "kept"), ["app.db", "app.db-wal"]);
-    let expected = "part of the database app.db, whose app.db is held by no checkpoint";
+    let expected = "part of the database app.db, whose app.db is in no checkpoint";
     assert_eq!(reasons(&answer, "kept"), [expected, expected]);
-    assert_eq!(reasons(&answer, "left_out"), ["larger than 1048576 bytes"]);
+    assert_eq!(reasons(&answer, "left_out"), ["larger than 1.0 MB, the limit max_file_size_mb"]);
     assert_eq!(
         (databases.files("app.db"), databases.rows("app.db")),
         (vec!["app.db".into()], Rows::ok(9_000))
@@ -71,8 +71,11 @@ fn a_checkpoint_names_each_file_of_a_database_that_it_leaves_out() {
     let taken = databases.world.herma(&["checkpoint", "--json"]).json();
     assert_eq!(databases.world.held(taken["id"].as_str().unwrap()), ["notes"]);
     assert_eq!(paths(&taken, "skipped"), ["app.db", "app.db-wal"]);
-    let expected = "part of the database app.db, whose app.db-wal is larger than 1048576 bytes";
-    assert_eq!(reasons(&taken, "skipped"), [expected, "larger than 1048576 bytes"]);
+    let expected = "part of the database app.db, whose app.db-wal is larger than 1.0 MB, the limit max_file_size_mb";
+    assert_eq!(
+        reasons(&taken, "skipped"),
+        [expected, "larger than 1.0 MB, the limit max_file_size_mb"]
+    );
     // Files that a checkpoint left out are neither restored nor removed.
     databases.run("fold", "app.db");
     databases.run("close", "app.db");
@@ -273,7 +276,7 @@ fn restore_refuses_a_partial_database_in_a_checkpoint_of_another_tool() {
     databases.run("close", "app.db");
     let (answer, exit) = databases.rollback(&[&id]);
     assert_eq!((exit, paths(&answer, "restored")), (Some(2), vec![]), "{answer}");
-    let expected = "part of the database app.db, of which the checkpoint holds only a part";
+    let expected = "part of the database app.db, of which the checkpoint has only a part";
     assert_eq!(reasons(&answer, "kept"), [expected, expected]);
     assert_eq!(databases.rows("app.db"), Rows::ok(7));
 }
@@ -347,6 +350,6 @@ fn restore_refuses_a_level_db_whose_journal_another_tool_left_out() {
     databases.run("close", "db");
     let (answer, exit) = databases.rollback(&[&id]);
     assert_eq!((exit, databases.keys("db")), (Some(2), Rows::ok(600)), "{answer}");
-    let expected = "part of the database db, of which the checkpoint holds only a part";
+    let expected = "part of the database db, of which the checkpoint has only a part";
     assert!(reasons(&answer, "kept").iter().all(|reason| reason == expected), "{answer}");
 }

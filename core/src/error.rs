@@ -16,23 +16,24 @@ pub type Code = &'static str;
 pub enum Error {
     /// The directory is the file system's root.
     #[error(
-        "the file system's root is never checkpointed; nothing was changed: name a project directory"
+        "/ is the root of the file system, which is never checkpointed; nothing was changed: name a \
+         project directory"
     )]
     ScopeRoot,
     /// The directory is the home directory.
     #[error(
-        "{0:?} is the home directory, which is never checkpointed; nothing was changed: name a project inside it"
+        "{0:?} is the home directory, which is never checkpointed; nothing was changed: name a project directory inside it"
     )]
     ScopeHome(PathBuf),
     /// The directory lies inside the checkpoint base.
     #[error(
-        "{0:?} lies inside the checkpoint store or the agent's own folder, which no checkpoint holds as files; nothing was changed"
+        "{0:?} is inside the checkpoint store or the agent's own folder, which are never checkpointed; nothing was changed"
     )]
     ScopeBase(PathBuf),
     /// The directory holds more files than the limit.
     #[error(
-        "{dir:?} holds more than {limit} files that would be captured; no checkpoint was taken: \
-         exclude some in its .gitignore or checkpoint a smaller directory"
+        "{dir:?} has more than {limit} files to capture, the most that a checkpoint may contain; no \
+         checkpoint was taken: exclude some in its .gitignore, or checkpoint a smaller directory"
     )]
     TooManyFiles {
         /// The project.
@@ -48,21 +49,21 @@ pub enum Error {
     NotADirectory(PathBuf),
     /// The target is neither a number nor an id.
     #[error(
-        "\"{0}\" names no checkpoint: give a number of the list, a label or 4 to 64 digits of an id; nothing \
-         was changed"
+        "\"{0}\" is not a checkpoint; nothing was changed: give a number of the list, a label, or 4 to 64 \
+         digits of an id"
     )]
     BadTarget(String),
     /// The target is well formed, but is not a checkpoint of this project.
     #[error(
-        "this project has no checkpoint \"{0}\"; nothing was changed: see the list for those it has"
+        "this project has no checkpoint \"{0}\"; nothing was changed: `herma rollback` lists its checkpoints"
     )]
     UnknownCheckpoint(String),
     /// The short id stands for more than one checkpoint.
-    #[error("\"{0}\" stands for more than one checkpoint; nothing was changed: give more digits")]
+    #[error("\"{0}\" matches more than one checkpoint; nothing was changed: give more digits")]
     AmbiguousCheckpoint(String),
     /// The label stands for more than one checkpoint.
     #[error(
-        "\"{label}\" is the label of more than one checkpoint ({}); nothing was changed: give the id of one",
+        "more than one checkpoint has the label \"{label}\" ({}); nothing was changed: give an id instead",
         .candidates.join(", ")
     )]
     AmbiguousLabel {
@@ -91,15 +92,17 @@ pub enum Error {
     #[error("interrupted before anything was restored; no file was changed")]
     Interrupted,
     /// A restore of the agent state failed, and was undone.
-    #[error("{why}; everything is as it was before: {}", .left.as_deref().unwrap_or("try again once that is mended"))]
+    #[error("{why}; {}", .left.as_deref().unwrap_or("the restore was undone: fix the cause and try again"))]
     RestoreUndone {
         /// What could not be done.
         why: String,
-        /// What could not be undone either, if anything.
+        /// What could not be undone either, if anything, as a clause for people.
         left: Option<String>,
     },
     /// The path is empty, absolute or leaves the project.
-    #[error("\"{path}\" {why}; nothing was changed: give a path inside the project")]
+    #[error(
+        "\"{path}\" {why}; nothing was changed: give the path of a file, relative to the project's directory"
+    )]
     BadPath {
         /// The path as given.
         path: String,
@@ -107,10 +110,10 @@ pub enum Error {
         why: &'static str,
     },
     /// The checkpoint has no such file.
-    #[error("the checkpoint holds no file \"{0}\"; nothing was changed")]
+    #[error("the checkpoint has no file \"{0}\"; nothing was changed")]
     NotInCheckpoint(String),
     /// The checkpoint left the file out.
-    #[error("the checkpoint left \"{path}\" out ({why}); nothing was changed")]
+    #[error("\"{path}\" was left out of the checkpoint ({why}); nothing was changed")]
     LeftOut {
         /// The path as given.
         path: String,
@@ -127,14 +130,14 @@ pub enum Error {
     },
     /// The restore would not do what the preview showed.
     #[error(
-        "the project changed since the preview, so that this restore would not do what was shown; \
+        "the project changed since the preview, so a restore would no longer do what was shown; \
          nothing was restored: preview it again"
     )]
     ChangedSincePreview,
     /// The pre-restore checkpoint could not be taken.
     #[error(
-        "no pre-rollback checkpoint could be taken, so nothing was restored ({}); a full restore \
-         can be forced past that",
+        "the present files could not be saved first ({}), so nothing was restored: with --force a \
+         complete restore is made anyway, and cannot be undone",
         .0.cause()
     )]
     NoPreRestoreCheckpoint(#[source] Box<Error>),
@@ -155,7 +158,7 @@ pub enum Error {
         why: String,
     },
     /// The store is not a store.
-    #[error("{path:?} cannot serve as the checkpoint store: {why}; nothing was changed")]
+    #[error("the checkpoint store cannot be used, because of {path:?}: {why}; nothing was changed")]
     StoreUnusable {
         /// The path in question.
         path: PathBuf,
@@ -175,16 +178,18 @@ pub enum Error {
         why: String,
     },
     /// The configuration cannot be read, so that an agent has no checkpoints.
-    #[error("checkpoints are switched off, since the configuration cannot be read: {0}")]
+    #[error("checkpoints are off, because the configuration cannot be read: {0}")]
     SwitchedOff(String),
     /// Another process holds the store.
     #[error("another process is using {0:?}; nothing was changed: try again")]
     Busy(PathBuf),
     /// A part could not be removed.
-    #[error("not everything could be removed ({}); the rest is gone: try again", .0.cause())]
+    #[error("not everything could be removed ({}); the rest was removed: try again", .0.cause())]
     PartlyCleared(#[source] Box<Error>),
     /// Input or output failed.
-    #[error("{action} {path:?}: {source}; no checkpoint was lost: try again once that is fixed")]
+    #[error(
+        "{action} {path:?} failed: {source}; no checkpoint was lost: fix the cause and try again"
+    )]
     Io {
         /// What was being done.
         action: &'static str,

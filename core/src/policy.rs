@@ -158,9 +158,7 @@ fn before_command(command: &str) -> Decision {
             Trigger::PreDestructiveAction,
             format!("About to run {command}: {why}"),
         ),
-        None => {
-            Decision::no_checkpoint(format!("nothing in {command} is known to be of high risk"))
-        }
+        None => Decision::no_checkpoint(format!("{command} has no known high-risk command")),
     }
 }
 
@@ -170,9 +168,7 @@ impl Policy {
     pub fn decide(&self, event: &Event<'_>) -> Decision {
         match *event {
             Event::Command(_) | Event::Edit { .. } if !self.before_high_risk => {
-                Decision::no_checkpoint(
-                    "checkpoints before what is of high risk are switched off".into(),
-                )
+                Decision::no_checkpoint("before_high_risk is off".into())
             }
             Event::Command(command) => before_command(command),
             Event::Edit { files } => self.before_edit(files),
@@ -182,9 +178,9 @@ impl Policy {
                     format!("{goal}: {percent}% reached"),
                     format!("goal {goal} {percent}"),
                 ),
-                None => {
-                    Decision::no_checkpoint(format!("no milestone lies between {from} and {to}"))
-                }
+                None => Decision::no_checkpoint(format!(
+                    "there is no milestone between {from} and {to}"
+                )),
             },
             Event::Card { id, from, to } => {
                 match self.card_done && to == "done" && from != "done" {
@@ -194,7 +190,7 @@ impl Policy {
                         format!("card {id}"),
                     ),
                     false => Decision::no_checkpoint(format!(
-                        "card {id} did not become done, or that is no reason"
+                        "card {id} did not become done, or card_done is off"
                     )),
                 }
             }
@@ -206,7 +202,7 @@ impl Policy {
                         format!("turn {number}"),
                     ),
                     false => Decision::no_checkpoint(format!(
-                        "turn {number} is no boundary: every {} turns are",
+                        "no checkpoint is due after turn {number}: every_turns is {}",
                         self.every_turns
                     )),
                 }
@@ -223,7 +219,7 @@ impl Policy {
                 format!("About to change {files} files at once"),
             ),
             false => Decision::no_checkpoint(format!(
-                "{files} files at once are no mass edit, which begins at {}",
+                "{files} files at once are fewer than mass_edit_files, {}",
                 self.mass_edit_files
             )),
         }
@@ -237,7 +233,7 @@ impl Policy {
                 format!("About to run {call} for {seconds} seconds"),
             ),
             false => Decision::no_checkpoint(format!(
-                "{seconds} seconds are not longer than {}",
+                "{seconds} seconds are not longer than long_call_seconds, {}",
                 self.long_call_seconds
             )),
         }

@@ -98,7 +98,7 @@ impl fmt::Display for Interrupted {
         let target = short(&self.target);
         write!(
             formatter,
-            "a rollback to {target} was interrupted: `herma rollback {target}` goes on"
+            "a rollback to {target} was interrupted: `herma rollback {target}` continues it"
         )?;
         match &self.before {
             Some(before) => {

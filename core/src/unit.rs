@@ -204,7 +204,7 @@ impl Unit {
     /// A sentence about a member: names the unit that it belongs to, and continues with `end`.
     pub fn part(&self, end: &str) -> String {
         match self.path()[..] {
-            [] => format!("part of the database in the project's own folder, {end}"),
+            [] => format!("part of the database in the project's top folder, {end}"),
             ref path => format!("part of the database {}, {end}", shown(path)),
         }
     }

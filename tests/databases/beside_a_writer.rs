@@ -37,7 +37,7 @@ impl Figures {
         let count = match () {
             () if is_restored(answer) => &mut self.restored,
             () if reasons.contains("another process is using") => &mut self.in_use,
-            () if reasons.contains("changed while the restore ran") => &mut self.changed,
+            () if reasons.contains("changed during the restore") => &mut self.changed,
             () if reasons != "[]" => &mut self.left_out,
             () => &mut self.same,
         };

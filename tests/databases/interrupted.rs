@@ -178,7 +178,7 @@ fn a_commit_during_a_restore_keeps_all_files_of_the_database() {
     let manager = fixture.manager_on(disk, Config::default());
     let answer = manager.restore(&dir, id.as_bytes(), RestoreOptions::default()).unwrap();
     assert!(answer.restored.is_empty() && answer.removed.is_empty(), "{answer:?}");
-    let reason = "part of the database app.db, which changed while the restore ran";
+    let reason = "part of the database app.db, which another process changed during the restore";
     assert!(
         answer.kept.iter().all(|kept| kept.why == reason) && !answer.kept.is_empty(),
         "{answer:?}"

@@ -196,7 +196,7 @@ fn a_killed_restore_is_undone_before_a_checkpoint_of_another_project() {
     fs::create_dir(&project).unwrap();
     fs::write(project.join("a.txt"), "other\n").unwrap();
     let taken = round.agent.manager().checkpoint(&project, "other").unwrap();
-    assert!(taken.notices[0].contains("was interrupted, and is undone"), "{taken:?}");
+    assert!(taken.notices[0].contains("was interrupted, and was undone"), "{taken:?}");
     assert_eq!(round.agent.disk_state(), round.before);
 }
 
@@ -208,7 +208,7 @@ fn recover_keeps_and_names_files_that_were_saved_after_a_killed_restore() {
     let saved = ["a.txt", "src/b.txt"];
     saved.iter().for_each(|path| round.agent.machine.write(path, "saved since\n"));
     let notices = round.agent.manager().recover().unwrap();
-    assert!(notices[0].contains("undone but for this: a.txt: "), "{notices:?}");
+    assert!(notices[0].contains("undone except for this: a.txt: "), "{notices:?}");
     let mut expected = round.before.clone();
     let saved = saved.map(|path| (format!("project/{path}"), b"saved since\n".to_vec()));
     expected.extend(saved);
@@ -232,6 +232,6 @@ fn recover_reports_a_damaged_journal_once() {
     let journal = fs::read_dir(round.journals()).unwrap().next().unwrap().unwrap().path();
     fs::write(journal, "{").unwrap();
     let notices = round.agent.manager().recover().unwrap();
-    assert!(notices[0].contains("how to undo it is lost"), "{notices:?}");
+    assert!(notices[0].contains("its journal is damaged"), "{notices:?}");
     assert_eq!(round.agent.manager().recover().unwrap(), Vec::<String>::new());
 }

@@ -121,7 +121,7 @@ fn a_damaged_envelope_loses_no_file_and_is_removed_by_prune() {
         let restored = manager.restore(&agent.project(), b"1", exactly()).unwrap();
         let restored_agent = restored.agent.unwrap();
         assert!(
-            restored_agent.parts.is_empty() && restored_agent.notices[0].contains("as it was"),
+            restored_agent.parts.is_empty() && restored_agent.notices[0].contains("is unchanged"),
             "{restored_agent:?}"
         );
         assert_eq!(fs::read(agent.project().join("a.txt")).unwrap(), file, "{number}");
@@ -185,7 +185,7 @@ fn a_damaged_part_is_found_by_verify_and_loses_all_parts_but_no_file() {
     agent.set("goal", "{}");
     let restored = manager.restore(&agent.project(), b"1", exactly()).unwrap().agent.unwrap();
     assert!(restored.parts.is_empty(), "{restored:?}");
-    assert!(restored.notices[0].contains("its goal is damaged"), "{restored:?}");
+    assert!(restored.notices[0].contains("the checkpoint's goal is damaged"), "{restored:?}");
     assert_eq!(fs::read(agent.project().join("a.txt")).unwrap(), file);
     assert_eq!(fs::read_to_string(agent.folder().join("kanban.json")).unwrap(), "{}");
 }
@@ -202,7 +202,12 @@ fn restore_restores_the_parts_that_the_agent_has_and_reports_the_others() {
     let manager = agent.machine.manager().with_state(State::of([part]));
     let restored = manager.restore(&agent.project(), b"1", exactly()).unwrap().agent.unwrap();
     assert_eq!(restored.changed, ["goal"]);
-    assert!(restored.notices.contains(&"this agent has no kanban".to_owned()), "{restored:?}");
+    assert!(
+        restored
+            .notices
+            .contains(&"this agent has no kanban, which the checkpoint contains".to_owned()),
+        "{restored:?}"
+    );
     assert_eq!(fs::read(agent.folder().join("goal.json")).unwrap(), goal);
 }
 

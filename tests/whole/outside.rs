@@ -39,10 +39,16 @@ fn restore_lists_external_actions_by_time_for_a_checkpoint_without_agent_state()
     let without = agent.machine.manager().checkpoint_for(&agent.project(), &occasion).unwrap();
     let target = super::agent::created_id(&without);
     let restored = change_and_restore(&agent, &target);
-    assert!(!restored.notices.iter().any(|notice| notice.contains("by its time")), "{restored:?}");
+    assert!(
+        !restored.notices.iter().any(|notice| notice.contains("by their times")),
+        "{restored:?}"
+    );
     external(&agent.manager()).record(KIND, Some("1"), None).unwrap();
     let restored = change_and_restore(&agent, &target);
-    assert!(restored.notices.iter().any(|notice| notice.contains("by its time")), "{restored:?}");
+    assert!(
+        restored.notices.iter().any(|notice| notice.contains("by their times")),
+        "{restored:?}"
+    );
     assert_lists(&agent, &restored, "github.pr.opened #1");
 }
 
@@ -56,7 +62,10 @@ fn restore_lists_external_actions_by_time_if_the_envelope_is_lost() {
     let path = format!("store/refs/envelopes/{}/{target}", agent.machine.hash());
     fs::write(agent.machine.base().join(path), "").unwrap();
     let restored = change_and_restore(&agent, &target);
-    assert!(restored.notices.iter().any(|notice| notice.contains("by its time")), "{restored:?}");
+    assert!(
+        restored.notices.iter().any(|notice| notice.contains("by their times")),
+        "{restored:?}"
+    );
     assert_lists(&agent, &restored, "github.pr.opened #1");
 }
 
@@ -89,7 +98,7 @@ fn restore_lists_external_actions_by_time_after_the_log_was_replaced() {
         "at": 9999999999, "standing": "open"}]}"#;
     fs::write(log, replacement).unwrap();
     let restored = change_and_restore(&agent, &target);
-    assert!(restored.notices[0].contains("noted nowhere any more"), "{restored:?}");
+    assert!(restored.notices[0].contains("log of external actions is incomplete"), "{restored:?}");
     assert_lists(&agent, &restored, "github.pr.opened #3");
 }
 

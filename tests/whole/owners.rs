@@ -184,7 +184,7 @@ fn a_locked_agent_state_makes_restore_busy_and_checkpoint_capture_only_files() {
     assert_eq!(manager.change_part("goal", |_| ()).unwrap_err().code(), "busy");
     let taken = manager.checkpoint(&project, "beside").unwrap();
     let id = created_id(&taken);
-    assert!(taken.notices[0].contains("the agent's state is in no checkpoint"), "{taken:?}");
+    assert!(taken.notices[0].contains("the agent's state is not in this checkpoint"), "{taken:?}");
     let (_, envelope) = manager.envelope(&project, id.as_bytes()).unwrap();
     assert_eq!(envelope.unwrap().parts, []);
     drop(owner);
@@ -210,7 +210,7 @@ fn change_part_undoes_a_restore_that_was_killed_while_it_waited_for_the_lock() {
         drop(owner);
         changed.join().unwrap().unwrap()
     });
-    assert!(changed.notices[0].contains("was interrupted, and is undone"), "{changed:?}");
+    assert!(changed.notices[0].contains("was interrupted, and was undone"), "{changed:?}");
     let goal = fs::read(round.agent.folder().join("goal.json")).unwrap();
     let goal: Value = serde_json::from_slice(&goal).unwrap();
     assert_eq!(goal["active"], "Since");

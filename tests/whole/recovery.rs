@@ -66,10 +66,7 @@ fn assert_reported_once_without_harm_to_another_project(round: &Round, expected:
 fn a_damaged_target_keeps_the_restored_files_and_harms_no_other_project() {
     let round = killed_restore(|_| ());
     damage(&round, "target");
-    assert_reported_once_without_harm_to_another_project(
-        &round,
-        "what it changed or brought is lost",
-    );
+    assert_reported_once_without_harm_to_another_project(&round, "the files that it restored stay");
     let restored = round.agent.project().join("src/b.txt");
     assert!(restored.exists(), "nobody knows whether somebody saved it since");
 }
@@ -79,7 +76,7 @@ fn a_damaged_target_keeps_the_restored_files_and_harms_no_other_project() {
 fn a_damaged_pre_restore_checkpoint_still_restores_parts_and_harms_no_other_project() {
     let round = killed_restore(|_| ());
     damage(&round, "before");
-    assert_reported_once_without_harm_to_another_project(&round, "how its files were is lost");
+    assert_reported_once_without_harm_to_another_project(&round, "the files stay as they are");
 }
 
 // rule: maintenance/damage
@@ -91,7 +88,7 @@ fn a_file_in_place_of_the_project_harms_no_other_project() {
     fs::write(&project, "a file").unwrap();
     let other_folder = other_project(&round);
     let taken = round.agent.manager().checkpoint(&other_folder, "other").unwrap();
-    assert!(taken.notices[0].contains("undone but for this"), "{taken:?}");
+    assert!(taken.notices[0].contains("undone except for this"), "{taken:?}");
     assert_eq!(fs::read_dir(round.journals()).unwrap().count(), 0);
     fs::remove_file(&project).unwrap();
     fs::create_dir(&project).unwrap();
@@ -111,7 +108,7 @@ fn an_unreadable_and_unremovable_journal_harms_no_other_project() {
         fs::write(project.join("a.txt"), content).unwrap();
         let taken = round.agent.manager().checkpoint(&project, "other").unwrap();
         created_id(&taken);
-        assert!(taken.notices[0].contains("is not undone yet"), "{taken:?}");
+        assert!(taken.notices[0].contains("could not be undone yet"), "{taken:?}");
     }
     fs::remove_dir(&journal).unwrap();
     fs::write(&journal, text).unwrap();
@@ -155,7 +152,7 @@ fn recover_restores_parts_only_once_if_the_files_have_to_wait() {
     let manager =
         round.agent.manager_with(|| HookedDisk::new(times_out.clone()), Config::default());
     let notices = manager.recover().unwrap();
-    assert!(notices[0].contains("is not undone yet"), "{notices:?}");
+    assert!(notices[0].contains("could not be undone yet"), "{notices:?}");
     assert_eq!(parts(&round), parts_before(&round));
     // A part changes meanwhile, as by a restore of another project.
     round.agent.set("goal", r#"{"active": "Set since", "progress": 0.75}"#);
@@ -198,7 +195,7 @@ fn prune_evicts_nothing_that_the_recovery_of_a_restore_needs() {
     assert_eq!((pruned.orphans, pruned.errors), (0, 0));
     fs::rename(moved, round.agent.project()).unwrap();
     let notices = round.agent.manager().recover().unwrap();
-    assert!(notices[0].ends_with("was interrupted, and is undone"), "{notices:?}");
+    assert!(notices[0].ends_with("was interrupted, and was undone"), "{notices:?}");
     assert_eq!(round.agent.disk_state(), round.before);
     let pruned = round.agent.machine.manager().prune(&options, &mut |_| ()).unwrap();
     assert!(pruned.dropped > 0, "{pruned:?}");
@@ -213,5 +210,5 @@ fn restore_without_parts_reports_the_parts_in_the_checkpoint() {
     let manager = agent.machine.manager();
     let restored = manager.restore(&agent.project(), b"1", RestoreOptions::default()).unwrap();
     let notices = restored.agent.unwrap().notices;
-    assert!(notices[0].contains("carries kanban, goal, memory, history"), "{notices:?}");
+    assert!(notices[0].contains("contains kanban, goal, memory, history"), "{notices:?}");
 }

@@ -273,7 +273,9 @@ impl CheckpointManager {
     /// Makes a request whose failure must not disturb the agent.
     fn try_to<T>(&self, request: impl FnOnce(&Manager) -> Result<T>) -> Option<T> {
         let answer = request(self.manager.as_ref().ok()?);
-        answer.inspect_err(|error| tracing::debug!("whose hand it was is not known: {error}")).ok()
+        answer
+            .inspect_err(|error| tracing::debug!("a change could not be attributed: {error}"))
+            .ok()
     }
 
     /// Takes the automatic checkpoint of this turn, unless the project has it already; returns `None` if

@@ -49,10 +49,10 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Warning { path, line, column, key, nearest } = self;
         write!(f, "{path:?}, line {line}, column {column}: ")?;
-        write!(f, "{SECTION} has no key \"{key}\", which is ignored: ")?;
+        write!(f, "unknown key \"{key}\" in {SECTION} is ignored: ")?;
         match nearest {
-            Some(nearest) => write!(f, "is {nearest} meant?"),
-            None => write!(f, "there are {}", names()),
+            Some(nearest) => write!(f, "did you mean {nearest}?"),
+            None => write!(f, "the keys are {}", names()),
         }
     }
 }
@@ -98,7 +98,7 @@ fn apply_document(bytes: &[u8], config: &mut Config) -> std::result::Result<Unkn
         Value::Null => return Ok(Vec::new()),
         Value::Mapping(sections) => sections,
         value => {
-            let why = format!("the file is {value}, but must be a mapping of sections");
+            let why = format!("the file must be a mapping of sections, but is {value}");
             return Err((position(document.referenced), why));
         }
     };
@@ -117,7 +117,7 @@ fn refuse_duplicates(
 ) -> std::result::Result<(), Problem> {
     for (index, (key, _)) in entries.iter().enumerate() {
         if entries[..index].iter().any(|(earlier, _)| earlier.value == key.value) {
-            let why = format!("the key {} is there twice", name_of(&key.value));
+            let why = format!("the key {} occurs twice", name_of(&key.value));
             return Err((position(key.referenced), why));
         }
     }
@@ -139,7 +139,7 @@ fn text(bytes: &[u8]) -> std::result::Result<&str, Problem> {
     std::str::from_utf8(bytes).map_err(|error| {
         let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
         let byte = bytes.get(error.valid_up_to()).copied().unwrap_or_default();
-        let why = format!("the byte 0x{byte:02x} is no UTF-8, which the file must be");
+        let why = format!("the file must be UTF-8, but contains the byte 0x{byte:02x}");
         (position_after(valid), why)
     })
 }

@@ -213,7 +213,7 @@ fn read_refuses_a_section_or_a_file_of_the_wrong_kind() {
     );
     let yes = format!("checkpoints is the text \"yes\", {allowed} (write true)");
     assert_eq!(section("checkpoints: yes\n"), (1, 14, yes));
-    let why = |found| format!("the file is {found}, but must be a mapping of sections");
+    let why = |found| format!("the file must be a mapping of sections, but is {found}");
     assert_eq!(section("\n- checkpoints\n"), (2, 1, why("a list")));
     assert_eq!(section("checkpoints\n"), (1, 1, why("the text \"checkpoints\"")));
 }
@@ -267,7 +267,7 @@ fn read_refuses_invalid_yaml_in_any_section() {
 fn read_refuses_invalid_utf_8_at_the_position_of_the_byte() {
     let (line, column, why) = refused(b"a: 1\nb: \xc3\xa9\xff\n");
     assert_eq!((line, column), (2, 5));
-    assert_eq!(why, "the byte 0xff is no UTF-8, which the file must be");
+    assert_eq!(why, "the file must be UTF-8, but contains the byte 0xff");
     let utf_16 = "checkpoints: true".encode_utf16().flat_map(u16::to_be_bytes);
     let bytes: Vec<u8> = [0xfe, 0xff].into_iter().chain(utf_16).collect();
     assert_eq!(refused(bytes).0, 1);
@@ -287,14 +287,14 @@ fn read_warns_of_an_unknown_key_and_applies_the_others() {
     let configured = file("checkpoints:\n  enabled: true\n  max_snapshot: 3\n").unwrap();
     assert_eq!(configured.config, Config { enabled: true, ..Config::default() });
     let warning = configured.warnings[0].to_string();
-    let rest = "/config.yaml\", line 3, column 3: checkpoints has no key \"max_snapshot\", which is \
-                ignored: is max_snapshots meant?";
+    let rest = "/config.yaml\", line 3, column 3: unknown key \"max_snapshot\" in checkpoints is \
+                ignored: did you mean max_snapshots?";
     assert!(warning.ends_with(rest), "{warning}");
     let found = warnings("checkpoints: {colour: blue, 7: a, [b]: c}\n");
     let key = |column, key: &str| (1, column, key.to_owned(), None);
     assert_eq!(found, [key(15, "colour"), key(29, "7"), key(35, "a list")]);
     let message = file("checkpoints: {colour: 1}\n").unwrap().warnings[0].to_string();
-    assert!(message.contains("there are enabled, max_snapshots, "), "{message}");
+    assert!(message.contains("the keys are enabled, max_snapshots, "), "{message}");
 }
 
 #[test]

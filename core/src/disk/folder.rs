@@ -36,7 +36,7 @@ pub fn read_if_file(disk: &dyn Disk, path: &Path, limit: u64) -> Result<Option<V
     if is_file_or_nothing(disk, path)? {
         return read_file(disk, path, limit);
     }
-    tracing::debug!("{} is no file", path.display());
+    tracing::debug!("{} is not a file", path.display());
     Ok(None)
 }
 

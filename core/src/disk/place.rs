@@ -35,7 +35,8 @@ impl<'a> AnchoredPath<'a> {
             None => return Ok(AnchoredPath { folder: enter(path)?, name: OsStr::new(".") }),
         };
         // The name of `..` would only be known by following it.
-        let no_name = || io::Error::new(ErrorKind::InvalidInput, "the path ends in no name");
+        let no_name =
+            || io::Error::new(ErrorKind::InvalidInput, "the path does not end in a file name");
         Ok(AnchoredPath { folder: enter(folder)?, name: path.file_name().ok_or_else(no_name)? })
     }
 

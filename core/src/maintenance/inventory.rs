@@ -133,7 +133,7 @@ fn pack_objects(disk: &dyn Disk, index: &Path, pack: &Path) -> Result<Option<Vec
         _ => None,
     };
     let Some(mut objects) = listed else {
-        tracing::debug!("{index:?} does not name all of its pack, which is left alone");
+        tracing::debug!("{index:?} does not list its complete pack, which is not changed");
         return Ok(None);
     };
     objects.sort_unstable_by_key(|(_, offset)| *offset);

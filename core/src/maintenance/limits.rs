@@ -79,7 +79,7 @@ pub fn after_checkpoint(
     let mut evictions = Evictions { has_garbage: true, ..Evictions::default() };
     let max_bytes = config.max_total_bytes;
     if let Err(error) = freed.and_then(|()| keep_below(disk, base, max_bytes, &mut evictions)) {
-        tracing::debug!("the store is larger than it need be until later: {error}");
+        tracing::debug!("the size limit of the store was not enforced: {error}");
     }
     evictions.count()
 }
@@ -102,7 +102,10 @@ impl Limit<'_> {
     /// necessary: the list ends with the same checkpoint.
     pub fn keep_newest(&self) -> Evicted {
         self.try_keep_newest().unwrap_or_else(|error| {
-            tracing::debug!("the limit of {} is not kept as it should be: {error}", self.hash);
+            tracing::debug!(
+                "the limit on the checkpoints of {} was not enforced: {error}",
+                self.hash
+            );
             Evicted::default()
         })
     }
@@ -133,7 +136,10 @@ impl Limit<'_> {
             self.evict(evicted, remaining, Some(target))
         };
         evict_excess().unwrap_or_else(|error: Error| {
-            tracing::debug!("more of {} is listed than need be: {error}", self.hash);
+            tracing::debug!(
+                "old pre-restore checkpoints of {} were not evicted: {error}",
+                self.hash
+            );
             Evicted::default()
         })
     }
@@ -197,7 +203,9 @@ impl Limit<'_> {
             .last();
         let may_be_shared = oldest.filter(|_| target.is_none());
         if may_be_shared.map_or(Ok(false), |oldest| is_shared(store, objects, hash, oldest))? {
-            tracing::debug!("the history of {hash} goes on in another project too");
+            tracing::debug!(
+                "the history of {hash} is shared with another project, and was not cut"
+            );
             return Ok(Evicted::default());
         }
         end_with(store, hash, &remaining)?;

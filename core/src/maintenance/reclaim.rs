@@ -65,7 +65,7 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
 fn unless_full(result: Result<()>) -> Result<()> {
     match result {
         Err(error) if error.is_full_disk() => {
-            tracing::debug!("the disk is full, and what needs space waits: {error}");
+            tracing::debug!("the disk is full, and steps that need space are postponed: {error}");
             Ok(())
         }
         result => result,
@@ -247,7 +247,7 @@ impl Reclaim<'_> {
 
     fn record_failure(&mut self, result: Result<()>) {
         if let Err(error) = result {
-            tracing::debug!("some space is not reclaimed: {error}");
+            tracing::debug!("some space was not freed: {error}");
             self.first_error.get_or_insert(error);
         }
     }

@@ -41,8 +41,7 @@ pub fn check(store: &Store<'_>, inventory: &Inventory, reach: &Reach<'_>) -> Res
         if pack.kept > free {
             let full = Err(io::Error::from(ErrorKind::StorageFull));
             let path = store.path.join("objects/pack");
-            return full
-                .context("nothing is dropped, since there is no space to pack again", &path);
+            return full.context("repacking, before any checkpoint is evicted, in", &path);
         }
         free = free.saturating_add(pack.freed);
     }

@@ -41,7 +41,7 @@ pub fn sweep(disk: &dyn Disk, base: &Path, clock: &dyn Clock, config: &Config) -
     let write = || write_marker(disk, base, clock.seconds());
     if let Err(error) = write().or_else(|_| write()).or_else(|_| write()) {
         // The next sweep is only earlier than necessary.
-        tracing::debug!("the time of the sweep was not noted: {error}");
+        tracing::debug!("the time of the sweep was not recorded: {error}");
     }
     Swept::Done(pruned)
 }

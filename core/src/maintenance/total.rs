@@ -114,7 +114,7 @@ impl ProjectHistory {
         let present = history::newest_first(store, objects, &self.hash, usize::MAX)?;
         let present: Vec<Oid> = present.iter().map(|checkpoint| checkpoint.id).collect();
         if !present.ends_with(&self.original) {
-            tracing::debug!("{} changed since it was looked at, and loses nothing", self.hash);
+            tracing::debug!("{} changed meanwhile, and nothing of it is evicted", self.hash);
             return Ok(0);
         }
         limits::end_with(store, &self.hash, &self.history)?;

@@ -183,7 +183,7 @@ pub(super) fn reason(short: &str, external: &[Vec<u8>]) -> String {
     let mut reason = format!("before rollback to {short}");
     if !external.is_empty() {
         let named: Vec<String> = external.iter().take(NAMED_MAX).map(|path| shown(path)).collect();
-        reason += &format!("; changed by another hand: {}", named.join(", "));
+        reason += &format!("; edited outside the agent: {}", named.join(", "));
         if external.len() > NAMED_MAX {
             reason += &format!(" and {} more", external.len() - NAMED_MAX);
         }

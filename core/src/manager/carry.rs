@@ -61,7 +61,7 @@ impl<'a> Taking<'a> {
             Ok(_) => state.capture(),
             Err(error) => {
                 let why = error.cause();
-                (Vec::new(), vec![format!("the agent's state is in no checkpoint: {why}")])
+                (Vec::new(), vec![format!("the agent's state is not in this checkpoint: {why}")])
             }
         };
         Taking { occasion, parts, missing }
@@ -141,7 +141,9 @@ impl Manager {
         let through = before.map_or(0, |before| before.external_through);
         let actions = self.state.actions_after(through).unwrap_or_else(|error| {
             let why = error.cause();
-            notices.push(format!("what was done outside since is in no checkpoint: {why}"));
+            notices.push(format!(
+                "the external actions since the last checkpoint are not in this one: {why}"
+            ));
             // A restore lists these actions once the log can be read again.
             (Vec::new(), through)
         });
@@ -159,8 +161,8 @@ impl Manager {
         let pinned_text = count(pinned, "checkpoint is", "checkpoints are");
         Ok((pinned >= most).then(|| {
             format!(
-                "{pinned_text} pinned, which no limit drops, though at most {most} are to \
-                 be kept: unpin those that are not needed any more"
+                "{pinned_text} pinned and never evicted, as many as max_snapshots ({most}) or more: \
+                 unpin those that you no longer need"
             )
         }))
     }

@@ -27,7 +27,7 @@ impl Manager {
         let lock = || store.lock_project(&project.hash);
         if let Err(error) = ref_recovery::repair(&store, objects, &project.hash, lock) {
             // The list is returned nevertheless; the next operation tries again.
-            tracing::debug!("the lost ref of {} stays lost: {error}", project.hash);
+            tracing::debug!("the lost ref of {} was not recovered: {error}", project.hash);
         }
         let mut history = self.history(&open)?;
         history.retain(|checkpoint| !checkpoint.is_unlisted());

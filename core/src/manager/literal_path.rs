@@ -14,10 +14,10 @@ pub(super) fn literal_path(disk: &dyn Disk, project: &Project, typed: &[u8]) -> 
         return refused("is empty");
     }
     if typed.starts_with(b"/") {
-        return refused("is absolute");
+        return refused("is an absolute path");
     }
     if typed.contains(&0) {
-        return refused("holds a NUL");
+        return refused("contains a NUL byte");
     }
     let mut components: Vec<&[u8]> = Vec::new();
     for component in typed.split(|byte| *byte == b'/') {
@@ -30,14 +30,14 @@ pub(super) fn literal_path(disk: &dyn Disk, project: &Project, typed: &[u8]) -> 
                     return refused("leads through a symbolic link");
                 }
                 if components.pop().is_none() {
-                    return refused("leaves the project");
+                    return refused("is outside the project");
                 }
             }
             name => components.push(name),
         }
     }
     if components.is_empty() {
-        return refused("names the project itself");
+        return refused("is the project itself");
     }
     Ok(components.join(&b'/'))
 }

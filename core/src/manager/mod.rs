@@ -217,7 +217,7 @@ impl Manager {
         progress: &mut dyn FnMut(PruneStep<'_>),
     ) -> Result<Pruned> {
         if let Err(error) = self.tidy_interrupted() {
-            tracing::debug!("what interrupted restores left stays: {error}");
+            tracing::debug!("leftovers of interrupted restores were not removed: {error}");
         }
         prune(self.disk.as_ref(), &self.base(), self.clock.seconds(), options, progress)
     }

@@ -51,7 +51,7 @@ impl<'a> OpenProject<'a> {
     pub fn newest_readable(&self, tip: Option<Oid>) -> Result<Option<Checkpoint>> {
         match tip.map(|tip| commit::read(&self.objects, tip)).transpose() {
             Err(error) if error.is_damage() => {
-                tracing::debug!("the newest checkpoint of {} is lost: {error}", self.hash());
+                tracing::debug!("the newest checkpoint of {} is damaged: {error}", self.hash());
                 let is_readable = |checkpoint: &Checkpoint| {
                     checkpoint.damage.is_none() && !checkpoint.is_unlisted()
                 };

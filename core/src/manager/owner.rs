@@ -127,7 +127,7 @@ impl Manager {
         let change = || -> Result<T> {
             let bad = |why| Error::BadState { part: name.to_owned(), why };
             let part = self.state.part(name);
-            let part = part.ok_or_else(|| bad("this agent has no such part".to_owned()))?;
+            let part = part.ok_or_else(|| bad("this agent does not have it".to_owned()))?;
             let before = part.capture().map_err(bad)?;
             let mut value =
                 serde_json::from_str(&before).map_err(|error| bad(error.to_string()))?;

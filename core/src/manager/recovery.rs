@@ -87,7 +87,7 @@ impl Manager {
         let hashes = match journal::projects(store.disk, &store.path) {
             Err(error) if error.is_damage() => {
                 let why = error.cause();
-                let notice = format!("whether a rollback was interrupted is not known: {why}");
+                let notice = format!("it is not known whether a rollback was interrupted: {why}");
                 recovered.notices.push(notice);
                 return Ok(recovered);
             }
@@ -122,7 +122,7 @@ impl Manager {
         match self.undo_recorded(store, hash) {
             Ok(undone) => recovered.notices.extend(undone),
             Err(error) => recovered.notices.push(format!(
-                "a rollback was interrupted, and is not undone yet: {}",
+                "a rollback was interrupted, and could not be undone yet: {}",
                 error.cause()
             )),
         }
@@ -138,7 +138,7 @@ impl Manager {
             Err(error) if error.is_damage() => {
                 journal::end(store, hash)?;
                 return Ok(Some(format!(
-                    "a rollback was interrupted, and how to undo it is lost: {}",
+                    "a rollback was interrupted and cannot be undone, because its journal is damaged: {}",
                     error.cause()
                 )));
             }
@@ -149,9 +149,11 @@ impl Manager {
         let project = &Project { directory, hash: hash.to_owned() };
         let short = journal.target.get(..7).unwrap_or_default();
         Ok(Some(match self.undo_restore(&OpenProject::new(store, project), &journal)? {
-            None => format!("a rollback to {short} was interrupted, and is undone"),
+            None => format!("a rollback to {short} was interrupted, and was undone"),
             Some(left) => {
-                format!("a rollback to {short} was interrupted, and is undone but for this: {left}")
+                format!(
+                    "a rollback to {short} was interrupted, and was undone except for this: {left}"
+                )
             }
         }))
     }
@@ -193,7 +195,7 @@ impl Manager {
             Err(error) if error.is_damage() => {
                 let why = error.cause();
                 return Ok(UndoneFiles::final_failure(format!(
-                    "how its files were is lost: {why}"
+                    "the files stay as they are, because the checkpoint of their state before is damaged: {why}"
                 )));
             }
             before => before?,
@@ -202,7 +204,9 @@ impl Manager {
         let target = match by_id(&journal.target) {
             Err(error) if error.is_damage() => {
                 let why = error.cause();
-                left.push(format!("what it changed or brought is lost, and stays: {why}"));
+                left.push(format!(
+                    "the files that it restored stay, because its checkpoint is damaged: {why}"
+                ));
                 Wanted::by_id(objects, None)?
             }
             target => target?,

@@ -287,7 +287,7 @@ fn begin_record(pending: &PendingRestore<'_>, before: Option<Oid>) {
         before: before.map(|before| before.to_string()),
     });
     if let Err(error) = restoring::begin(store, &project.hash, record.as_ref()) {
-        tracing::debug!("that this restore was interrupted would not be known: {error}");
+        tracing::debug!("an interruption of this restore would not be noticed: {error}");
     }
 }
 

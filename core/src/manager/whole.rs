@@ -66,8 +66,8 @@ impl WantedParts {
         if self.has_parts() {
             self.texts.clear();
             self.notices.push(
-                "without a pre-rollback checkpoint only files come back; the rest of the agent is as \
-                 it was"
+                "only files are restored, because the present state could not be saved first; the \
+                 agent's state is unchanged"
                     .to_owned(),
             );
         }
@@ -101,19 +101,23 @@ impl Manager {
             Kept::Intact(envelope) => envelope,
             Kept::None => {
                 found.notices.push(
-                    "the checkpoint carries nothing but files; the rest of the agent is as it was"
-                        .to_owned(),
+                    "the checkpoint contains only files; the agent's state is unchanged".to_owned(),
                 );
                 return Ok(found);
             }
             Kept::Unreadable(why) => {
-                found.notices.push(format!("{why}; the rest of the agent is as it was"));
+                found.notices.push(format!(
+                    "the checkpoint is incomplete: {why}; the agent's state is unchanged"
+                ));
                 return Ok(found);
             }
         };
         for note in &envelope.parts {
             let Some(part) = self.state.part(&note.name) else {
-                found.notices.push(format!("this agent has no {}", note.name));
+                found.notices.push(format!(
+                    "this agent has no {}, which the checkpoint contains",
+                    note.name
+                ));
                 continue;
             };
             let bad = |why| Error::BadState { part: note.name.clone(), why };
@@ -123,7 +127,7 @@ impl Manager {
                 read => match read?.map(String::from_utf8) {
                     Some(Ok(text)) => Ok(text),
                     Some(Err(_)) => Err("damaged"),
-                    None => Err("larger than any part may be"),
+                    None => Err("too large"),
                 },
             };
             let text = match text {
@@ -131,7 +135,9 @@ impl Manager {
                 Err(damage) => {
                     // One damaged part affects all of them, and no file.
                     let name = &note.name;
-                    let why = format!("its {name} is {damage}; the rest of the agent is as it was");
+                    let why = format!(
+                        "the checkpoint's {name} is {damage}; the agent's state is unchanged"
+                    );
                     return Ok(WantedParts { notices: vec![why], ..WantedParts::default() });
                 }
             };
@@ -208,8 +214,8 @@ impl Manager {
             .map_or_else(|| journal::end(store, &project.hash).map_err(|error| error.cause()), Err);
         let Err(why) = ended else { return Ok(()) };
         let left = match self.undo_restore(open, journal) {
-            Ok(left) => left.map(|left| format!("but for this: {left}")),
-            Err(error) => Some(format!("as far as that could be done: {}", error.cause())),
+            Ok(left) => left.map(|left| format!("the restore was undone, except for this: {left}")),
+            Err(error) => Some(format!("the restore was undone only in part: {}", error.cause())),
         };
         Err(Error::RestoreUndone { why, left })
     }
@@ -236,7 +242,7 @@ impl Manager {
                     notices.extend(notice);
                 }
                 Err(error) => notices.push(format!(
-                    "what was done outside since is not known, and may still stand: {}",
+                    "the external actions since the checkpoint are not known, and may still have effects: {}",
                     error.cause()
                 )),
             }
@@ -273,13 +279,12 @@ fn left_behind(
         Kept::Intact(envelope) if external.last()? >= envelope.external_through => {
             (Since::Action(envelope.external_through), None)
         }
-        Kept::Intact(envelope) => (
-            Since::Time(envelope.taken_at),
-            Some("of what was done outside, some is noted nowhere any more"),
-        ),
+        Kept::Intact(envelope) => {
+            (Since::Time(envelope.taken_at), Some("the log of external actions is incomplete"))
+        }
         Kept::None | Kept::Unreadable(_) => (
             Since::Time(wanted.seconds),
-            Some("the checkpoint does not say what was done outside before it"),
+            Some("the checkpoint does not record the external actions before it"),
         ),
     };
     let listed = external.since(since)?;
@@ -289,7 +294,8 @@ fn left_behind(
     }
     let is_log_lost = matches!(wanted.envelope, Kept::Intact(_));
     let why = why.filter(|_| is_log_lost || !listed.is_empty());
-    let notice = why.map(|why| format!("{why}: what was done since is told by its time"));
+    let notice =
+        why.map(|why| format!("{why}: those since the checkpoint are determined by their times"));
     Ok((listed, notice))
 }
 
@@ -300,7 +306,7 @@ fn left_alone(envelope: &Kept) -> Option<String> {
     let names: Vec<&str> = envelope.parts.iter().map(|part| &part.name[..]).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "the checkpoint also carries {}, which no agent here has: only files come back",
+            "the checkpoint also contains {}, which no agent here has: only files are restored",
             names.join(", ")
         )
     })

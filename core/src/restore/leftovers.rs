@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-const STAYS: &str = "a restore put it there and could not remove it; the next one does";
+const STAYS: &str =
+    "this temporary file of the restore could not be removed; the next restore removes it";
 /// Up to so many folders are made durable one by one; more of them by syncing the file system.
 const FOLDERS_MAX: usize = 16;
 
@@ -58,7 +59,7 @@ impl Restore<'_> {
             _ => self.disk.sync_file_system(self.root),
         };
         if let Err(error) = synced {
-            tracing::debug!("what was moved in the project is not known to be durable: {error}");
+            tracing::debug!("temporary files may reappear after a power loss: {error}");
         }
     }
 }

@@ -42,11 +42,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-const KEPT: &str = "something that no checkpoint holds is in its place";
+const KEPT: &str = "the present content is in no checkpoint and would be lost";
 /// The remark on a path that an interrupted restore did not reach.
-pub const INTERRUPTED: &str = "the restore was interrupted before it";
+pub const INTERRUPTED: &str = "the restore was interrupted before this path";
 /// The remark on a path that another process changed during the restore.
-pub const CHANGED_SINCE: &str = "it changed while the restore ran";
+pub const CHANGED_SINCE: &str = "another process changed it during the restore";
 
 /// The restore of one checkpoint into one project.
 pub struct Restore<'a> {
@@ -176,7 +176,7 @@ impl Restore<'_> {
         report.restored.retain(|path| {
             let why = match self.is_item(path, &self.target[path]) {
                 Ok(true) => return true,
-                Ok(false) => "it does not stand as recorded".to_owned(),
+                Ok(false) => "it differs from the checkpoint".to_owned(),
                 Err(error) => error.to_string(),
             };
             wrong.push(Remark::new(path, why));
@@ -186,7 +186,7 @@ impl Restore<'_> {
             // There may rightly be a directory where a removed file was, or a link above it.
             let is_gone = matches!(self.kind(path), Ok(None | Some(FileKind::Directory)));
             if !is_gone {
-                wrong.push(Remark::new(path, "it is still there".into()));
+                wrong.push(Remark::new(path, "it still exists".into()));
             }
             is_gone
         });

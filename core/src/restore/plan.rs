@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::io;
 
-const UNDER_AN_IGNORE_RULE: &str = "an ignore rule of the checkpoint covers it";
+const UNDER_AN_IGNORE_RULE: &str = "an ignore file of the checkpoint excludes it";
 
 /// What is to be done so that a path is as recorded.
 pub(super) enum PlanStep {

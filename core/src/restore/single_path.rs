@@ -49,7 +49,7 @@ impl Restore<'_> {
         })?;
         let overwrites = |content| Err(Error::WouldOverwrite { path: shown(path), what: content });
         if self.is_in_own_folder(path) {
-            return overwrites("what belongs to no project");
+            return overwrites("the checkpoint store or the agent's own folder");
         }
         match self.kind(path).context("looking at", &on_disk(self.root, path))? {
             None => Ok(*item),
@@ -58,7 +58,7 @@ impl Restore<'_> {
             }
             Some(FileKind::Directory) => overwrites("a directory with files in it"),
             Some(_) if self.current.contains_key(path) => Ok(*item),
-            Some(_) => overwrites("content that no checkpoint holds"),
+            Some(_) => overwrites("content that is in no checkpoint"),
         }
     }
 
@@ -82,7 +82,7 @@ impl Restore<'_> {
                 let why = "leads through a symbolic link";
                 return Err(Error::BadPath { path: shown(path), why });
             }
-            let obstacle = "a file that stands where its directory was";
+            let obstacle = "a file where its directory was";
             return Err(Error::WouldOverwrite { path: shown(path), what: obstacle });
         }
         Ok(())

@@ -139,7 +139,7 @@ impl Restore<'_> {
             match self.is_item(path, &self.target[path]) {
                 Ok(true) => report.restored.push(path.clone()),
                 Ok(false) => {
-                    let why = "it does not stand as recorded".to_owned();
+                    let why = "it differs from the checkpoint".to_owned();
                     report.failed.push(Remark::new(path, why));
                 }
                 Err(error) => report.failed.push(Remark::new(path, error.to_string())),
@@ -149,7 +149,7 @@ impl Restore<'_> {
             match self.kind(path) {
                 Ok(None) => report.removed.push(path.clone()),
                 Ok(Some(_)) => {
-                    report.failed.push(Remark::new(path, "it is still there".into()));
+                    report.failed.push(Remark::new(path, "it still exists".into()));
                 }
                 Err(error) => report.failed.push(Remark::new(path, error.to_string())),
             }
@@ -380,7 +380,7 @@ impl Change<'_> {
                 },
             };
             if let Err(error) = undone {
-                tracing::debug!("{} is not as it was: {error}", shown(self.anchor));
+                tracing::debug!("{} was not put back: {error}", shown(self.anchor));
             }
         }
     }

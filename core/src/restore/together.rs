@@ -20,8 +20,8 @@ use std::time::Duration;
 const WAIT_STEP: Duration = Duration::from_millis(5);
 const WAIT_STEPS_MAX: usize = 100;
 const IN_USE: &str = "which another process is using";
-const ONLY_A_PART: &str = "of which the checkpoint holds only a part";
-const CHANGED: &str = "which changed while the restore ran";
+const ONLY_A_PART: &str = "of which the checkpoint has only a part";
+const CHANGED: &str = "which another process changed during the restore";
 
 /// Whether a remark is on a member of a unit that changed during the restore.
 pub fn has_changed_since(why: &str) -> bool {
@@ -148,21 +148,21 @@ impl Restore<'_> {
                 };
             }
             if let Some(path) = present.iter().find(is_ignored) {
-                return kept(&whose(path, "is covered by an ignore rule of the checkpoint"));
+                return kept(&whose(path, "is excluded by an ignore file of the checkpoint"));
             }
         } else if !self.holds_units && !unit.is_complete(recorded.iter().map(Vec::as_slice)) {
             return kept(ONLY_A_PART);
         }
         if let Some(path) = lost {
             let cause = self.captured_units.get(unit).cloned().flatten();
-            return kept(&cause.unwrap_or_else(|| whose(path, "is held by no checkpoint")));
+            return kept(&cause.unwrap_or_else(|| whose(path, "is in no checkpoint")));
         }
         let mut obstacles = Vec::new();
         let is_removed_with_them = |path: &&Vec<u8>| is_derived(path) && present.contains(path);
         for path in recorded.iter().filter(|path| !is_removed_with_them(path)) {
             match self.removable_obstacles(path) {
                 Ok(Some(found)) => obstacles.extend(found),
-                Ok(None) => return kept(&format!("and at {} {KEPT}", shown(path))),
+                Ok(None) => return kept(&format!("but at {} {KEPT}", shown(path))),
                 Err(error) => return Ok(self.failed(unit, &files, path, &error.to_string())),
             }
         }

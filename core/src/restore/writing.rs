@@ -29,7 +29,7 @@ impl Restore<'_> {
         }
         for obstacle in obstacles {
             if !self.remove(&obstacle, report) {
-                let why = format!("{} is in its place", shown(&obstacle));
+                let why = format!("{} is in the way", shown(&obstacle));
                 return report.failed.push(Remark::new(path, why));
             }
         }

@@ -111,7 +111,7 @@ pub fn read(line: &Line) -> Result<ParsedRollback, SyntaxError> {
         _ if is_list => Task::List,
         (_, []) => Task::List,
         (true, [_]) => {
-            return Err(line.lacks("diff needs the number or id of a checkpoint: diff 1"));
+            return Err(line.lacks("diff needs a checkpoint, by its number, label or id: diff 1"));
         }
         (true, [_, target]) => Task::Diff { target: target.bytes.clone() },
         (true, [_, _, extra, ..]) => return Err(extra.misread("diff takes one checkpoint")),
@@ -119,8 +119,8 @@ pub fn read(line: &Line) -> Result<ParsedRollback, SyntaxError> {
         (false, [target, file]) if file.bytes == b"diff" && literal.is_empty() => {
             let number = shown(target);
             return Err(file.misread(&format!(
-                "this can mean two things: \"diff {number}\" shows what changed since checkpoint \
-                 {number}, and \"{number} ./diff\" restores a file named diff"
+                "this is ambiguous: \"diff {number}\" shows what changed since checkpoint {number}, \
+                 and \"{number} ./diff\" restores the file named diff"
             )));
         }
         (false, [target, rest @ ..]) => {
@@ -171,18 +171,20 @@ impl Options {
         let token = self.token.as_ref().map(|(at, _)| at);
         match (task, exact_or_force, self.dry_run.as_ref(), token) {
             (Task::Restore { file: Some(_), .. }, Some(at), ..)
-            | (Task::List | Task::Diff { .. } | Task::Show { .. }, Some(at), ..) => {
-                misread(at, "--exact and --force go with a whole checkpoint: rollback N --exact")
-            }
+            | (Task::List | Task::Diff { .. } | Task::Show { .. }, Some(at), ..) => misread(
+                at,
+                "--exact and --force are only for restoring a complete checkpoint: rollback N --exact",
+            ),
             (Task::List | Task::Diff { .. } | Task::Show { .. }, _, Some(at), _) => {
-                misread(at, "--dry-run goes with a restore: rollback N --dry-run")
+                misread(at, "--dry-run is only for a restore: rollback N --dry-run")
             }
             (Task::List | Task::Diff { .. } | Task::Show { .. }, _, _, Some(at)) => {
-                misread(at, "--as-previewed goes with a restore: rollback N --as-previewed TOKEN")
+                misread(at, "--as-previewed is only for a restore: rollback N --as-previewed TOKEN")
             }
-            (_, _, Some(_), Some(at)) => {
-                misread(at, "a preview restores nothing: leave out --dry-run or --as-previewed")
-            }
+            (_, _, Some(_), Some(at)) => misread(
+                at,
+                "--dry-run and --as-previewed cannot be combined: leave one of them out",
+            ),
             _ => Ok(()),
         }
     }
@@ -216,7 +218,8 @@ impl Options {
             (b"--as-previewed", _) => {
                 let (at, typed) = needed("the token that a preview showed")?;
                 let token = std::str::from_utf8(&typed).ok().and_then(|text| text.parse().ok());
-                let message = "this is no token of a preview, which has 16 digits: see --dry-run";
+                let message =
+                    "this is not the token of a preview, which has 16 digits: --dry-run prints one";
                 let Some(token) = token else {
                     return Err(SyntaxError { message: message.to_owned(), at });
                 };
@@ -243,7 +246,7 @@ fn unknown(word: &Word, name: &[u8]) -> SyntaxError {
         .max_by(|left, right| strsim::jaro(left, &typed).total_cmp(&strsim::jaro(right, &typed)));
     let nearest = nearest.filter(|nearest| strsim::jaro(nearest, &typed) > 0.8);
     let hint = nearest.map(|nearest| format!(": did you mean {nearest}?")).unwrap_or_default();
-    let after = "a file whose name begins with a dash is named after --";
+    let after = "put -- before a file name that begins with a dash";
     word.misread(&format!("rollback has no option {typed}{hint} ({after})"))
 }
 
@@ -289,8 +292,8 @@ impl Line {
         let number = shown(target);
         let names: Vec<&[u8]> = files.iter().map(|word| &word.bytes[..]).collect();
         second.misread(&format!(
-            "this can mean two things: \"{number} {}\" restores one file whose name has blanks; to \
-             restore two files, name one after the other: \"{number} {}\", then \"{number} {}\"",
+            "one file at a time: quote a name that contains spaces (\"{number} {}\"), or restore one \
+             file after the other (\"{number} {}\", then \"{number} {}\")",
             quoted(&names.join(&b' ')),
             quoted(&first.bytes),
             quoted(&second.bytes),

@@ -64,7 +64,7 @@ fn read_refuses_an_ambiguous_line_and_names_both_meanings() {
     assert!(why.contains("\"diff 1\" shows") && why.contains("\"1 ./diff\" restores"), "{why}");
     let (at, why) = blamed("1 my file.txt");
     assert_eq!(at, "file.txt");
-    assert!(why.contains("\"1 'my file.txt'\" restores one file"), "{why}");
+    assert!(why.contains("contains spaces (\"1 'my file.txt'\")"), "{why}");
     assert!(why.contains("\"1 my\", then \"1 file.txt\""), "{why}");
 }
 
@@ -73,14 +73,18 @@ fn read_points_at_the_invalid_word() {
     for (line, at, says) in [
         ("1 --exat", "--exat", "did you mean --exact?"),
         ("1 --zzz", "--zzz", "no option --zzz ("),
-        ("--exact", "--exact", "whole checkpoint"),
-        ("diff 1 --force", "--force", "whole checkpoint"),
-        ("1 a.txt --exact", "--exact", "whole checkpoint"),
+        ("--exact", "--exact", "complete checkpoint"),
+        ("diff 1 --force", "--force", "complete checkpoint"),
+        ("1 a.txt --exact", "--exact", "complete checkpoint"),
         ("diff 1 2", "2", "one checkpoint"),
-        ("diff", "", "needs the number"),
-        ("--dry-run", "--dry-run", "goes with a restore"),
-        ("diff 1 --as-previewed 0011223344556677", "0011223344556677", "goes with a restore"),
-        ("1 --dry-run --as-previewed 0011223344556677", "0011223344556677", "leave out"),
+        ("diff", "", "needs a checkpoint"),
+        ("--dry-run", "--dry-run", "only for a restore"),
+        ("diff 1 --as-previewed 0011223344556677", "0011223344556677", "only for a restore"),
+        (
+            "1 --dry-run --as-previewed 0011223344556677",
+            "0011223344556677",
+            "leave one of them out",
+        ),
         ("1 --as-previewed 123", "123", "16 digits"),
         ("1 --as-previewed", "", "needs the token"),
         ("--dir", "", "needs a directory"),

@@ -69,7 +69,9 @@ fn word(text: &[u8], start: usize) -> Result<(Vec<u8>, usize), SyntaxError> {
                     bytes.push(*escaped);
                     at += 1;
                 }
-                None => return Err(unfinished("a backslash stands before nothing", opened..at)),
+                None => {
+                    return Err(unfinished("there is nothing after this backslash", opened..at));
+                }
             },
             quote @ (b'\'' | b'"') => loop {
                 match text.get(at) {

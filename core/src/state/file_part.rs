@@ -6,6 +6,7 @@ use super::{PART_BYTES_MAX, Part};
 use crate::disk::atomic_write::{replace_file, write_new_named};
 use crate::disk::{Disk, folder, is_another_kind};
 use crate::error::{Context, Error};
+use crate::text::size;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -80,7 +81,7 @@ impl Part for FilePart {
     }
 
     fn check(&self, state: &str) -> Result<(), String> {
-        parse(state).map_err(|why| format!("what is stored is no JSON: {why}"))?;
+        parse(state).map_err(|why| format!("the stored state is not JSON: {why}"))?;
         folder::is_file_or_nothing(self.disk.as_ref(), &self.path())
             .map_err(|error| error.cause())
             .and_then(|is_file| match is_file {
@@ -115,10 +116,10 @@ fn read(disk: &dyn Disk, path: &Path) -> Result<String, String> {
     });
     let Some(bytes) = read? else { return Ok(NOTHING.into()) };
     if bytes.len() as u64 > PART_BYTES_MAX {
-        return Err(format!("{} is larger than {PART_BYTES_MAX} bytes", path.display()));
+        return Err(format!("{} is larger than {}", path.display(), size(PART_BYTES_MAX)));
     }
-    let text = String::from_utf8(bytes).map_err(|_| format!("{} is no text", path.display()))?;
-    parse(&text).map_err(|why| format!("{} is no JSON: {why}", path.display()))?;
+    let text = String::from_utf8(bytes).map_err(|_| format!("{} is not UTF-8", path.display()))?;
+    parse(&text).map_err(|why| format!("{} is not JSON: {why}", path.display()))?;
     Ok(text)
 }
 
@@ -179,9 +180,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let part = FilePart::new(Arc::new(SystemDisk), Kind::Goal, folder.path());
         fs::write(part.path(), "{\"active\": ").unwrap();
-        assert!(part.capture().unwrap_err().contains("no JSON"));
+        assert!(part.capture().unwrap_err().contains("not JSON"));
         fs::write(part.path(), [0xff]).unwrap();
-        assert!(part.capture().unwrap_err().contains("no text"));
+        assert!(part.capture().unwrap_err().contains("not UTF-8"));
         assert!(part.check("{").is_err());
         fs::remove_file(part.path()).unwrap();
         fs::create_dir(part.path()).unwrap();

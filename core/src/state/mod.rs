@@ -24,6 +24,7 @@ use crate::disk::Disk;
 use crate::environment::Clock;
 use crate::error::Result;
 use crate::store::envelope::{ActionNote, PartNote};
+use crate::text::size;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -160,13 +161,16 @@ impl State {
             let name = part.name().to_owned();
             match part.capture() {
                 Ok(text) if text.len() as u64 > PART_BYTES_MAX => missing.push(format!(
-                    "the agent's {name} is in no checkpoint: it is larger than {PART_BYTES_MAX} bytes"
+                    "the agent's {name} is not in this checkpoint: it is larger than {}",
+                    size(PART_BYTES_MAX)
                 )),
                 Ok(text) => {
                     let about = part.describe(&text);
                     captured.push(Captured { name, text, about });
                 }
-                Err(why) => missing.push(format!("the agent's {name} is in no checkpoint: {why}")),
+                Err(why) => {
+                    missing.push(format!("the agent's {name} is not in this checkpoint: {why}"))
+                }
             }
         }
         (captured, missing)

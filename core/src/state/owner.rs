@@ -37,7 +37,7 @@ impl State {
         for file in files {
             match take(disk, &file, sharing) {
                 Err(error) if cannot_be_created(&error) => {
-                    tracing::debug!("nobody can hold the lock of the agent's state: {error}");
+                    tracing::debug!("the agent's state has no lock, and cannot have one: {error}");
                 }
                 taken => locks.push(taken?),
             }

@@ -165,7 +165,7 @@ pub fn mark(store: &Store<'_>, hash: &str, id: Oid) {
 /// Removes the record because an event could not be recorded: without it, changes would be attributed
 /// wrongly.
 pub fn forget(store: &Store<'_>, hash: &str, error: &Error) {
-    tracing::debug!("whose hand it was is not known any more: {error}");
+    tracing::debug!("the attribution of changes was discarded: {error}");
     let _ = remove(store, hash);
 }
 

@@ -187,5 +187,5 @@ fn headers(bytes: &[u8], name: &str) -> impl Iterator<Item = Option<Oid>> {
 }
 
 fn unreadable(id: Oid) -> Error {
-    Error::CorruptCheckpoint { id: id.to_string(), why: "its commit cannot be read".into() }
+    Error::CorruptCheckpoint { id: id.to_string(), why: "its commit is unreadable".into() }
 }

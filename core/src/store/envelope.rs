@@ -84,11 +84,12 @@ impl Envelope {
 
     /// Parses a stored envelope, or returns why it cannot be read.
     pub fn of_json(bytes: &[u8]) -> Result<Self, String> {
-        let unreadable = |error: serde_json::Error| format!("its envelope cannot be read: {error}");
+        let unreadable =
+            |error: serde_json::Error| format!("the agent state in it is unreadable: {error}");
         let Versioned { version } = serde_json::from_slice(bytes).map_err(unreadable)?;
         if version > VERSION {
             return Err(format!(
-                "its envelope is of version {version}, and only up to {VERSION} is known here"
+                "the agent state in it has version {version}, but this herma knows only versions up to {VERSION}"
             ));
         }
         serde_json::from_slice(bytes).map_err(unreadable)

@@ -133,7 +133,7 @@ impl<'a> Envelopes<'a> {
             Ok(Some(bytes)) => Ok(Envelope::of_json(&bytes)
                 .map_or_else(Kept::Unreadable, |envelope| Kept::Intact(Box::new(envelope)))),
             Err(error) if error.is_damage() => {
-                Ok(Kept::Unreadable(format!("its envelope is damaged: {}", error.cause())))
+                Ok(Kept::Unreadable(format!("the agent state in it is damaged: {}", error.cause())))
             }
             Err(error) => Err(error),
         }
@@ -163,7 +163,7 @@ impl<'a> Envelopes<'a> {
     pub fn drop_damaged(&self) -> Result<()> {
         for name in &self.names {
             if !self.is_intact(name)? {
-                tracing::debug!("the envelope of {name} is damaged, and goes");
+                tracing::debug!("the damaged envelope of {name} is removed");
                 self.remove(name)?;
             }
         }

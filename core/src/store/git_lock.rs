@@ -25,7 +25,10 @@ pub struct GitLock<'a> {
 impl Drop for GitLock<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.disk.remove_file(&self.path) {
-            tracing::debug!("{:?} stays until the next process takes it over: {error}", self.path);
+            tracing::debug!(
+                "{:?} was not removed; the next process takes it over: {error}",
+                self.path
+            );
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::disk::{Disk, folder};
 use crate::error::{Context, Error, Result};
 use crate::store::repository::make_private;
 use crate::store::{Store, refs};
+use crate::text::size;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -42,7 +43,8 @@ pub fn begin(store: &Store<'_>, hash: &str, journal: &Journal) -> Result<()> {
     let text = serde_json::to_string(journal)
         .map_err(|error| Error::unusable(&path, error.to_string()))?;
     if text.len() as u64 > BYTES_MAX {
-        let why = format!("what would undo the rollback is larger than {BYTES_MAX} bytes");
+        let why =
+            format!("the journal that could undo this rollback is larger than {}", size(BYTES_MAX));
         return Err(Error::BadState { part: "state".into(), why });
     }
     let folder = store.path.join("undo");

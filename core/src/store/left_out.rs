@@ -8,6 +8,7 @@ use crate::disk::{Kind, Stat};
 use crate::path::ancestors;
 use crate::remark::Remark;
 use crate::store::header::{escaped, unescaped};
+use crate::text::size;
 use std::fmt;
 
 /// The name of the header.
@@ -107,13 +108,15 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::TooLarge(limit) => write!(formatter, "larger than {limit} bytes"),
+            Reason::TooLarge(limit) => {
+                write!(formatter, "larger than {}, the limit max_file_size_mb", size(*limit))
+            },
             Reason::Unreadable(why) | Reason::Unit(why) => formatter.write_str(why),
             Reason::Changing => formatter.write_str("it keeps changing while it is read"),
             Reason::Special => formatter.write_str("not a regular file"),
             Reason::Displaced => formatter.write_str(
-                "an interrupted rollback moved it here, and no checkpoint holds it: move it back, \
-                 or remove it",
+                "an interrupted rollback moved it here, and it is in no checkpoint: move it back, or \
+                 remove it",
             ),
         }
     }

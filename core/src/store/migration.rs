@@ -18,7 +18,7 @@ const ARCHIVES_MAX: usize = 1_000;
 /// no checkpoint fails because of it.
 pub fn archive_v1(disk: &dyn Disk, base: &Path, seconds: i64) {
     if let Err(error) = archive(disk, base, seconds) {
-        tracing::debug!("the v1 was not archived: {error}");
+        tracing::debug!("the v1 repositories were not archived: {error}");
     }
 }
 

@@ -124,7 +124,7 @@ impl<T> Found<T> {
 }
 
 /// Why an object is damaged whose bytes end early or cannot be decoded.
-pub const TRUNCATED: &str = "is cut short, or no object at all";
+pub const TRUNCATED: &str = "is truncated or not a git object";
 
 /// Opens a file of the store for reading from the byte at `offset`.
 ///
@@ -134,7 +134,7 @@ pub fn open_at(disk: &dyn Disk, path: &Path, offset: u64) -> Result<Found<Stream
     match disk.open_at(path, offset) {
         Ok((stream, _)) => Ok(Found::Intact(stream)),
         Err(error) if is_absence(&error) => Ok(Found::Absent),
-        Err(error) if is_another_kind(&error) => Ok(Found::Damaged("is no regular file")),
+        Err(error) if is_another_kind(&error) => Ok(Found::Damaged("is not a regular file")),
         Err(error) => Err(error).context("reading", path),
     }
 }
@@ -153,7 +153,7 @@ pub fn classify_read<T>(read: io::Result<T>, path: &Path) -> Result<Found<T>> {
 pub fn verify_id(expected: Oid, computed: Option<Oid>, kind: Kind) -> Found<Kind> {
     match computed {
         Some(computed) if computed == expected => Found::Intact(kind),
-        Some(_) => Found::Damaged("holds other bytes than its id says"),
+        Some(_) => Found::Damaged("does not match its id"),
         None => Found::Damaged(TRUNCATED),
     }
 }

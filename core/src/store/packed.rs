@@ -206,7 +206,7 @@ impl Pack {
                 _ => return Ok(Found::Damaged(TRUNCATED)),
             }
         }
-        Ok(Found::Damaged("is made of too many others"))
+        Ok(Found::Damaged("is a delta of too many other objects"))
     }
 
     fn entry(&self, disk: &dyn Disk, offset: u64) -> Result<Found<PackEntry>> {

@@ -98,7 +98,7 @@ impl<'a> Packs<'a> {
             let reused = previous.get(&name).cloned();
             match reused.map_or_else(|| self.open(&path), |pack| Ok(Some(pack))) {
                 Ok(Some(pack)) => drop(packs.insert(name, pack)),
-                Ok(None) => tracing::debug!("{} is no index of a pack", path.display()),
+                Ok(None) => tracing::debug!("{} is not the index of a pack", path.display()),
                 Err(error) => unread = Some(error),
             }
         }

@@ -94,17 +94,17 @@ pub fn check_label(label: &str) -> Result<()> {
     let why = if label.trim().is_empty() {
         "it is empty"
     } else if label.chars().any(char::is_control) {
-        "it is more than one line of text"
+        "it contains a line break or another control character"
     } else if label.len() > LABEL_BYTES_MAX {
         "it is longer than 200 bytes"
     } else if label.bytes().all(|byte| byte.is_ascii_digit()) {
-        "it would be taken for a number of the list"
+        "it looks like a number of the list"
     } else if is_like_an_id(label) {
-        "it would be taken for the digits of an id"
+        "it looks like an id"
     } else if RESERVED.contains(&label) {
-        "it would be taken for a word of rollback"
+        "it is a subcommand of `herma rollback`"
     } else if label.starts_with('-') {
-        "it would be taken for an option"
+        "it looks like an option"
     } else {
         return Ok(());
     };

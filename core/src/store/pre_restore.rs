@@ -60,7 +60,7 @@ pub fn all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Vec<(PreRestoreR
         match refs::read(disk, store, &place.name(hash)) {
             Ok(id) => found.extend(id.map(|id| (place, id))),
             Err(error) if error.is_damage() => {
-                tracing::debug!("a pre-rollback checkpoint of {hash} is lost: {error}");
+                tracing::debug!("a pre-restore checkpoint of {hash} is damaged: {error}");
             }
             Err(error) => return Err(error),
         }

@@ -93,7 +93,7 @@ fn newer_than_packed(
 pub fn newest_locked(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Option<Oid>> {
     let Tips { stored, newest } = find(store, objects, hash)?;
     if let Some(tip) = newest.filter(|_| stored != newest) {
-        tracing::debug!("the lost ref of {hash} is made again for {tip}");
+        tracing::debug!("the lost ref of {hash} is recreated for {tip}");
         refs::advance(store.disk, &store.path, &refs::of_project(hash), stored, tip)?;
     }
     Ok(newest)

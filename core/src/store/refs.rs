@@ -44,7 +44,7 @@ fn parse(path: &Path, content: &[u8]) -> Result<Oid> {
     // `Oid::from_str` fills up shorter digits with zeros.
     let digits = Some(text.trim_end()).filter(|digits| digits.len() == 40);
     let id = digits.and_then(|digits| Oid::from_str(digits).ok());
-    id.ok_or_else(|| Error::unusable(path, "it holds no object id"))
+    id.ok_or_else(|| Error::unusable(path, "it does not contain an object id"))
 }
 
 fn read_packed(disk: &dyn Disk, store: &Path, name: &str) -> Result<Option<Oid>> {

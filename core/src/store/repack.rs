@@ -130,7 +130,7 @@ impl<'a> Repack<'a> {
     fn rewrite(&self, id: Oid) -> io::Result<Vec<u8>> {
         let found = self.source.read(self.disk, id, u64::MAX);
         let Ok(Found::Intact((kind, Some(bytes)))) = found else {
-            return Err(io::Error::other(format!("{id} was whole, and is not any more")));
+            return Err(io::Error::other(format!("object {id} was damaged during the repack")));
         };
         let mut entry = Vec::new();
         pack::write_object(&mut entry, kind, &bytes)?;

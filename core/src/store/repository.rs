@@ -194,7 +194,7 @@ fn is_usable(disk: &dyn Disk, file: &Path) -> bool {
 
 /// Whether a folder exists at `path`; an error if anything else does.
 pub fn is_directory(disk: &dyn Disk, path: &Path) -> Result<bool> {
-    let unusable = || Err(Error::unusable(path, "something else stands there"));
+    let unusable = || Err(Error::unusable(path, "it is not a directory"));
     match disk.stat(path) {
         Ok(stat) if stat.kind == Kind::Directory => Ok(true),
         Ok(_) => unusable(),

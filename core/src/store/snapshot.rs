@@ -168,7 +168,7 @@ fn unfold(objects: &Objects<'_>, id: Oid, root: Oid, paths_max: usize) -> Result
     while let Some((directory, tree, depth)) = pending.pop() {
         trees += 1;
         if depth > DEPTH_MAX || snapshot.len() + trees > paths_max {
-            return Err(corrupt("its trees unfold without end".into()));
+            return Err(corrupt("its trees are nested too deeply or have too many entries".into()));
         }
         let bytes = objects.read(Kind::Tree, tree).map_err(|error| match error {
             error if error.is_damage() => corrupt(error.cause()),
@@ -179,10 +179,10 @@ fn unfold(objects: &Objects<'_>, id: Oid, root: Oid, paths_max: usize) -> Result
             let RawEntry { bits, name, id } = entry.map_err(|why| corrupt(why.into()))?;
             let path = join(&directory, &name);
             if !names.insert(name.clone()) {
-                return Err(corrupt(format!("{} is in it twice", shown(&path))));
+                return Err(corrupt(format!("it contains {} twice", shown(&path))));
             }
             if is_harmful(&name) {
-                return Err(corrupt(format!("{} is no name for a file", shown(&path))));
+                return Err(corrupt(format!("{} is not a valid file name", shown(&path))));
             }
             match (bits & 0o170_000, Mode::from_bits(bits)) {
                 (TREE_BITS, _) => pending.push((path, id, depth + 1)),
@@ -192,7 +192,9 @@ fn unfold(objects: &Objects<'_>, id: Oid, root: Oid, paths_max: usize) -> Result
                 // Only other tools store a nested repository as a link to its commit, which has no
                 // content to restore.
                 (GITLINK_BITS, None) => {}
-                _ => return Err(corrupt(format!("{} has mode {bits:o}", shown(&path)))),
+                _ => {
+                    return Err(corrupt(format!("{} has the invalid mode {bits:o}", shown(&path))));
+                }
             }
         }
     }
@@ -246,8 +248,8 @@ fn parse_tree(bytes: &[u8]) -> impl Iterator<Item = std::result::Result<RawEntry
 }
 
 fn parse_entry(rest: &mut &[u8]) -> std::result::Result<RawEntry, &'static str> {
-    let truncated = "a tree of it is cut short";
-    let no_mode = "a tree of it has no mode";
+    let truncated = "one of its trees is truncated";
+    let no_mode = "one of its trees has an entry without a mode";
     let digits = take_until(rest, b' ').ok_or(truncated)?;
     let digits = std::str::from_utf8(digits).map_err(|_| no_mode)?;
     let bits = u32::from_str_radix(digits, 8).map_err(|_| no_mode)?;

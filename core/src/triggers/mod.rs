@@ -47,12 +47,12 @@ impl fmt::Display for Why {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(match self {
             Why::Program => "this program changes files",
-            Why::Options => "this program changes files with this option",
-            Why::Git => "this command of git changes files",
+            Why::Options => "this option or subcommand changes files",
+            Why::Git => "this git command changes files",
             Why::Redirect => "output goes to a file",
-            Why::UnknownProgram => "which program this is, only the shell will know",
-            Why::UnknownScript => "what this runs, only the shell will know",
-            Why::Unreadable => "this cannot be read as a command",
+            Why::UnknownProgram => "which program runs is not known in advance",
+            Why::UnknownScript => "what this runs is not known in advance",
+            Why::Unreadable => "this is not a valid shell command",
         })
     }
 }

@@ -14,7 +14,7 @@ use super::table::name;
 /// use herma_core::triggers::risk;
 ///
 /// assert_eq!(risk("cd build && rm -rf ."), Some("it deletes files"));
-/// assert_eq!(risk("git push --force origin main"), Some("it pushes by force"));
+/// assert_eq!(risk("git push --force origin main"), Some("it force-pushes"));
 /// assert_eq!(risk("git push origin main"), None);
 /// ```
 // rule: agent/triggers
@@ -25,11 +25,11 @@ pub fn risk(command: &str) -> Option<&'static str> {
 }
 
 const DELETES: &str = "it deletes files";
-const FORCES: &str = "it pushes by force";
+const FORCES: &str = "it force-pushes";
 const DISCARDS: &str = "it discards changes";
-const MIGRATES: &str = "it migrates a database destructively";
-const MASSES: &str = "it changes files in masses";
-const OVERWRITES: &str = "it overwrites a whole file or disk";
+const MIGRATES: &str = "it may delete data of a database";
+const MASSES: &str = "it may change many files";
+const OVERWRITES: &str = "it overwrites an entire file or disk";
 
 /// A program, words of which one must be present, and what it does then. Without words it always does.
 /// An option of one letter is also found in a cluster, as in `-rf`.

@@ -136,7 +136,7 @@ pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Log> {
     let log: Log = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
     match log.version {
         VERSION => Ok(log),
-        version => Err(unreadable(format!("it is of version {version}"))),
+        version => Err(unreadable(format!("it has the unknown version {version}"))),
     }
 }
 

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// The state of an action whose compensation was interrupted, since its process died.
-pub const INTERRUPTED: &str = "its compensation was interrupted, and may still take effect";
+pub const INTERRUPTED: &str = "its compensation was interrupted, and may have had its effect";
 
 /// Undoes one kind of action, as far as that is possible.
 pub trait Compensation: Send + Sync {
@@ -127,7 +127,9 @@ impl External {
             return 0;
         }
         last_known().unwrap_or_else(|error| {
-            tracing::debug!("what checkpoints know of external actions is not known: {error}");
+            tracing::debug!(
+                "the number of the last recorded external action is not known: {error}"
+            );
             // No agent has done so many actions.
             self.clock.seconds().unsigned_abs()
         })
@@ -210,7 +212,7 @@ impl External {
             ActionStatus::Compensating => INTERRUPTED.to_owned(),
             ActionStatus::Failed { why } => format!("its compensation failed: {why}"),
             ActionStatus::Compensated => "compensated".to_owned(),
-            ActionStatus::Accepted => "stays".to_owned(),
+            ActionStatus::Accepted => "accepted".to_owned(),
         };
         Listed { note: action.note.clone(), state, can_be_compensated }
     }
@@ -312,7 +314,7 @@ impl External {
                 return None;
             }
             log.set_standing(number, ActionStatus::Compensating);
-            log.decide(at, user, number, "compensation begins".to_owned());
+            log.decide(at, user, number, "compensation started".to_owned());
             Some((note, compensation))
         })
     }

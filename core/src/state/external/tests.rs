@@ -46,7 +46,7 @@ fn compensate_runs_for_actions_left_behind_newest_first_and_once() {
     assert_eq!(external.after(0).unwrap().len(), 1, "only the first is undecided");
     let audit: Vec<String> =
         external.audit().unwrap().into_iter().map(|decided| decided.what).collect();
-    let begins = "compensation begins";
+    let begins = "compensation started";
     assert_eq!(audit, [begins, "compensated", begins, "compensated", "accepted"]);
 }
 

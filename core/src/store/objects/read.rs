@@ -71,7 +71,7 @@ impl Objects<'_> {
     }
 
     fn wrong_kind(id: Oid, kind: Kind) -> Error {
-        Self::damaged(id, &format!("is no {}", kind.name()))
+        Self::damaged(id, &format!("is not a {}", kind.name()))
     }
 
     /// The stated kind of an object and its stated size in bytes.
