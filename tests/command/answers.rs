@@ -88,7 +88,8 @@ fn a_restore_says_what_it_did_and_the_undo_it_names_undoes_it() {
     let first = world.herma(&["rollback", "1"]);
     assert_eq!(first.exit, Some(2), "{}", first.stderr);
     assert!(
-        first.stderr.contains("1 path; the others") && first.stderr.ends_with("[incomplete]\n")
+        first.stderr.contains("1 path was not restored")
+            && first.stderr.ends_with("[incomplete]\n")
     );
     assert_eq!(world.read("changed.txt"), "old\n");
     assert_eq!(world.read("deleted.txt"), "was here\n");
@@ -143,7 +144,7 @@ fn one_file_comes_back_and_no_other_changes_whatever_it_is_called() {
     // A keyword as the second word may be a slip, so it is refused; another spelling of the file works.
     world.write("diff", "newer\n");
     let refused = world.herma(&["rollback", &id, "diff"]);
-    assert!(refused.exit == Some(2) && refused.stderr.contains("two things"));
+    assert!(refused.exit == Some(2) && refused.stderr.contains("ambiguous"));
     world.herma(&["rollback", &id, "./diff"]).done();
     assert_eq!(world.read("diff"), "old\n");
 }
@@ -247,14 +248,14 @@ fn the_store_is_shown_in_the_layout_of_the_documents() {
     }
     let text = said.text();
     let row = |start: &str| text.lines().find(|line| line.contains(start)).unwrap().to_owned();
-    for (title, value) in [("LAST TOUCH", "just now"), ("STATE", "live")] {
-        assert_eq!(row("WORKDIR").find(title), row("/home/project").find(value), "{text}");
+    for (title, value) in [("LAST USED", "just now"), ("STATE", "ok")] {
+        assert_eq!(row("DIRECTORY").find(title), row("/home/project").find(value), "{text}");
     }
     let mut shown = String::new();
     for line in world.transcript(&[empty, said]).lines() {
         // The width of the table depends on the folder, and the number of bytes on git.
-        let is_row = line.contains("WORKDIR") || line.starts_with("  [folder]");
-        let is_size = line.starts_with("Total size:") || line.starts_with("  store/");
+        let is_row = line.contains("DIRECTORY") || line.starts_with("  [folder]");
+        let is_size = line.starts_with("Total size:") || line.starts_with("  checkpoints ");
         shown += &match line.rsplit_once("  ") {
             _ if is_row => line.split_whitespace().collect::<Vec<_>>().join("  "),
             Some((title, value)) if is_size && value != "0 B" => format!("{title}  [size]"),

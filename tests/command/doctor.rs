@@ -72,10 +72,10 @@ fn steady(world: &CommandFixture, outputs: &[CommandOutput]) -> String {
 fn where_nothing_is_in_the_way_it_says_so_and_makes_nothing() {
     let world = CommandFixture::new();
     world.write("a.txt", "one\n");
-    let fresh = expect_finding(&world, "base", "ok", "the first checkpoint makes it");
+    let fresh = expect_finding(&world, "base", "ok", "the first checkpoint creates it");
     world.checkpoint("first");
     world.configure("checkpoints:\n  enabled: true\n");
-    let used = expect_finding(&world, "base", "ok", "holds a store");
+    let used = expect_finding(&world, "base", "ok", "contains a store");
     world.herma(&["doctor"]).done();
     assert_text("doctor", &steady(&world, &[fresh, used]));
 }
@@ -87,7 +87,7 @@ fn a_store_that_is_in_trouble() {
     world.configure("checkpoints:\n  enabled: yes\n");
     fs::write(world.base(), "").unwrap();
     fs::write(world.path("large"), vec![0; 10 * 1024 * 1024 + 1]).unwrap();
-    let said = expect_finding(&world, "base", "trouble", "is no directory");
+    let said = expect_finding(&world, "base", "trouble", "is not a directory");
     expect_finding(&world, "configuration", "trouble", "enabled is");
     assert_eq!(world.herma(&["checkpoint"]).exit, Some(2), "what it says is true");
     assert_text("doctor-trouble", &steady(&world, &[said]));
@@ -95,7 +95,7 @@ fn a_store_that_is_in_trouble() {
     world.configure("");
     fs::create_dir(world.base()).unwrap();
     fs::write(world.base().join("store"), "").unwrap();
-    expect_finding(&world, "base", "trouble", "is no directory");
+    expect_finding(&world, "base", "trouble", "is not a directory");
     assert_eq!(world.herma(&["checkpoint"]).refusal(), "store_unusable");
 }
 
@@ -103,7 +103,7 @@ fn a_store_that_is_in_trouble() {
 fn doctor_follows_a_link_to_the_checkpoint_base() {
     let world = CommandFixture::new();
     symlink("volume", world.root.join("hermes")).unwrap();
-    let said = expect_finding(&world, "base", "notice", "which is not there");
+    let said = expect_finding(&world, "base", "notice", "which does not exist");
     assert_eq!(said.exit, Some(0));
     fs::create_dir(world.root.join("volume")).unwrap();
     expect_finding(&world, "base", "ok", "volume/checkpoints");
@@ -131,7 +131,7 @@ fn doctor_reports_a_base_that_cannot_be_created_for_lack_of_permission() {
         command
     };
     let (_, data) = examine(&world, ordinary);
-    assert_finding(&data, "base", "trouble", "cannot be made in");
+    assert_finding(&data, "base", "trouble", "cannot be created in");
     assert_eq!(world.run(ordinary(), &["checkpoint"]).refusal(), "permission");
     fs::set_permissions(&parent, Permissions::from_mode(0o755)).unwrap();
 }
@@ -160,7 +160,7 @@ fn doctor_notices_a_store_that_was_used_in_the_future() {
         serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     metadata["last_touch"] = (metadata["last_touch"].as_f64().unwrap() + 86_400.0).into();
     fs::write(&file, metadata.to_string()).unwrap();
-    let said = expect_finding(&world, "clock", "notice", "the store was used at");
+    let said = expect_finding(&world, "clock", "notice", "the store was last used at");
     assert_eq!(said.exit, Some(0));
 }
 
@@ -175,7 +175,7 @@ fn doctor_notices_locks_that_are_held_or_left_behind() {
     drop(lock);
     let left = world.base().join("store/packed-refs.lock");
     fs::write(&left, "").unwrap();
-    expect_finding(&world, "locks", "ok", "nobody holds");
+    expect_finding(&world, "locks", "ok", "no process holds");
     let long_ago = SystemTime::now() - Duration::from_secs(3_600);
     File::open(&left).unwrap().set_modified(long_ago).unwrap();
     expect_finding(&world, "locks", "notice", "packed-refs.lock");
@@ -189,7 +189,7 @@ fn doctor_notices_locks_that_are_held_or_left_behind() {
 fn doctor_reports_a_current_directory_of_which_no_checkpoint_can_be_taken() {
     let world = CommandFixture::new();
     for (directory, part) in
-        [("/".into(), "root is never"), (world.home(), "is the home directory")]
+        [("/".into(), "root of the file system"), (world.home(), "is the home directory")]
     {
         let in_directory = || {
             let mut command = world.command();
@@ -207,7 +207,7 @@ fn doctor_reports_a_current_directory_of_which_no_checkpoint_can_be_taken() {
     shell.current_dir(&gone);
     let said = world.run(shell, &["doctor", "--json"]);
     assert_eq!(said.exit, Some(2));
-    assert_finding(&said.json(), "project", "trouble", "the current directory is gone");
+    assert_finding(&said.json(), "project", "trouble", "the current directory no longer exists");
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn names_both(said: &CommandOutput, existing: &str) {
     let text = said.text();
     let line = |word: &str, path: &str| {
         let matches = |line: &&str| line.trim_start().starts_with(word) && line.contains(path);
-        text.lines().find(matches).is_some_and(|line| line.contains("larger than 1048576 bytes"))
+        text.lines().find(matches).is_some_and(|line| line.contains("larger than 1.0 MB"))
     };
     assert!(line(existing, "big.dat") && line("missing", "sub/b2"), "{text}");
 }
@@ -52,7 +52,7 @@ fn rollback_keeps_what_the_checkpoint_left_out_also_where_it_is_exact() {
         let said = world.herma(words);
         assert_eq!(said.exit, Some(2), "{}", said.stderr);
         names_both(&said, "kept");
-        assert!(!said.text().contains("removed") && !said.text().contains("created since"));
+        assert!(!said.text().contains("removed") && !said.text().contains("newer than"));
         assert!(world.has("big.dat") && !world.has("sub/b2"));
         assert_eq!(world.read("small"), "1\n");
     }

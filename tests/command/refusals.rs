@@ -127,7 +127,7 @@ fn a_file_that_is_not_in_the_checkpoint_or_cannot_be_written_alone() {
     inside.current_dir(world.path("was-file"));
     world.write("Makefile", "all:\n");
     let hint = world.run(inside, &["rollback", "1", "inside"]).stderr;
-    assert!(hint.contains(": files are named from") && hint.contains("/project\""), "{hint}");
+    assert!(hint.contains(": give its path relative to") && hint.contains("/project\""), "{hint}");
 }
 
 #[test]
@@ -193,12 +193,12 @@ fn a_restore_that_nothing_could_undo_unless_it_is_forced() {
     assert!(world.has("created.txt"), "what no checkpoint holds is not removed");
     assert_eq!(world.checkpoints(), 1);
     let text = world.transcript(&[refused, forced]);
-    let steady = text.lines().map(|line| match (line.find(" (writing"), line.find("taken: ")) {
+    let steady = text.lines().map(|line| match (line.find(" (writing"), line.find("saved: ")) {
         (Some(start), _) => {
-            let end = line.find("); ").unwrap();
+            let end = line.find("), so").unwrap();
             format!("{} ([cause]{}", &line[..start], &line[end..])
         }
-        (None, Some(start)) => format!("{}taken: [cause]", &line[..start]),
+        (None, Some(start)) => format!("{}saved: [cause]", &line[..start]),
         (None, None) => line.to_owned(),
     });
     assert_text("refused-without-safety", &steady.collect::<Vec<_>>().join("\n"));

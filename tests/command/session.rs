@@ -80,7 +80,7 @@ fn a_session_without_enabled_checkpoints_works_and_creates_no_store() {
     let world = CommandFixture::new();
     let said =
         run_session(&world, "say one\nwrite_file a.txt one\nterminal rm a.txt\n/rollback\n").done();
-    assert!(said.text().starts_with("notice: no checkpoints are taken"), "{}", said.text());
+    assert!(said.text().starts_with("notice: automatic checkpoints are off"), "{}", said.text());
     assert!(said.text().contains("No checkpoints for"), "{}", said.text());
     assert!(!world.base().exists() && !world.has("a.txt"));
 }
@@ -144,7 +144,8 @@ fn patch_changes_nothing_if_a_hunk_does_not_fit() {
         --- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-two\n+three\nEND\n";
     let said = run_session(&world, lines);
     assert!(
-        said.text().contains("failed: the patch was not applied: it does not fit a.txt"),
+        said.text()
+            .contains("failed: the patch was not applied: it does not match the content of a.txt"),
         "{}",
         said.text()
     );
@@ -166,7 +167,7 @@ fn a_session_reports_failed_tools_and_goes_on() {
     let text = said.text();
     for part in [
         "failed: a.txt/below was not written",
-        "failed: the patch was not applied: it names no file",
+        "failed: the patch was not applied: it contains no file",
         "failed: the patch was not applied: absent: ",
         "moved a.txt to b.txt",
         "removed gone.txt",
@@ -191,7 +192,7 @@ fn session_refuses_a_missing_directory_an_unreadable_script_and_json() {
     assert_eq!(world.herma(&unreadable).refusal(), "unreadable");
     let said = world.herma(&["session", "--json"]);
     assert_eq!(said.exit, Some(2));
-    assert!(said.text().contains("and not in JSON"), "{}", said.text());
+    assert!(said.text().contains("--json cannot be used"), "{}", said.text());
 }
 
 #[test]
@@ -201,7 +202,7 @@ fn what_somebody_else_wrote_is_told_from_the_work_of_the_agent() {
     world.write("agent.txt", "one\n");
     let lines = "say go\nwrite_file agent.txt two\nterminal printf 'two\\n' > by-command.txt\n/rollback 1 --dry-run\n";
     let said = run_session(&world, lines).done();
-    assert!(!said.text().contains("another hand"), "{}", said.text());
+    assert!(!said.text().contains("outside the agent"), "{}", said.text());
     world.write("shared.txt", "by a person\n");
     let preview = world.herma(&["rollback", "1", "--dry-run"]).done();
     let json = world.herma(&["rollback", "1", "--dry-run", "--json"]).done().json();

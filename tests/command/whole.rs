@@ -84,7 +84,7 @@ fn compensate_reports_a_failed_compensation_which_stays_failed_until_again_or_ac
     assert_eq!(said.exit, Some(2));
     let text = said.text();
     assert!(text.contains("the service is down") && text.contains("--again"), "{text}");
-    assert!(text.contains("There was nothing to compensate\n2 compensations failed"), "{text}");
+    assert!(text.contains("There is nothing to compensate\n2 compensations failed"), "{text}");
     assert_eq!(world.herma(&["actions", "compensate", "--again"]).exit, Some(2));
     let stays = world.herma(&["actions", "accept", "--json"]).done().json();
     assert_eq!(stays["actions"].as_array().unwrap().len(), 2);
@@ -119,7 +119,7 @@ fn checkpoint_with_a_label_is_pinned_until_unpin() {
     let gone = world.herma(&["rollback", "base"]);
     assert_eq!((gone.exit, gone.refusal()), (Some(2), "bad_target"));
     let shown = world.herma(&["rollback", "show", "1"]).done().text();
-    assert!(shown.contains("# it carries nothing beside its files"), "{shown}");
+    assert!(shown.contains("# only files, no agent state"), "{shown}");
 }
 
 #[test]
@@ -132,11 +132,11 @@ fn rollback_restores_files_and_reports_what_is_wrong_with_the_state_of_the_agent
     let said = run_session(&world, lines);
     let text = said.text();
     for expected in [
-        "2 is no number from 0 to 1",
-        "nobody was handed anything",
+        "2 is not a number from 0 to 1",
+        "no sub-agent is running",
         "[bad_label]",
         "would take a checkpoint: About to run rm a: it deletes files",
-        "There was nothing to compensate",
+        "There is nothing to compensate",
     ] {
         assert!(text.contains(expected) || expected.starts_with('['), "{expected}: {text}");
     }
@@ -151,12 +151,12 @@ fn rollback_restores_files_and_reports_what_is_wrong_with_the_state_of_the_agent
     assert!(examined.contains("notice   agent") && examined.contains("goal.json"), "{examined}");
     world.write("a.txt", "one\n");
     let taken = world.herma(&["checkpoint"]).done().text();
-    assert!(taken.contains("⚠ the agent's goal is in no checkpoint"), "{taken}");
+    assert!(taken.contains("⚠ the agent's goal is not in this checkpoint"), "{taken}");
     fs::write(agent.join("goal.json"), "{}").unwrap();
     fs::write(agent.join("external.json"), "{").unwrap();
     world.write("a.txt", "two\n");
     let back = world.herma(&["rollback", "1"]).done().text();
-    assert!(back.contains("may still stand"), "{back}");
+    assert!(back.contains("may still have effects"), "{back}");
     assert_eq!(world.read("a.txt"), "one\n");
 }
 
@@ -175,7 +175,7 @@ fn a_session_reports_unusable_files_of_the_agent_where_it_needs_them() {
     for expected in [
         "compensations.json\" cannot be read",
         "failed: the agent's log of external actions cannot be used",
-        "what was done outside since is in no checkpoint",
+        "the external actions since the last checkpoint are not in this one",
         "  took checkpoint",
     ] {
         assert!(said.text().contains(expected), "{expected}: {}", said.text());
@@ -197,7 +197,9 @@ fn verify_reports_a_damaged_envelope_and_prune_reports_pins_over_the_size_limit(
     world.write("a.txt", "one\n");
     let said =
         run_session(&world, "goal g\n/checkpoint base\nactions\naudit\n/accept-external\n").done();
-    for nothing in ["Nothing was done outside", "Nothing was decided", "nothing to decide about"] {
+    for nothing in
+        ["There are no external actions", "There are no decisions", "There is nothing to accept"]
+    {
         assert!(said.text().contains(nothing), "{nothing}: {}", said.text());
     }
     let store = world.base().join("store");
@@ -207,7 +209,7 @@ fn verify_reports_a_damaged_envelope_and_prune_reports_pins_over_the_size_limit(
     fs::write(envelope, "no id").unwrap();
     let verified = world.herma(&["checkpoints", "verify"]);
     assert_eq!(verified.exit, Some(2));
-    assert!(verified.text().contains("no file is lost by it"), "{}", verified.text());
+    assert!(verified.text().contains("its files are intact"), "{}", verified.text());
     // Bytes that cannot be compressed.
     let mut state = 1u64;
     let mut byte = || {
@@ -218,7 +220,10 @@ fn verify_reports_a_damaged_envelope_and_prune_reports_pins_over_the_size_limit(
     world.write("large", noise);
     world.herma(&["checkpoint", "--label", "large"]).done();
     let pruned = world.herma(&["checkpoints", "prune", "--max-size-mb", "1"]).done().text();
-    assert!(pruned.contains("more than it may: what is left is pinned"), "{pruned}");
+    assert!(
+        pruned.contains("over its size limit: all remaining checkpoints are pinned"),
+        "{pruned}"
+    );
 }
 
 // rule: scope/base-not-captured
@@ -281,5 +286,5 @@ fn rollback_restores_files_and_state_after_the_folder_of_the_agent_was_removed()
     assert_eq!((world.read("a"), fs::read(agent.join("goal.json")).unwrap()), ("1\n".into(), goal));
     remove();
     let said = run_session(&world, "say y\n/rollback one\nprogress 0.5\n").done().text();
-    assert!(said.contains("Restored goal state") && said.contains("G: 50 of 100"), "{said}");
+    assert!(said.contains("Restored goal state") && said.contains("G: 50%"), "{said}");
 }

@@ -12,11 +12,12 @@ use std::path::Path;
 pub fn check(disk: &dyn Disk, base: &Path, folder: &Path) -> Option<Finding> {
     let is_there = disk.stat(folder).is_ok_and(|stat| stat.kind == Kind::Directory);
     if let Some(found) = interrupted(disk, base) {
-        let undone = "`herma rollback` undoes it, and until then what is there may be half of each";
+        let undone = "run `herma rollback`, which undoes it; until then some files and parts of the \
+                      agent's state are from before the rollback and some from after it";
         let advice = match is_there {
             true => undone.to_owned(),
             // Without the folder its parts cannot be restored.
-            false => format!("make the agent's folder {folder:?} again: {undone}"),
+            false => format!("create the agent's folder {folder:?} again, then {undone}"),
         };
         return Some(Finding::trouble(Check::Agent, found, advice));
     }
@@ -26,11 +27,11 @@ pub fn check(disk: &dyn Disk, base: &Path, folder: &Path) -> Option<Finding> {
     let parts = PartKind::ALL.iter().filter_map(|kind| readable_part(disk, *kind, folder).err());
     let damaged: Vec<String> = parts.chain(readable_log(disk, folder).err()).collect();
     if damaged.is_empty() {
-        let found = format!("what is kept in {folder:?} can go into checkpoints");
+        let found = format!("the agent's state in {folder:?} can be captured");
         return Some(Finding::ok(Check::Agent, found));
     }
     let advice =
-        "mend or remove it: until then no checkpoint holds it, and no rollback brings it back";
+        "fix or remove the file: until then no checkpoint contains it, and no rollback restores it";
     Some(Finding::notice(Check::Agent, damaged.join("; "), advice))
 }
 
@@ -43,10 +44,10 @@ fn interrupted(disk: &dyn Disk, base: &Path) -> Option<String> {
     let hash = journal::projects(disk, &store).ok()?.into_iter().find(|hash| !is_running(hash))?;
     match journal::read(disk, &store, &hash) {
         Ok(journal) => {
-            Some(format!("a rollback of {} was interrupted half-way", shown(&journal?.directory)))
+            Some(format!("a rollback of {} was interrupted", shown(&journal?.directory)))
         }
         Err(error) => Some(format!(
-            "a rollback was interrupted, and how to undo it is lost: {}",
+            "a rollback was interrupted and cannot be undone, because its journal is damaged: {}",
             error.cause()
         )),
     }

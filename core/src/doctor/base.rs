@@ -39,20 +39,20 @@ fn existing(disk: &dyn Disk, machine: &dyn Machine, base: &Path, stat: &Stat) ->
         }
     }
     let state =
-        if store_stat.is_some() { "holds a store" } else { "is there, without a store yet" };
+        if store_stat.is_some() { "contains a store" } else { "exists, without a store yet" };
     Finding::ok(Check::Base, format!("{base:?} {state}"))
 }
 
 /// The reason why a directory of this tool cannot be used, if there is one.
 fn unusable(disk: &dyn Disk, machine: &dyn Machine, path: &Path, stat: &Stat) -> Option<Finding> {
     if stat.kind != Kind::Directory {
-        let found = format!("{path:?} is no directory");
+        let found = format!("{path:?} is not a directory");
         return Some(Finding::trouble(Check::Base, found, format!("move it away, {ELSEWHERE}")));
     }
     let listed = disk.list(path).map(drop);
     if let Err(error) = listed.and_then(|()| machine.may_write(path)) {
-        let found = format!("{path:?} cannot be read and written: {error}");
-        let advice = format!("make it yours to read and write, {ELSEWHERE}");
+        let found = format!("{path:?} cannot be read or written: {error}");
+        let advice = format!("give yourself permission to read and write it, {ELSEWHERE}");
         return Some(Finding::trouble(Check::Base, found, advice));
     }
     let user = machine.user();
@@ -61,7 +61,8 @@ fn unusable(disk: &dyn Disk, machine: &dyn Machine, path: &Path, stat: &Stat) ->
     }
     let found = format!("{path:?} belongs to user {}, and you are user {user}", stat.user);
     // Files that another user makes there belong to that user and are closed to the owner.
-    let advice = format!("run this as its owner, give it to yourself with chown -R, {ELSEWHERE}");
+    let advice =
+        format!("run herma as its owner, make yourself the owner with chown -R, {ELSEWHERE}");
     let is_root = user == 0;
     let finding = if is_root { Finding::notice } else { Finding::trouble };
     Some(finding(Check::Base, found, advice))
@@ -74,29 +75,34 @@ fn missing(disk: &dyn Disk, machine: &dyn Machine, configured: &Path, base: &Pat
     };
     let link = broken_link(disk, configured);
     let through = match &link {
-        Some((link, target)) => format!(" ({link:?} is a link to {target:?}, which is not there)"),
+        Some((link, target)) => {
+            format!(" ({link:?} is a link to {target:?}, which does not exist)")
+        }
         None => String::new(),
     };
     if stat.kind != Kind::Directory {
-        let found = format!("{base:?} cannot be made: {above:?} is no directory{through}");
-        return Finding::trouble(Check::Base, found, format!("move that away, {ELSEWHERE}"));
+        let found = format!("{base:?} cannot be created: {above:?} is not a directory{through}");
+        return Finding::trouble(Check::Base, found, format!("move {above:?} away, {ELSEWHERE}"));
     }
     if let Err(error) = machine.may_write(&above) {
-        let found = format!("{base:?} cannot be made in {above:?}: {error}{through}");
-        let advice = format!("get the permission to write there, {ELSEWHERE}");
+        let found = format!("{base:?} cannot be created in {above:?}: {error}{through}");
+        let advice = format!("give yourself permission to write there, {ELSEWHERE}");
         return Finding::trouble(Check::Base, found, advice);
     }
     if link.is_some() {
-        let found = format!("{base:?} is not there{through}; a checkpoint would make it");
-        let advice = "if it is on a volume that is not mounted, mount that first";
+        let found = format!("{base:?} does not exist{through}; a checkpoint would create it");
+        let advice = "if it belongs on a volume that is not mounted, mount the volume first";
         return Finding::notice(Check::Base, found, advice);
     }
-    Finding::ok(Check::Base, format!("{base:?} is not there yet; the first checkpoint makes it"))
+    Finding::ok(
+        Check::Base,
+        format!("{base:?} does not exist yet; the first checkpoint creates it"),
+    )
 }
 
 fn no_access(path: &Path, error: &io::Error) -> Finding {
-    let found = format!("{path:?} cannot be looked at: {error}");
-    let advice = format!("get the permission to go through the directories above, {ELSEWHERE}");
+    let found = format!("{path:?} cannot be accessed: {error}");
+    let advice = format!("give yourself permission to enter the directories above it, {ELSEWHERE}");
     Finding::trouble(Check::Base, found, advice)
 }
 
@@ -128,24 +134,30 @@ fn broken_link(disk: &dyn Disk, configured: &Path) -> Option<(PathBuf, PathBuf)>
 pub fn privacy(disk: &dyn Disk, base: &Path, home: &Path) -> Finding {
     let mode = match disk.stat(base) {
         Ok(stat) if stat.kind == Kind::Directory => stat.mode & 0o777,
-        _ => return Finding::ok(Check::Privacy, "what a checkpoint makes is for its owner only"),
+        _ => {
+            return Finding::ok(
+                Check::Privacy,
+                "checkpoint files are readable by their owner only",
+            );
+        }
     };
     if mode & 0o077 == 0 {
-        return Finding::ok(Check::Privacy, format!("only its owner may look into {base:?}"));
+        return Finding::ok(Check::Privacy, format!("{base:?} is readable by its owner only"));
     }
     let closed = |bits| above(base, home).into_iter().find(|path| !permits(disk, path, bits));
     if let Some(path) = closed(0o011) {
-        let found = format!("only its owner gets through {path:?} to {base:?}");
+        let found =
+            format!("{base:?} is readable by its owner only, because {path:?} is closed to others");
         return Finding::ok(Check::Privacy, found);
     }
     let advice = format!("chmod 700 {base:?}");
     let found = |risk: &str| format!("{base:?} has the permissions {mode:o}: {risk}");
     // A user who may write there can give another store to the next restore.
     if mode & 0o002 != 0 && closed(0o001).is_none() {
-        let found = found("anybody may replace what is stored in it");
+        let found = found("any user can replace the stored checkpoints");
         return Finding::trouble(Check::Privacy, found, advice);
     }
-    Finding::notice(Check::Privacy, found("it is open to others than its owner"), advice)
+    Finding::notice(Check::Privacy, found("other users can access it"), advice)
 }
 
 /// The directories above the base that protect it: those up to the home directory, or, outside it, the
@@ -171,24 +183,25 @@ pub fn space(disk: &dyn Disk, machine: &dyn Machine, base: &Path, config: &Confi
     let space = match space {
         Ok(space) => space,
         Err(error) => {
-            let found = format!("what is free at {base:?} cannot be told: {error}");
-            return Finding::notice(Check::Space, found, "see to it that there is some");
+            let found = format!("the free space at {base:?} is not known: {error}");
+            return Finding::notice(Check::Space, found, "make sure that there is enough");
         }
     };
     let free = format!("{} MB are free at {base:?}", space.bytes / MEBIBYTE);
     if space.bytes < FREE_BYTES_MIN {
-        let advice =
-            format!("free some, {ELSEWHERE}; `herma checkpoints prune` makes the store smaller");
+        let advice = format!(
+            "free some space, {ELSEWHERE}; `herma checkpoints prune` makes the store smaller"
+        );
         return Finding::trouble(Check::Space, free, advice);
     }
     if let Some(files) = space.files.filter(|files| *files < FREE_FILES_MIN) {
-        let found = format!("only {files} more files can be made at {base:?}");
-        return Finding::trouble(Check::Space, found, format!("remove some, {ELSEWHERE}"));
+        let found = format!("only {files} more files can be created at {base:?}");
+        return Finding::trouble(Check::Space, found, format!("remove some files, {ELSEWHERE}"));
     }
     let limit = config.max_total_bytes;
     if space.bytes < limit {
         let found = format!("{free}, and the store may grow to {} MB", limit / MEBIBYTE);
-        let advice = "free some, or make max_total_size_mb smaller in the configuration";
+        let advice = "free some space, or lower max_total_size_mb in the configuration";
         return Finding::notice(Check::Space, found, advice);
     }
     Finding::ok(Check::Space, free)

@@ -21,21 +21,20 @@ pub fn check(disk: &dyn Disk, base: &Path, project: Option<&Path>) -> Finding {
         match existing.ok().and_then(|existing| folds(disk, &existing)) {
             Some(true) if subject == "project" => {
                 let found =
-                    format!("names that differ in letter case only are one file in {directory:?}");
-                let advice = "name the directory in the same letter case each time, since another \
-                              is another project to the store; of two such files in a checkpoint \
-                              taken elsewhere a restore brings back one";
+                    format!("{directory:?} ignores letter case: \"a\" and \"A\" are one file");
+                let advice = "always type the directory's name in the same letter case, since the \
+                              store takes another spelling for another project; of two files of a \
+                              checkpoint that differ only in letter case, only one is restored";
                 return Finding::notice(Check::LetterCase, found, advice);
             }
-            Some(true) => parts.push("one file in the store, which does not mind"),
-            Some(false) if subject == "project" => parts.push("two files in the project"),
-            Some(false) => parts.push("two files in the store"),
-            None if subject == "project" => parts.push("not to be told for the project"),
-            None => parts.push("not to be told for the store"),
+            Some(true) => parts.push("ignored in the store, which is harmless"),
+            Some(false) if subject == "project" => parts.push("matters in the project"),
+            Some(false) => parts.push("matters in the store"),
+            None if subject == "project" => parts.push("not known for the project"),
+            None => parts.push("not known for the store"),
         }
     }
-    let found = format!("names that differ in letter case only: {}", parts.join(", "));
-    Finding::ok(Check::LetterCase, found)
+    Finding::ok(Check::LetterCase, parts.join(", "))
 }
 
 /// Whether a directory ignores letter case; `None` if that cannot be determined, for example because no

@@ -23,9 +23,9 @@ pub fn check(disk: &dyn Disk, base: &Path, now: i64) -> Finding {
         Some(true) => abandoned.push((store.join("gc.pid"), Kind::File)),
         Some(false) => {
             let found =
-                format!("`git gc` holds {:?}, or another machine did", store.join("gc.pid"));
-            let advice = "wait until it is done: no space is freed meanwhile, and checkpoints are \
-                          taken all the same; one of another machine counts for 12 hours";
+                format!("`git gc` holds {:?}, possibly on another machine", store.join("gc.pid"));
+            let advice = "wait until it is done: meanwhile checkpoints are taken, but no space is freed; \
+                          the lock of another machine expires after 12 hours";
             return Finding::notice(Check::Locks, found, advice);
         }
         None => {}
@@ -33,22 +33,25 @@ pub fn check(disk: &dyn Disk, base: &Path, now: i64) -> Finding {
     // A lock that is not a file is never taken over.
     let stuck: Vec<_> = abandoned.iter().filter(|(_, kind)| *kind == Kind::Directory).collect();
     if let Some((path, _)) = stuck.first() {
-        let found = format!("{path:?} stands where git's lock would be, and is a directory");
+        let found = format!("{path:?} is a directory where git creates a lock file");
         return Finding::trouble(Check::Locks, found, "move it away");
     }
     let Some((first, _)) = abandoned.first() else {
         if disk.stat(&store).is_err() {
-            return Finding::ok(Check::Locks, "there is no store yet that anybody could hold");
+            return Finding::ok(Check::Locks, "there is no store yet");
         }
-        return Finding::ok(Check::Locks, "nobody holds the store, and no lock was left behind");
+        return Finding::ok(
+            Check::Locks,
+            "no process holds the store, and no lock was left behind",
+        );
     };
     let more = match abandoned.len() - 1 {
         0 => String::new(),
         count => format!(" and {count} more"),
     };
-    let found = format!("{first:?}{more} was left by a process that died");
-    let advice = "none is needed: who needs it waits 2 seconds and takes it over; plain git does not, \
-                  so remove it if no git works on the store";
+    let found = format!("{first:?}{more} was left behind by a process that died");
+    let advice = "nothing to do: the next herma that needs it takes it over after 2 seconds; plain git \
+                  does not, so remove it if no git command is using the store";
     Finding::notice(Check::Locks, found, advice)
 }
 
@@ -58,11 +61,12 @@ fn held(disk: &dyn Disk, path: &Path) -> Option<Finding> {
         Ok(false) => None,
         Ok(true) => {
             let found = format!("another process holds {path:?}");
-            let advice = "try again: whoever clears the store or frees space holds it meanwhile";
+            let advice =
+                "try again: a process that clears the store or frees space holds it meanwhile";
             Some(Finding::notice(Check::Locks, found, advice))
         }
         Err(error) => {
-            let default_advice = "make it yours to read and write";
+            let default_advice = "give yourself permission to read and write it";
             Some(Finding::refusal(Check::Locks, &error, default_advice))
         }
     }

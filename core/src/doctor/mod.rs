@@ -180,8 +180,8 @@ pub fn examine(surroundings: &Surroundings<'_>) -> Examined {
             Some(project) => project::check(disk, &environment, &config, project),
             None => Finding::trouble(
                 Check::Project,
-                "the current directory is gone",
-                "change to one that is there",
+                "the current directory no longer exists",
+                "change to an existing directory",
             ),
         });
         findings.extend(

@@ -45,12 +45,12 @@ pub fn check(
     };
     let directory = &project.directory;
     let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
-    let found = format!("a checkpoint of {directory:?} would hold {files}");
+    let found = format!("a checkpoint of {directory:?} would contain {files}");
     let Some(first) = left_out.first() else { return Finding::ok(Check::Project, found) };
     let paths =
         if left_out.len() == 1 { "1 path".to_owned() } else { format!("{} paths", left_out.len()) };
     let found =
         format!("{found} and leave out {paths}, such as {} ({})", shown(&first.path), first.reason);
-    let advice = "`herma checkpoint` names them all: no restore brings them back";
+    let advice = "`herma checkpoint` lists all of them; no rollback can restore them";
     Finding::notice(Check::Project, found, advice)
 }

@@ -19,7 +19,7 @@ pub fn home(surroundings: &Surroundings<'_>) -> Finding {
     let Some(home) = usable else {
         let found = match &surroundings.home {
             Some(home) if !home.as_os_str().is_empty() => {
-                format!("HOME is {home:?}, which is no absolute path")
+                format!("HOME is {home:?}, which is not an absolute path")
             }
             _ => "HOME is not set".to_owned(),
         };
@@ -27,13 +27,17 @@ pub fn home(surroundings: &Surroundings<'_>) -> Finding {
     };
     if let Some(hermes) = surroundings.hermes_home.as_ref().filter(|_| surroundings.is_relative()) {
         let found = format!(
-            "HERMES_HOME is {hermes:?}, so that every directory you are in has a store of its own"
+            "HERMES_HOME is the relative path {hermes:?}, so each directory you work in gets its own store"
         );
         let advice = "set HERMES_HOME to an absolute path";
         return if surroundings.current_directory.is_some() {
             Finding::notice(Check::Home, found, advice)
         } else {
-            Finding::trouble(Check::Home, found + ", and the current one is gone", advice)
+            Finding::trouble(
+                Check::Home,
+                found + ", and the current directory no longer exists",
+                advice,
+            )
         };
     }
     match surroundings.disk.stat(&canonical(surroundings.disk, home)) {
@@ -41,7 +45,7 @@ pub fn home(surroundings: &Surroundings<'_>) -> Finding {
         // The store may be elsewhere; if it would be here, the finding about the base reports it.
         _ => Finding::notice(
             Check::Home,
-            format!("HOME is {home:?}, and no directory that can be seen is there"),
+            format!("HOME is {home:?}, which is not an accessible directory"),
             "set HOME to your home directory",
         ),
     }
@@ -53,7 +57,7 @@ pub fn configuration(disk: &dyn Disk, environment: &Environment) -> (Finding, Op
     let Configured { config, warnings } = match configuration::read(disk, &file) {
         Ok(configured) => configured,
         Err(error) => {
-            let advice = "mend it: until then no checkpoint is taken, listed or restored";
+            let advice = "fix the file: until then no checkpoint is taken, listed or restored";
             return (Finding::refusal(Check::Configuration, &error, advice), None);
         }
     };
@@ -62,12 +66,12 @@ pub fn configuration(disk: &dyn Disk, environment: &Environment) -> (Finding, Op
         Finding::notice(
             Check::Configuration,
             warned.join("; "),
-            "correct or remove what is ignored",
+            "correct or remove the ignored keys",
         )
     } else if matches!(folder::stat(disk, &file), Ok(None)) {
-        Finding::ok(Check::Configuration, format!("{file:?} is not there: all is as by default"))
+        Finding::ok(Check::Configuration, format!("{file:?} does not exist: the defaults apply"))
     } else {
-        Finding::ok(Check::Configuration, format!("{file:?} is understood"))
+        Finding::ok(Check::Configuration, format!("{file:?} is valid"))
     };
     (finding, Some(config))
 }
@@ -75,32 +79,34 @@ pub fn configuration(disk: &dyn Disk, environment: &Environment) -> (Finding, Op
 /// Checks whether checkpoints are taken automatically.
 pub fn automatic(config: &Config, environment: &Environment) -> Finding {
     if config.enabled {
-        return Finding::ok(Check::Automatic, "an agent's changes are preceded by checkpoints");
+        return Finding::ok(
+            Check::Automatic,
+            "on: agents that use Herma take a checkpoint before their tools change files",
+        );
     }
     let file = environment.configuration_file();
     Finding::notice(
         Check::Automatic,
-        "checkpoints are only taken when somebody asks for one: `enabled` is false",
+        "off (`enabled` is false): checkpoints are only taken by `herma checkpoint`",
         format!(
-            "to have it done for you, write \"enabled: true\" below \"checkpoints:\" in {file:?}"
+            "to have agents that use Herma take them, write \"enabled: true\" below \"checkpoints:\" in {file:?}"
         ),
     )
 }
 
 /// Checks the clock, also against the times recorded in the store, if there is one.
 pub fn clock(disk: &dyn Disk, now: i64, base: Option<&Path>) -> Finding {
-    let advice = "set the clock: checkpoints are listed with its times, and by them unused projects \
-                  are removed";
+    let advice = "set the clock: its times are shown in lists, and decide which unused projects are \
+                  removed";
     if now < CLOCK_LEAST {
-        let found = format!("the clock says that it is {}", moment(now));
+        let found = format!("the clock shows {}", moment(now));
         return Finding::notice(Check::Clock, found, advice);
     }
     match base.and_then(|base| newest(disk, base)) {
         Some(newest) if newest > now.saturating_add(CLOCK_TOLERANCE) => {
             let now = moment(now);
             let newest = moment(newest);
-            let found =
-                format!("the clock says that it is {now}, and the store was used at {newest}");
+            let found = format!("the clock shows {now}, but the store was last used at {newest}");
             Finding::notice(Check::Clock, found, advice)
         }
         _ => Finding::ok(Check::Clock, moment(now)),

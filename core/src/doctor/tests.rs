@@ -143,7 +143,7 @@ fn examine_notices_only_that_checkpoints_are_not_automatic_where_all_is_well() {
         let checks: Vec<_> = notable.map(|finding| finding.check).collect();
         assert_eq!(checks, [Check::Automatic]);
         assert_eq!((examined.findings.len(), examined.verdict), (10, Notice));
-        assert_verdict(&examined, Check::Project, Fine, "would hold 1 file");
+        assert_verdict(&examined, Check::Project, Fine, "would contain 1 file");
     }
     let fixture = Fixture::new();
     fixture.examined();
@@ -153,21 +153,23 @@ fn examine_notices_only_that_checkpoints_are_not_automatic_where_all_is_well() {
 #[test]
 fn examine_checks_home_hermes_home_and_the_current_directory() {
     let fixture = Fixture::new();
-    for (home, part) in [(None, "not set"), (Some(""), "not set"), (Some("here"), "no absolute")] {
+    for (home, part) in
+        [(None, "not set"), (Some(""), "not set"), (Some("here"), "not an absolute")]
+    {
         let surroundings = Surroundings { home: home.map(PathBuf::from), ..fixture.surroundings() };
         let examined = examine(&surroundings);
         assert_verdict(&examined, Check::Home, Trouble, part);
         assert_eq!(examined.findings.len(), 2, "what depends on it cannot be told");
     }
     let gone = Surroundings { home: Some("/nobody/here".into()), ..fixture.surroundings() };
-    assert_verdict(&examine(&gone), Check::Home, Notice, "no directory");
+    assert_verdict(&examine(&gone), Check::Home, Notice, "not an accessible directory");
     let relative = || Surroundings { hermes_home: Some("here".into()), ..fixture.surroundings() };
-    assert_verdict(&examine(&relative()), Check::Home, Notice, "every directory");
+    assert_verdict(&examine(&relative()), Check::Home, Notice, "each directory");
     let nowhere = examine(&Surroundings { current_directory: None, ..relative() });
-    assert_verdict(&nowhere, Check::Home, Trouble, "the current one is gone");
+    assert_verdict(&nowhere, Check::Home, Trouble, "the current directory no longer exists");
     let nowhere = examine(&Surroundings { current_directory: None, ..fixture.surroundings() });
-    assert_verdict(&nowhere, Check::Project, Trouble, "gone");
-    assert_verdict(&nowhere, Check::Base, Fine, "not there yet");
+    assert_verdict(&nowhere, Check::Project, Trouble, "no longer exists");
+    assert_verdict(&nowhere, Check::Base, Fine, "does not exist yet");
 }
 
 #[test]
@@ -178,7 +180,7 @@ fn examine_checks_the_configuration() {
     write("checkpoints:\n  enabled: true\n");
     assert_eq!(fixture.examined().verdict, Fine);
     write("checkpoints:\n  enable: true\n");
-    fixture.assert_finding(Check::Configuration, Notice, "is enabled meant?");
+    fixture.assert_finding(Check::Configuration, Notice, "did you mean enabled?");
     fixture.assert_finding(Check::Automatic, Notice, "is false");
     write("checkpoints:\n  enabled: yes\n");
     fixture.assert_finding(Check::Configuration, Trouble, "enabled is");
@@ -189,22 +191,22 @@ fn examine_checks_the_configuration() {
 fn examine_reports_a_base_that_cannot_be_made() {
     let mut fixture = Fixture::new();
     fixture.machine.closed = Some(fixture.home.clone());
-    fixture.assert_finding(Check::Base, Trouble, "cannot be made in");
+    fixture.assert_finding(Check::Base, Trouble, "cannot be created in");
     fixture.machine.closed = None;
     fs::write(fixture.home.join(".hermes"), "").unwrap();
-    fixture.assert_finding(Check::Base, Trouble, "is no directory");
+    fixture.assert_finding(Check::Base, Trouble, "is not a directory");
     fs::remove_file(fixture.home.join(".hermes")).unwrap();
     symlink("/nobody/here", fixture.home.join(".hermes")).unwrap();
-    fixture.assert_finding(Check::Base, Notice, "which is not there");
+    fixture.assert_finding(Check::Base, Notice, "which does not exist");
     fixture.machine.closed = Some("/".into());
     fixture.assert_finding(
         Check::Base,
         Trouble,
-        "is a link to \"/nobody/here\", which is not there",
+        "is a link to \"/nobody/here\", which does not exist",
     );
     fs::remove_file(fixture.home.join(".hermes")).unwrap();
     symlink(".hermes", fixture.home.join(".hermes")).unwrap();
-    fixture.assert_finding(Check::Base, Trouble, "is no directory");
+    fixture.assert_finding(Check::Base, Trouble, "is not a directory");
 }
 
 #[test]
@@ -212,7 +214,7 @@ fn examine_reports_a_base_or_a_store_that_cannot_be_used() {
     let mut fixture = Fixture::with_store();
     for closed in [fixture.base(), fixture.base().join("store")] {
         fixture.machine.closed = Some(closed);
-        fixture.assert_finding(Check::Base, Trouble, "cannot be read and written");
+        fixture.assert_finding(Check::Base, Trouble, "cannot be read or written");
     }
     fixture.machine.closed = None;
     let owner = fixture.machine.user;
@@ -221,12 +223,12 @@ fn examine_reports_a_base_or_a_store_that_cannot_be_used() {
     fs::remove_dir_all(fixture.base().join("store")).unwrap();
     fs::write(fixture.base().join("store"), "").unwrap();
     fixture.machine.user = owner;
-    fixture.assert_finding(Check::Base, Trouble, "no directory");
+    fixture.assert_finding(Check::Base, Trouble, "is not a directory");
     fs::remove_file(fixture.base().join("store")).unwrap();
     fixture.assert_finding(Check::Base, Fine, "without a store yet");
     fs::remove_dir(fixture.base()).unwrap();
     fs::write(fixture.base(), "").unwrap();
-    fixture.assert_finding(Check::Base, Trouble, "no directory");
+    fixture.assert_finding(Check::Base, Trouble, "is not a directory");
     fs::remove_file(fixture.base()).unwrap();
     let volume = fixture.home.join("volume");
     fs::create_dir(&volume).unwrap();
@@ -251,16 +253,16 @@ fn examine_reports_a_base_that_is_open_to_other_users() {
     let fixture = Fixture::with_store();
     let hermes = fixture.home.join(".hermes");
     for (home, above, mode, verdict, part) in [
-        (0o755, 0o755, 0o700, Fine, "only its owner may look"),
+        (0o755, 0o755, 0o700, Fine, "readable by its owner only"),
         (0o755, 0o755, 0o750, Notice, "750"),
         (0o755, 0o755, 0o755, Notice, "755"),
-        (0o755, 0o755, 0o777, Trouble, "anybody may replace"),
-        (0o711, 0o711, 0o777, Trouble, "anybody may replace"),
+        (0o755, 0o755, 0o777, Trouble, "any user can replace"),
+        (0o711, 0o711, 0o777, Trouble, "any user can replace"),
         // The group cannot pass the directories above.
         (0o755, 0o750, 0o777, Notice, "777"),
         (0o750, 0o755, 0o777, Notice, "777"),
-        (0o755, 0o700, 0o777, Fine, ".hermes\" to"),
-        (0o700, 0o755, 0o777, Fine, "gets through"),
+        (0o755, 0o700, 0o777, Fine, ".hermes\" is closed"),
+        (0o700, 0o755, 0o777, Fine, "closed to others"),
     ] {
         let modes = [(&fixture.home, home), (&hermes, above), (&fixture.base(), mode)];
         for (path, mode) in modes {
@@ -316,8 +318,8 @@ fn examine_reports_a_clock_that_is_wrong() {
     for (now, verdict, part) in [
         (0, Notice, "1970-01-01 00:00 UTC"),
         (1_577_836_799, Notice, "2019-12-31 23:59 UTC"),
-        (1_577_836_800, Notice, "the store was used at"),
-        (NOW - 61, Notice, "the store was used at 2026-05-28"),
+        (1_577_836_800, Notice, "the store was last used at"),
+        (NOW - 61, Notice, "the store was last used at 2026-05-28"),
         (NOW - 60, Fine, "2026"),
         (i64::MAX, Fine, "@"),
     ] {
@@ -330,7 +332,7 @@ fn examine_reports_a_clock_that_is_wrong() {
 fn examine_reports_locks_that_were_left_behind() {
     let fixture = Fixture::with_store();
     fixture.write_old_file("packed-refs.lock", "", 60);
-    fixture.assert_finding(Check::Locks, Fine, "nobody");
+    fixture.assert_finding(Check::Locks, Fine, "no process");
     fixture.write_old_file("packed-refs.lock", "", 61);
     fixture.assert_finding(Check::Locks, Notice, "packed-refs.lock\" was left");
     fixture.write_old_file("refs/hermes/0123456789abcdef.lock", "", 61);
@@ -359,13 +361,13 @@ fn examine_reports_a_store_that_another_process_holds() {
     fixture.assert_finding(Check::Locks, Notice, "another process holds");
     drop(held);
     let shared = lock(Sharing::Shared);
-    fixture.assert_finding(Check::Locks, Fine, "nobody");
+    fixture.assert_finding(Check::Locks, Fine, "no process");
     drop(shared);
     fs::remove_file(&path).unwrap();
-    fixture.assert_finding(Check::Locks, Fine, "nobody");
+    fixture.assert_finding(Check::Locks, Fine, "no process");
     assert!(!path.exists(), "it was made");
     fs::create_dir(&path).unwrap();
-    fixture.assert_finding(Check::Locks, Fine, "nobody");
+    fixture.assert_finding(Check::Locks, Fine, "no process");
 }
 
 #[test]
@@ -373,7 +375,7 @@ fn examine_reports_a_directory_of_which_no_checkpoint_is_taken() {
     let fixture = Fixture::with_store();
     let project = fixture.home.join("project");
     for (directory, part) in [
-        (PathBuf::from("/"), "root is never checkpointed"),
+        (PathBuf::from("/"), "root of the file system"),
         (fixture.home.clone(), "is the home directory"),
         (fixture.base().join("store"), "inside the checkpoint store"),
     ] {
@@ -386,7 +388,7 @@ fn examine_reports_a_directory_of_which_no_checkpoint_is_taken() {
     fs::write(project.join("large"), vec![0; 10 * MEBIBYTE as usize + 1]).unwrap();
     let inside = Some(project.join("sub"));
     let surroundings = Surroundings { current_directory: inside, ..fixture.surroundings() };
-    let part = "project\" would hold 2 files and leave out 1 path, such as large (";
+    let part = "project\" would contain 2 files and leave out 1 path, such as large (";
     assert_verdict(&examine(&surroundings), Check::Project, Notice, part);
 }
 
@@ -395,8 +397,8 @@ fn examine_reports_a_base_whose_name_is_too_long() {
     let fixture = Fixture::new();
     let hermes_home = Some(fixture.home.join("x".repeat(300)));
     let examined = examine(&Surroundings { hermes_home, ..fixture.surroundings() });
-    assert_verdict(&examined, Check::Base, Trouble, "cannot be looked at");
-    assert_verdict(&examined, Check::Space, Notice, "cannot be told");
+    assert_verdict(&examined, Check::Base, Trouble, "cannot be accessed");
+    assert_verdict(&examined, Check::Space, Notice, "is not known");
 }
 
 #[test]
@@ -405,11 +407,11 @@ fn examine_checks_the_state_of_an_agent() {
     assert!(fixture.examined().findings.iter().all(|finding| finding.check != Check::Agent));
     let agent = fixture.home.join(".hermes/agent");
     fs::create_dir(&agent).unwrap();
-    fixture.assert_finding(Check::Agent, Fine, "can go into checkpoints");
+    fixture.assert_finding(Check::Agent, Fine, "can be captured");
     fs::write(agent.join("goal.json"), "{").unwrap();
     fs::write(agent.join("external.json"), "{\"version\": 2}").unwrap();
-    fixture.assert_finding(Check::Agent, Notice, "goal.json is no JSON");
-    fixture.assert_finding(Check::Agent, Notice, "external actions: it is of version 2");
+    fixture.assert_finding(Check::Agent, Notice, "goal.json is not JSON");
+    fixture.assert_finding(Check::Agent, Notice, "external actions: it has the unknown version 2");
 }
 
 #[test]
@@ -430,7 +432,7 @@ fn examine_reports_a_restore_of_an_agent_that_was_interrupted_but_not_one_that_r
     assert!(fixture.examined().findings.iter().all(|finding| finding.check != Check::Agent));
     drop(held);
     fs::write(&journal, "{").unwrap();
-    fixture.assert_finding(Check::Agent, Trouble, "how to undo it is lost");
+    fixture.assert_finding(Check::Agent, Trouble, "its journal is damaged");
 }
 
 #[test]

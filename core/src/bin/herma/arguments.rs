@@ -42,47 +42,47 @@ enum Command {
         help_template = ROLLBACK_TEMPLATE
     )]
     Rollback(RollbackArguments),
-    /// Play an agent's session by hand or from a file, with checkpoints before its tools
+    /// Play an agent's session, typed or from a file, with checkpoints before its tools
     #[command(after_help = SESSION_EXAMPLES)]
     Session(SessionArguments),
-    /// Show what the checkpoint store holds and costs, or make it smaller
+    /// Show the contents and size of the checkpoint store, verify it, or make it smaller
     #[command(after_help = CHECKPOINTS_EXAMPLES)]
     Checkpoints {
         #[command(subcommand)]
         command: Option<StoreCommand>,
     },
-    /// Keep a checkpoint whatever the limits say
+    /// Pin a checkpoint, so that no limit removes it
     #[command(after_help = PIN_EXAMPLES)]
     Pin(PinArguments),
-    /// Let a checkpoint go with the others of its age
+    /// Unpin a checkpoint, so that the limits may remove it again
     #[command(after_help = PIN_EXAMPLES)]
     Unpin(PinArguments),
-    /// Show what an agent did outside, and decide what becomes of it
+    /// List what an agent did outside the project, and undo or accept it
     #[command(after_help = ACTIONS_EXAMPLES)]
     Actions {
         #[command(subcommand)]
         command: Option<ActionsCommand>,
     },
-    /// Say whether a terminal command changes files, and by which of its words
+    /// Tell whether a shell command changes files, and why
     #[command(after_help = CLASSIFY_EXAMPLES)]
     Classify {
         /// A line of shell, or a program and its arguments
         #[arg(last = true, required = true, value_name = "COMMAND")]
         words: Vec<String>,
     },
-    /// Say whether checkpoints can work here, and if not, what to do
+    /// Check whether checkpoints work here, and if not, tell what to do
     #[command(after_help = doctor::EXAMPLES)]
     Doctor,
-    /// Print what a shell needs to complete the words of this command
+    /// Print the script that lets a shell complete the arguments of this command
     #[command(after_help = manual::COMPLETIONS_EXAMPLES)]
     Completions {
         /// The shell
         shell: Shell,
     },
-    /// Print a man page: that of herma, or of one of its subcommands
+    /// Print the man page of herma or of one of its subcommands
     #[command(after_help = manual::MAN_EXAMPLES)]
     Man {
-        /// A subcommand, such as rollback, or checkpoints-prune for one below another
+        /// A subcommand, such as rollback; checkpoints-prune for `herma checkpoints prune`
         page: Option<String>,
     },
 }
@@ -91,19 +91,19 @@ enum Command {
 // rule: maintenance/commands
 #[derive(Debug, Subcommand)]
 pub enum StoreCommand {
-    /// Sizes and projects of the store (what bare `herma checkpoints` shows)
+    /// List the projects of the store and its size (the default)
     #[command(visible_alias = "list")]
     Status,
-    /// Remove projects that are gone or long unused, and free space
+    /// Remove projects that no longer exist or are unused, and free space
     #[command(after_help = PRUNE_EXAMPLES)]
     Prune(PruneArguments),
     /// Remove every checkpoint of every project, and all archives
     #[command(after_help = CLEAR_EXAMPLES)]
     Clear(Consent),
-    /// Read everything that is stored, and say what is damaged
+    /// Read everything in the store, and list what is damaged
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify,
-    /// Remove the legacy archives, and no checkpoint
+    /// Remove the old-format archives; checkpoints stay
     #[command(after_help = CLEAR_LEGACY_EXAMPLES)]
     ClearLegacy(Consent),
 }
@@ -112,17 +112,17 @@ pub enum StoreCommand {
 // rule: agent/compensation
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub enum ActionsCommand {
-    /// What was done, and how it stands (what bare `herma actions` shows)
+    /// List the external actions and their states (the default)
     #[command(after_help = ACTIONS_EXAMPLES)]
     List,
-    /// Undo what rollbacks left behind, newest first and each once
+    /// Undo the actions that rollbacks left behind, newest first, each once
     #[command(after_help = ACTIONS_EXAMPLES)]
     Compensate {
-        /// Also what failed before, or was interrupted
+        /// Also retry those that failed or were interrupted
         #[arg(long)]
         again: bool,
     },
-    /// Record that what rollbacks left behind stays
+    /// Accept the actions that rollbacks left behind
     #[command(after_help = ACTIONS_EXAMPLES)]
     Accept,
     /// Show who decided what, and when
@@ -143,20 +143,20 @@ struct PinArguments {
 // Limits of a prune; those that are not given are as configured.
 #[derive(Debug, Args)]
 pub struct PruneArguments {
-    /// Remove what was not used for more days than this; 0 means no limit
+    /// Remove projects and archives unused for more than N days; 0 keeps them
     #[arg(long, value_name = "N")]
     pub retention_days: Option<u64>,
-    /// Drop the oldest checkpoints while the store is larger; 0 means no limit
+    /// Remove the oldest checkpoints while the store is larger; 0: no limit
     #[arg(long, value_name = "N")]
     pub max_size_mb: Option<u64>,
-    /// Keep projects whose directory is gone
+    /// Keep projects whose directory no longer exists
     #[arg(long)]
     pub keep_orphans: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Consent {
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub force: bool,
 }
@@ -166,23 +166,23 @@ struct CheckpointArguments {
     /// The project's directory [default: the project of the current directory]
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// The reason that the list shows
+    /// Why the checkpoint is taken, for the list
     #[arg(long, value_name = "TEXT", default_value = "manual")]
     reason: String,
-    /// A name for it; it is kept until it is unpinned
+    /// A name for the checkpoint, which also pins it
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct SessionArguments {
-    /// Where tools run [default: the current directory]
+    /// The directory in which tools run [default: the current directory]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// Lines to do one after the other, instead of those that are typed
+    /// Read the lines from a file, instead of standard input
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
-    /// How long a command of the terminal may take
+    /// Stop a terminal command that takes longer
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub time_limit: u64,
 }
@@ -197,16 +197,16 @@ struct RollbackArguments {
     /// The project's directory [default: that of the current directory]
     #[arg(long = "dir", value_name = "DIR")]
     _dir: Option<PathBuf>,
-    /// Also remove files created since; the checkpoint taken first holds them
+    /// Also remove files created since; a checkpoint saves them first
     #[arg(long = "exact")]
     _exact: bool,
-    /// Go on even if no checkpoint of the present state can be taken
+    /// Restore even if the present files cannot be saved first: no undo
     #[arg(long = "force")]
     _force: bool,
-    /// Say what a restore would do, and change nothing
+    /// Show what a restore would do, and change nothing
     #[arg(long = "dry-run")]
     _dry_run: bool,
-    /// Restore only if that does what the preview with this token showed
+    /// Restore only if the result still matches the preview of this token
     #[arg(long = "as-previewed", value_name = "TOKEN")]
     _token: Option<String>,
 }
@@ -321,7 +321,10 @@ impl Request {
             Command::Rollback(_) => (None, Task::Rollback(rollback_line::Task::List)),
             Command::Session(_) if json => {
                 let kind = ErrorKind::ArgumentConflict;
-                let error = usage_error(kind, "a session answers as it goes, and not in JSON");
+                let error = usage_error(
+                    kind,
+                    "a session prints its answers as text, so --json cannot be used",
+                );
                 return Err(ParseError::Usage(error));
             }
             Command::Session(arguments) => return Ok(Request::Session(arguments)),

@@ -21,7 +21,7 @@ pub fn answer(command: &str, json: bool) -> Result<Vec<u8>, Failure> {
         return Ok(programs::json(&Classified { command, changes_files, reasons: &found })?);
     }
     if found.is_empty() {
-        return Ok(b"Changes no files, as far as its words tell.\n".to_vec());
+        return Ok(b"Probably changes no files\n".to_vec());
     }
     let words = found.iter().map(|reason| text::line(&command.as_bytes()[reason.range.clone()]));
     let words: Vec<String> = words.collect();
@@ -31,5 +31,5 @@ pub fn answer(command: &str, json: bool) -> Result<Vec<u8>, Failure> {
         .iter()
         .zip(&found)
         .map(|(word, reason)| format!("  {word:<width$}  {}\n", reason.why));
-    Ok(format!("Changes files:\n{}", lines.collect::<String>()).into_bytes())
+    Ok(format!("May change files:\n{}", lines.collect::<String>()).into_bytes())
 }

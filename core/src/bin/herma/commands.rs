@@ -30,23 +30,24 @@ pub struct Failure {
 impl Failure {
     /// No home directory is known.
     pub fn no_home() -> Self {
-        let message = "HOME is not set to an absolute path, so it is not known where the home \
-                       directory and the store are; nothing was changed: set HOME";
+        let message = "HOME is not set to an absolute path, so the store cannot be found; nothing was \
+                       changed: set HOME to your home directory";
         Failure { code: "no_home", message: message.to_owned() }
     }
 
     /// The current directory does not exist.
     pub fn no_current_directory(error: io::Error) -> Self {
         let message = format!(
-            "the current directory cannot be found ({error}); nothing was changed: change to one \
-             that is there, and name a deleted project with --dir"
+            "the current directory does not exist ({error}); nothing was changed: change to an \
+             existing directory, and name a deleted project with --dir"
         );
         Failure { code: "no_current_directory", message }
     }
 
     /// The directory of a session is not a directory.
     pub fn no_such_directory(directory: &Path) -> Self {
-        let message = format!("{directory:?} is no directory; nothing was changed: make it first");
+        let message =
+            format!("{directory:?} is not a directory; nothing was changed: create it first");
         Failure { code: "not_a_directory", message }
     }
 
@@ -58,7 +59,8 @@ impl Failure {
 
     /// The command was done, but its answer could not be written.
     pub fn answer_not_written(error: &io::Error) -> Self {
-        let message = format!("what was asked for was done, but not all could be said: {error}");
+        let message =
+            format!("the command was executed, but its output could not be written: {error}");
         Failure { code: "unheard", message }
     }
 }
@@ -71,7 +73,9 @@ impl From<Error> for Failure {
 
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
-        let message = format!("what was asked for was done, but JSON cannot say it: {error}");
+        let message = format!(
+            "the command was executed, but its answer cannot be converted to JSON: {error}"
+        );
         Failure { code: "unheard", message }
     }
 }

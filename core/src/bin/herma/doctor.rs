@@ -10,16 +10,15 @@ use herma_core::doctor::{Check, Examined, Finding, Surroundings, Verdict, examin
 
 /// For the help of `herma doctor`.
 pub const EXAMPLES: &str = "\
-Looks at the home, the configuration, the place of the store, the clock, locks, the project of the
-current directory and what an agent has beside its files. Changes nothing, and makes no store.
-Whether what is stored is whole is said by `herma checkpoints verify`.
+Checks the home directory, the configuration, the location of the store, the clock, locks, the
+project of the current directory and the agent's state. Changes nothing, and creates no store.
+`herma checkpoints verify` checks the stored data.
 
 Examples:
   herma doctor
   herma doctor --json
 
-Exit codes: 0 nothing is in the way of checkpoints, also where there is something to notice;
-2 something is.";
+Exit codes: 0 checkpoints work, perhaps with notices; 2 a problem prevents checkpoints.";
 
 /// The column in which findings begin.
 const INDENT: usize = 24;
@@ -36,12 +35,8 @@ pub fn answer(
         return Ok(Answer::done(bytes));
     }
     let troubles = findings_with(&examined, Verdict::Trouble);
-    let things = count(troubles, "thing", "things");
-    let are = if troubles == 1 { "is" } else { "are" };
-    let message = format!(
-        "{things} {are} in the way of checkpoints; nothing was changed: do what is advised, and ask \
-         again"
-    );
+    let problems = count(troubles, "problem", "problems");
+    let message = format!("{problems} to fix before checkpoints work: follow the advice (->)");
     let ending = Ending::Incomplete(Failure { code: "trouble", message });
     Ok(Answer { ending, ..Answer::done(bytes) })
 }
@@ -71,7 +66,7 @@ fn page(style: Style, examined: &Examined) -> Vec<u8> {
             0 => String::new(),
             _ => format!(" ({} to read)", count(notices, "notice", "notices")),
         };
-        page.line(format_args!("\nNothing is in the way of checkpoints here{notices}"));
+        page.line(format_args!("\nCheckpoints work here{notices}"));
     }
     page.0.into_bytes()
 }

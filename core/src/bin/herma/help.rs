@@ -4,58 +4,60 @@ pub const AFTER_HELP: &str = "\
 Examples:
   herma checkpoint                take a checkpoint of the project you are in
   herma rollback                  list its checkpoints
-  herma rollback diff 1           see what changed since the newest
-  herma rollback 1                restore it
-  herma session                   play an agent's session, to try all of it
-  herma actions                   what an agent did outside, and what becomes of it
-  herma checkpoints               see what the store holds and costs
-  herma checkpoints prune         make it smaller
-  herma classify -- 'rm a > b'    does this command change files?
-  herma doctor                    can checkpoints work here?
+  herma rollback diff 1           show what changed since the newest checkpoint
+  herma rollback 1                restore the newest checkpoint
+  herma session                   try all of this in a simulated session of an agent
+  herma actions                   list what an agent did outside the project
+  herma checkpoints               show the contents and size of the store
+  herma checkpoints prune         remove what is unused or over the limits
+  herma classify -- 'rm a > b'    tell whether a command changes files
+  herma doctor                    check whether checkpoints work here
 
 Environment:
-  HERMES_HOME                     the store is in $HERMES_HOME/checkpoints [~/.hermes/checkpoints],
-                                  an agent's state, if it has one, in $HERMES_HOME/agent
+  HERMES_HOME                     the store is in $HERMES_HOME/checkpoints, the state of an agent in
+                                  $HERMES_HOME/agent [default: ~/.hermes]
   NO_COLOR                        no colours, if it is set to anything
 
 Configuration, below \"checkpoints:\" in $HERMES_HOME/config.yaml [~/.hermes/config.yaml]:
-  enabled: false                  whether checkpoints are also taken automatically
-  max_snapshots: 20               checkpoints kept of a project, at least 1
-  max_file_size_mb: 10            larger files are left out; 0 means no limit
-  max_total_size_mb: 500          of the whole store; 0 means no limit
-  auto_prune: true                whether the store is swept automatically
-  min_interval_hours: 24          the least time between two sweeps
-  retention_days: 7               days until an unused project is removed; 0 keeps it
-  delete_orphans: true            whether to remove projects whose directory is gone
-  before_high_risk: true          of an agent with state: before deletes, force-pushes and the like
-  mass_edit_files: 20             the same before so many files are changed at once; 0 is off
-  milestone_percent: 25           when its goal passes each such part; 0 is off
-  card_done: true                 when a card of it is done
-  every_turns: 0                  after each so many turns of a conversation; 0 is off
-  long_call_seconds: 30           before a call that takes longer; 0 is off
+  enabled: false                  whether agents that use Herma take checkpoints automatically
+  max_snapshots: 20               how many checkpoints of a project are kept, at least 1
+  max_file_size_mb: 10            larger files are left out of checkpoints; 0 means no limit
+  max_total_size_mb: 500          the size limit of the whole store; 0 means no limit
+  auto_prune: true                whether to prune the store automatically
+  min_interval_hours: 24          the least time between two automatic prunes
+  retention_days: 7               a prune removes projects unused for longer; 0 keeps them
+  delete_orphans: true            a prune removes projects whose directory no longer exists
 
-Never kept, so that no rollback touches it: what the project's .gitignore files name, and in
-every project node_modules/, dist/, build/, target/, .venv/, caches and other folders that are
-made; .env and .env.*; logs, archives, videos, compiled files; sockets and the like.
+Only for agents that keep state (a board, a goal, memories), in the same section:
+  before_high_risk: true          take a checkpoint before deletions, force-pushes and the like
+  mass_edit_files: 20             take one before so many files change at once; 0 means never
+  milestone_percent: 25           take one when the goal passes each multiple; 0 means never
+  card_done: true                 take one when a card of the board is done
+  every_turns: 0                  take one after so many turns of a conversation; 0 means never
+  long_call_seconds: 30           take one before a tool call expected to take longer; 0 means never
+
+Never captured, and so never changed by a rollback: files that the project's .gitignore files
+exclude; node_modules/, dist/, build/, target/, .venv/, caches and other generated folders; .env
+and .env.*; logs, archives, videos and compiled files; sockets and the like.
 
 Exit codes:
-  0  done, also when there was nothing to do
-  1  declined: you were asked and said no
+  0  done, or there was nothing to do
+  1  declined: you were asked to confirm, and did not
   2  failed, with a stable code in brackets at the end of the message, or invalid arguments
-  130  a rollback was interrupted, and said what was done";
+  130  a rollback was interrupted; its output lists what was done";
 
 pub const CHECKPOINT_EXAMPLES: &str = "\
-The project of the current directory is the nearest directory from there upwards that holds
-.git, Cargo.toml, package.json, Makefile or the like, else the current directory itself.
+The project is the nearest directory that contains .git, Cargo.toml, package.json, Makefile or the
+like, from the current directory upwards, or else the current directory itself.
 
 Examples:
   herma checkpoint
   herma checkpoint --reason 'before the big refactoring'
-  herma checkpoint --label baseline-w19  one that no limit drops until herma unpin baseline-w19
+  herma checkpoint --label baseline-w19  kept until `herma unpin baseline-w19`
   herma checkpoint ~/code/experiments --json
   herma checkpoint -- --odd-name  a directory whose name begins with dashes
 
-Exit codes: 0 done, also when nothing changed; 2 failed.";
+Exit codes: 0 done, or nothing changed; 2 failed.";
 
 pub const ROLLBACK_USAGE: &str = "\
 herma rollback [--dir DIR]
@@ -71,9 +73,9 @@ pub const ROLLBACK_TEMPLATE: &str = "\
 {usage-heading} {usage}
 
 Arguments:
-  N     A number of the list, a label, or 4 to 64 digits of an id
-  FILE  A file of the checkpoint, relative to the project's directory; after --, also one
-        whose name looks like an option
+  N     A checkpoint: its number in the list, its label, or 4 to 64 digits of its id
+  FILE  A file of the checkpoint, relative to the project's directory; put -- before a name
+        that begins with a dash
 
 Options:
 {options}{after-help}";
@@ -81,20 +83,21 @@ Options:
 pub const ROLLBACK_EXAMPLES: &str = "\
 Examples:
   herma rollback                  list the checkpoints, newest first
-  herma rollback diff 1           what changed since checkpoint 1: a summary, then the patch
-  herma rollback show 1           why it was taken, and what it carries beside files
-  herma rollback 1 --dry-run      say exactly what a restore would do, and change nothing
-  herma rollback 1                restore all of checkpoint 1, leave files created since
+  herma rollback diff 1           show what changed since checkpoint 1: a summary, then the patch
+  herma rollback show 1           show why it was taken, and the agent's state in it
+  herma rollback 1 --dry-run      show exactly what a restore would do, and change nothing
+  herma rollback 1                restore all of checkpoint 1, and leave files created since
   herma rollback 4270a8c --exact  the same by id, and remove files created since
-  herma rollback 1 src/main.py    restore one file and touch no other
-  herma rollback 1 -- --odd       a file whose name begins with dashes
+  herma rollback 1 src/main.py    restore one file, and change no other
+  herma rollback 1 -- --odd       restore a file whose name begins with dashes
 
-Without checkpoints of the current directory the list shows every project that has some.
+The list shows for each checkpoint how it differs from the one below it. If the current project has
+no checkpoints, the list shows the projects that have some.
 
-A restore first takes a checkpoint of the present state, and prints how to undo the restore.
+A restore first saves the present state as a checkpoint, and prints the command that undoes it.
 
-Exit codes: 0 done; 2 failed, or some paths could not be restored or stayed, since no checkpoint
-holds what is there; 130 interrupted (Ctrl-C, or a request to end): what was done is said.";
+Exit codes: 0 done; 2 failed, or some paths were not restored; 130 interrupted (Ctrl-C or SIGTERM),
+and the output lists what was done.";
 
 pub const CHECKPOINTS_EXAMPLES: &str = "\
 Examples:
@@ -107,91 +110,90 @@ Examples:
 Exit codes: 0 done; 1 declined; 2 failed.";
 
 pub const PRUNE_EXAMPLES: &str = "\
-Removes projects whose directory is gone, if its parent directory still exists, and projects,
-legacy archives and v1 repositories that were not used for longer than the retention. Then frees
-unneeded space, and removes the oldest checkpoints while the store is larger than its limit; the
-newest of each project stays. Limits that are not given are as configured.
+Removes projects whose directory no longer exists although its parent directory does, and projects,
+old-format archives and repositories that are unused for longer than the retention. Then removes
+the oldest checkpoints while the store is over its size limit, except the newest of each project,
+and frees space. Limits that are not given are as configured.
 
 Examples:
   herma checkpoints prune
   herma checkpoints prune --retention-days 3 --max-size-mb 200
   herma checkpoints prune --retention-days 0 --keep-orphans  only free space
 
-Exit codes: 0 done, also when there was nothing to do; 2 failed, or a part could not be done.";
+Exit codes: 0 done, or there was nothing to do; 2 failed completely or in part.";
 
 pub const VERIFY_EXAMPLES: &str = "\
-Changes nothing. A checkpoint that is damaged in part can still be restored but for the files
-that are named; the next checkpoint stores again what the project still has.
+Changes nothing. Of a damaged checkpoint everything but the listed files can still be restored. The
+next checkpoint of a project stores its present files again.
 
 Examples:
   herma checkpoints verify
   herma checkpoints verify --json
 
-Exit codes: 0 everything is whole; 2 something is damaged, or the store cannot be read.";
+Exit codes: 0 everything is intact; 2 something is damaged, or the store cannot be read.";
 
 pub const CLEAR_EXAMPLES: &str = "\
-Files in the checkpoint base that belong to neither the store nor an archive stay.
+Files of other programs in the directory of the store stay.
 
 Examples:
   herma checkpoints clear           asks first, on standard error
   herma checkpoints clear --force
 
-Exit codes: 0 done, also when there was nothing to do; 1 declined, and nothing was changed;
-2 failed.";
+Exit codes: 0 done, or there was nothing to do; 1 declined, and nothing was changed; 2 failed.";
 
 pub const CLEAR_LEGACY_EXAMPLES: &str = "\
-A legacy archive holds the repositories of v1, one for each directory. Git can read them
-until they are removed.
+An old-format archive contains repositories of the old format (v1), one for each directory. Git can
+read them until they are removed.
 
 Examples:
   herma checkpoints clear-legacy    asks first, on standard error
   herma checkpoints clear-legacy --force
 
-Exit codes: 0 done, also when there was nothing to do; 1 declined, and nothing was changed;
-2 failed.";
+Exit codes: 0 done, or there was nothing to do; 1 declined, and nothing was changed; 2 failed.";
 
 pub const SESSION_EXAMPLES: &str = "\
-Tools are typed one in a line, and really write files: say, write_file, patch, terminal. Before
-each that changes files a checkpoint is taken, as the configuration says, at most one in a turn; a
-turn begins with say. /rollback is as on the command line, and undoes the last turn as well. The
-line help tells how each is typed.
+You type what an agent would do, one tool per line, and the tools really change files: write_file,
+patch, terminal. A line that begins with say starts a turn. If automatic checkpoints are enabled,
+one is taken before the first tool of a turn that changes files. /rollback works as on the command
+line, and also undoes the last turn. The line help lists all commands.
 
 Examples:
-  herma session                    type lines, up to exit
-  herma session --script demo.txt  do those of a file
+  herma session                    type lines, until exit
+  herma session --script demo.txt  read the lines from a file
   herma session --dir ~/code/toy --time-limit 5
 
-Exit codes: 0 done; 2 a line was not understood, or did not come to what it asked.";
+Exit codes: 0 done; 2 a line was invalid or failed.";
 
 pub const CLASSIFY_EXAMPLES: &str = "\
-The command is read as a shell reads it; nothing is run, and no file is looked at. What cannot be
-known, such as a script or a program that a variable names, counts as changing files; a program that
-is on no list here counts as harmless.
+The command is parsed as a shell does; nothing is run, and no file is read. What cannot be known in
+advance, such as the effect of a script, counts as changing files; an unknown program counts as
+harmless.
 
 Examples:
-  herma classify -- 'make clean && ls > log'   one word is a line of shell
+  herma classify -- 'make clean && ls > log'   a single argument is a line of shell
   herma classify -- git -C src checkout main   several are a program and its arguments
   herma classify --json -- rm -r build
 
 Exit codes: 0 done, whatever the answer is; 2 failed.";
 
 pub const ACTIONS_EXAMPLES: &str = "\
-A rollback lists what the agent did outside since the checkpoint, and undoes none of it. What is
-registered in compensations.json beside external.json, in $HERMES_HOME/agent, can undo it: for each
-kind of action a line of shell, which finds HERMA_KIND, HERMA_ID and HERMA_TO in its environment.
+External actions are what an agent did outside the project, such as opening a pull request. A
+rollback lists those since the checkpoint, and undoes none of them. To undo them by `compensate`,
+register a shell command for each kind of action in $HERMES_HOME/agent/compensations.json; it gets
+the variables HERMA_KIND, HERMA_ID and HERMA_TO.
 
 Examples:
-  herma actions                     what was done, and how it stands
-  herma actions compensate          undo what rollbacks left behind, newest first, each once
-  herma actions compensate --again  also what failed or was interrupted before
-  herma actions accept              record that the rest stays
-  herma actions audit               who decided what, and when
+  herma actions                     list the actions and their states
+  herma actions compensate          undo those that rollbacks left behind, newest first, each once
+  herma actions compensate --again  also retry those that failed or were interrupted
+  herma actions accept              accept those that rollbacks left behind
+  herma actions audit               show who decided what, and when
 
-Exit codes: 0 done; 2 failed, also where a compensation did.";
+Exit codes: 0 done; 2 failed, or a compensation failed.";
 
 pub const PIN_EXAMPLES: &str = "\
-No limit drops a pinned checkpoint until it is unpinned, and neither does a prune. One that has a
-label is pinned from the start.
+No limit and no prune removes a pinned checkpoint. A checkpoint with a label is pinned from the
+start.
 
 Examples:
   herma pin 3

@@ -41,11 +41,9 @@ impl Herma {
         if pruned.errors == 0 {
             return Ok(answer);
         }
-        let items = text::count(pruned.errors, "thing", "things");
-        let message = format!(
-            "{items} could not be done and stayed as it was; the rest was done: fix the cause \
-             and prune again"
-        );
+        let steps = text::count(pruned.errors, "step", "steps");
+        let message =
+            format!("{steps} failed; all others were done: fix the cause and prune again");
         Ok(Answer { ending: Ending::Incomplete(Failure { code: "incomplete", message }), ..answer })
     }
 
@@ -61,9 +59,10 @@ impl Herma {
         if verified.is_intact() {
             return Ok(answer);
         }
-        let message = "something stored is damaged; nothing was changed: take a checkpoint of the \
-                       projects, which stores again what they still have"
-            .to_owned();
+        let message =
+            "stored data is damaged: take a checkpoint of each of these projects, which stores \
+                       its present files again"
+                .to_owned();
         Ok(Answer { ending: Ending::Incomplete(Failure { code: "damaged", message }), ..answer })
     }
 
@@ -188,7 +187,7 @@ mod tests {
         progress.wipe();
         progress.wipe();
         let text = String::from_utf8(output).unwrap();
-        assert_eq!(text, "Looking at project 1 of 2\r\x1b[KFreeing space\r\x1b[K");
+        assert_eq!(text, "Examining project 1 of 2\r\x1b[KFreeing space\r\x1b[K");
     }
 
     #[test]

@@ -10,16 +10,20 @@ pub fn pruned(pruned: &Pruned) -> Vec<u8> {
     let mut page = Page::default();
     let projects = count(pruned.scanned, "project", "projects");
     let rows = [
-        (pruned.orphans, "project whose directory is gone", "projects whose directory is gone"),
-        (pruned.stale, "project that nobody used", "projects that nobody used"),
-        (pruned.archives, "legacy archive", "legacy archives"),
-        (pruned.dropped, "checkpoint over the total size", "checkpoints over the total size"),
+        (
+            pruned.orphans,
+            "project whose directory no longer exists",
+            "projects whose directory no longer exists",
+        ),
+        (pruned.stale, "unused project", "unused projects"),
+        (pruned.archives, "old-format archive", "old-format archives"),
+        (pruned.dropped, "checkpoint over the size limit", "checkpoints over the size limit"),
     ];
     let removed: Vec<_> = rows.into_iter().filter(|(number, ..)| *number > 0).collect();
     if removed.is_empty() {
         page.line(format_args!("Nothing to remove in {projects}"));
     } else {
-        page.line(format_args!("Looked at {projects} and removed:"));
+        page.line(format_args!("Examined {projects} and removed:"));
         for (number, singular, plural) in removed {
             page.line(format_args!("  {}", count(number, singular, plural)));
         }
@@ -27,7 +31,8 @@ pub fn pruned(pruned: &Pruned) -> Vec<u8> {
     page.line(format_args!("Freed {}", size(pruned.bytes_freed)));
     if pruned.over_bytes > 0 {
         page.line(format_args!(
-            "The store takes {} more than it may: what is left is pinned, or the newest of its project",
+            "The store is {} over its size limit: all remaining checkpoints are pinned, or the newest of \
+             their projects",
             size(pruned.over_bytes)
         ));
     }
@@ -43,24 +48,24 @@ pub fn verified(verified: &Verified) -> Vec<u8> {
     for project in &verified.unreadable {
         let path = line(&project.path);
         let why = line(project.why.as_bytes());
-        page.line(format_args!("  {path}: its history is lost: {why}"));
+        page.line(format_args!("  {path}: all of its checkpoints are lost: {why}"));
     }
     for damaged in &verified.damaged {
         let project = line(damaged.project.as_bytes());
         let id = damaged.id.get(..7).unwrap_or("");
         page.line(format_args!("  {id} of {project} is damaged:"));
         for lost in &damaged.lost {
-            let path = if lost.path.is_empty() { "all of it".into() } else { line(&lost.path) };
+            let path = if lost.path.is_empty() { "all files".into() } else { line(&lost.path) };
             page.line(format_args!("    {path}: {}", line(lost.why.as_bytes())));
         }
     }
     for envelope in &verified.envelopes {
         let path = line(&envelope.path);
         let why = line(envelope.why.as_bytes());
-        page.line(format_args!("  {path}: of checkpoint {why}; no file is lost by it"));
+        page.line(format_args!("  {path}: checkpoint {why}; its files are intact"));
     }
     if verified.is_intact() {
-        page.line("Everything is whole");
+        page.line("Everything is intact");
     }
     page.0.into_bytes()
 }
@@ -68,8 +73,8 @@ pub fn verified(verified: &Verified) -> Vec<u8> {
 /// The current step of a prune.
 pub fn step(step: &PruneStep<'_>) -> String {
     match step {
-        PruneStep::Project(number, total) => format!("Looking at project {number} of {total}"),
-        PruneStep::Legacy(name) => format!("Looking at {}", line(name.as_bytes())),
+        PruneStep::Project(number, total) => format!("Examining project {number} of {total}"),
+        PruneStep::Legacy(name) => format!("Examining {}", line(name.as_bytes())),
         PruneStep::Reclaiming => "Freeing space".to_owned(),
         PruneStep::Failed(item, error) => {
             let why = line(error.to_string().as_bytes());
@@ -88,7 +93,8 @@ pub fn clear_question(base: &Path, holdings: &Holdings) -> String {
         parts += &format!(" and {}", archives(holdings.archives));
     }
     if holdings.repositories > 0 {
-        let repositories = count(holdings.repositories, "v1 repository", "v1 repositories");
+        let repositories =
+            count(holdings.repositories, "old-format repository", "old-format repositories");
         parts += &format!(" and {repositories}");
     }
     question(&parts, base, holdings.bytes)
@@ -102,21 +108,18 @@ pub fn clear_legacy_question(base: &Path, holdings: &Holdings) -> String {
 fn question(parts: &str, base: &Path, bytes: u64) -> String {
     let base = directory(base);
     let size = size(bytes);
-    format!(
-        "This removes {parts} from {base} ({size}).\nNothing of it can be brought back. Go on? \
-         [y/N] "
-    )
+    format!("This removes {parts} from {base} ({size}).\nThis cannot be undone. Continue? [y/N] ")
 }
 
 fn archives(number: usize) -> String {
-    count(number, "legacy archive", "legacy archives")
+    count(number, "old-format archive", "old-format archives")
 }
 
 /// There is nothing to clear.
 pub const NOTHING_TO_CLEAR: &[u8] = b"There is nothing to clear\n";
 
 /// There are no archives.
-pub const NO_ARCHIVES: &[u8] = b"There are no legacy archives to clear\n";
+pub const NO_ARCHIVES: &[u8] = b"There are no old-format archives to clear\n";
 
 /// The user declined.
 pub const DECLINED: &[u8] = b"Nothing was changed\n";
@@ -144,7 +147,7 @@ mod tests {
             clear_question(Path::new("/base"), &holdings)
         };
         let full = question(Some(2), 1, 1);
-        for part in ["the checkpoints of 2 projects", "archive", "1 v1 repository"] {
+        for part in ["the checkpoints of 2 projects", "archive", "1 old-format repository"] {
             assert!(full.contains(part), "{part}: {full}");
         }
         let partial = question(None, 0, 0);

@@ -13,8 +13,8 @@ use std::io;
 
 /// For the help of `herma completions`.
 pub const COMPLETIONS_EXAMPLES: &str = "\
-Prints a script; nothing is installed. A shell reads it where it looks for completions, or each
-time it starts.
+Prints a script and installs nothing. Save it where your shell looks for completions, or run it
+each time the shell starts.
 
 Examples:
   eval \"$(herma completions bash)\"                       in ~/.bashrc
@@ -25,14 +25,14 @@ Exit codes: 0 done; 2 invalid arguments.";
 
 /// For the help of `herma man`.
 pub const MAN_EXAMPLES: &str = "\
-Prints the page in the language of man pages; nothing is installed.
+Prints the source of the page, which `man -l -` shows, and installs nothing.
 
 Examples:
   herma man | man -l -                        the page of herma
-  herma man rollback | man -l -               that of herma rollback
+  herma man rollback | man -l -               the page of herma rollback
   herma man checkpoints-prune > ~/.local/share/man/man1/herma-checkpoints-prune.1
 
-Exit codes: 0 done; 2 there is no such page, or invalid arguments.";
+Exit codes: 0 done; 2 no such page, or invalid arguments.";
 
 /// The answer of `herma completions` in JSON.
 #[derive(Serialize)]
@@ -70,10 +70,7 @@ pub fn page(subcommand: Option<&str>, json: bool) -> Result<Answer, Failure> {
         let names = pages.iter().filter_map(|(name, _)| name.strip_prefix("herma-"));
         let names = names.collect::<Vec<_>>().join(", ");
         let subcommand = subcommand.unwrap_or_default();
-        let message = format!(
-            "there is no page \"{subcommand}\"; nothing was changed: name none for that of herma, or \
-             one of {names}"
-        );
+        let message = format!("no such page: \"{subcommand}\". The pages are {names}");
         return Err(Failure { code: "unknown_page", message });
     };
     let mut source = Vec::new();

@@ -48,8 +48,8 @@ pub fn taken(style: Style, project: &Path, taken: &Taken) -> Vec<u8> {
         }
         // A manual checkpoint is neither turned off nor limited to once in a turn.
         Outcome::Unchanged | Outcome::Deduped | Outcome::Disabled => page.line(format_args!(
-            "No checkpoint of {project} was needed: nothing changed since the last one, or there \
-             is nothing to capture"
+            "No checkpoint taken of {project}: nothing changed since the last one, or there are no \
+             files to capture"
         )),
     }
     if !taken.skipped.is_empty() {
@@ -70,7 +70,7 @@ pub fn taken(style: Style, project: &Path, taken: &Taken) -> Vec<u8> {
 pub fn evicted(evicted: &Evicted, page: &mut Page) {
     if !evicted.ids.is_empty() {
         let ids = short_ids(evicted.ids.iter().map(String::as_str));
-        page.line(format_args!("Evicted by the limit on their number: {ids}"));
+        page.line(format_args!("Removed, to keep at most max_snapshots checkpoints: {ids}"));
     }
     if evicted.for_size > 0 {
         page.line(evicted_for_size(evicted.for_size));
@@ -80,7 +80,7 @@ pub fn evicted(evicted: &Evicted, page: &mut Page) {
 /// How many checkpoints the limit on the size of the store evicted.
 pub fn evicted_for_size(evicted: usize) -> String {
     let checkpoints = count(evicted, "checkpoint", "checkpoints");
-    format!("Evicted by the limit on the size of the store: {checkpoints}")
+    format!("Removed, to keep the store below max_total_size_mb: {checkpoints}")
 }
 
 /// The first few of some ids, and how many more there are.
@@ -109,7 +109,7 @@ pub fn listed(
     if checkpoints.is_empty() {
         page.line(format_args!("No checkpoints for {project}"));
         page.blank();
-        page.line("  herma checkpoint             take one");
+        page.line("  herma checkpoint             take a checkpoint");
         return page.0.into_bytes();
     }
     page.line(format_args!("📸 Checkpoints for {project}:"));
@@ -120,11 +120,11 @@ pub fn listed(
     if !unlisted.is_empty() {
         let ids = short_ids(unlisted.iter().map(|checkpoint| checkpoint.id.as_str()));
         page.blank();
-        page.line(format_args!("  Also kept, from before rollbacks: {ids}"));
+        page.line(format_args!("  Not listed, but kept from before rollbacks: {ids}"));
     }
     page.blank();
     page.line("  herma rollback <N>           restore to checkpoint N");
-    page.line("  herma rollback diff <N>      preview changes since checkpoint N");
+    page.line("  herma rollback diff <N>      show what changed since checkpoint N");
     page.line("  herma rollback <N> <file>    restore a single file from checkpoint N");
     page.0.into_bytes()
 }
@@ -159,7 +159,7 @@ pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
 
 fn write_left_out(diff: &Diff, page: &mut Page) {
     if !diff.left_out.is_empty() {
-        page.line("Not compared:");
+        page.line("Not compared, since the checkpoint left them out:");
     }
     for remark in &diff.left_out {
         page.line(format_args!("  {}", remarked(remark)));
@@ -222,12 +222,15 @@ fn patch_on_terminal(style: Style, patch: &[u8]) -> String {
 pub fn status(style: Style, status: &Status, now: i64) -> Vec<u8> {
     let mut page = Page::default();
     let legacy: u64 = status.legacy.iter().map(|(_, bytes)| bytes).sum();
-    page.line(format_args!("Checkpoint base: {}", directory(&status.base)));
+    page.line(format_args!("Store:           {}", directory(&status.base)));
     page.line(format_args!("Total size:      {}", size(status.total_bytes)));
-    page.line(format_args!("  store/         {}", size(status.store_bytes)));
-    page.line(format_args!("  legacy-*       {}", size(legacy)));
+    page.line(format_args!("  checkpoints    {}", size(status.store_bytes)));
+    if legacy > 0 {
+        page.line(format_args!("  old archives   {}", size(legacy)));
+    }
     if status.others > 0 {
-        page.line(format_args!("  not ours       {}", count(status.others, "entry", "entries")));
+        let entries = count(status.others, "entry", "entries");
+        page.line(format_args!("  not from herma {entries}"));
     }
     page.line(format_args!("Projects:        {}", status.projects.len()));
     if !status.projects.is_empty() {
@@ -242,12 +245,12 @@ pub fn status(style: Style, status: &Status, now: i64) -> Vec<u8> {
     }
     if !status.legacy.is_empty() {
         page.blank();
-        page.line(format_args!("Legacy archives ({}):", status.legacy.len()));
+        page.line(format_args!("Old-format archives ({}):", status.legacy.len()));
         for (archive, bytes) in &status.legacy {
             page.line(format_args!("  {}  {}", name(archive.as_bytes()), size(*bytes)));
         }
         page.blank();
-        page.line("Clear with: herma checkpoints clear-legacy");
+        page.line("To remove them: herma checkpoints clear-legacy");
     }
     page.0.into_bytes()
 }
@@ -259,9 +262,9 @@ fn projects(style: Style, status: &Status, now: i64, page: &mut Page) {
             None => format!("unknown ({})", line(project.hash.as_bytes())),
         };
         let state = match project.state {
-            ProjectState::Live => "live",
-            ProjectState::Orphan => "orphan",
-            ProjectState::Unknown => "unknown",
+            ProjectState::Live => "ok",
+            ProjectState::Orphan => "directory gone",
+            ProjectState::Unknown => "not accessible",
         };
         let touched = project.last_touch.map_or_else(|| "-".to_owned(), |time| ago(time, now));
         let checkpoints = project.checkpoints.map_or_else(|| "?".to_owned(), |n| n.to_string());
@@ -269,12 +272,12 @@ fn projects(style: Style, status: &Status, now: i64, page: &mut Page) {
     });
     let rows: Vec<_> = rows.collect();
     let longest = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or_default();
-    let width = longest.clamp("WORKDIR".len(), NAME_WIDTH_MAX);
-    page.line(format_args!("  {:<width$}  COMMITS  LAST TOUCH     STATE", "WORKDIR"));
+    let width = longest.clamp("DIRECTORY".len(), NAME_WIDTH_MAX);
+    page.line(format_args!("  {:<width$}  CHECKPOINTS  LAST USED      STATE", "DIRECTORY"));
     for (workdir, checkpoints, touched, state) in rows {
-        let tone = if state == "live" { Tone::Good } else { Tone::Notable };
+        let tone = if state == "ok" { Tone::Good } else { Tone::Notable };
         let state = style.paint(tone, state);
-        page.line(format_args!("  {workdir:<width$}  {checkpoints:>7}  {touched:<13}  {state}"));
+        page.line(format_args!("  {workdir:<width$}  {checkpoints:>11}  {touched:<13}  {state}"));
     }
 }
 

@@ -138,7 +138,9 @@ impl Herma {
     fn refused(&self, project: &Path, error: Error) -> Failure {
         let elsewhere = self.environment.current_directory != project;
         let hint = match error {
-            Error::NotInCheckpoint(_) if elsewhere => format!(": files are named from {project:?}"),
+            Error::NotInCheckpoint(_) if elsewhere => {
+                format!(": give its path relative to {project:?}")
+            }
             _ => String::new(),
         };
         let failure = Failure::from(error);
@@ -195,28 +197,24 @@ impl Herma {
 /// does. Paths that no checkpoint could hold were not touched, and are only reported.
 fn incomplete(restored: &Restored) -> Option<String> {
     let again = "roll back to the same id again";
-    let count = |number: usize| (number > 0).then(|| text::count(number, "path", "paths"));
+    let count = |number: usize| (number > 0).then(|| text::count(number, "path was", "paths were"));
     if restored.interrupted {
-        return Some("interrupted before all was restored; what was done is as listed".into());
+        return Some("interrupted before everything was restored; what was done is listed".into());
     }
     let failed = count(restored.failed.len()).map(|paths| {
-        format!(
-            "{paths} could not be brought back; the others are as listed: fix the cause and {again}"
-        )
+        format!("{paths} not restored; the others are as listed: fix the cause and {again}")
     });
     let is_left_out = |remark: &&Remark| remark.why.starts_with(LEFT_OUT);
     let (left_out, kept): (Vec<&Remark>, Vec<&Remark>) =
         restored.kept.iter().chain(&restored.missing).partition(is_left_out);
     let kept = count(kept.len()).map(|paths| {
         format!(
-            "not restored, since no checkpoint holds what stands there: {paths}; the others are as \
-             listed: move that away and {again}"
+            "{paths} not restored, because the present content is in no checkpoint; the others are as \
+             listed: move that content away and {again}"
         )
     });
     let left_out = count(left_out.len()).map(|paths| {
-        format!(
-            "left out by the checkpoint, so that nothing restores them: {paths}; the others are as listed"
-        )
+        format!("{paths} not restored, being left out of the checkpoint; the others are as listed")
     });
     failed.or(kept).or(left_out)
 }

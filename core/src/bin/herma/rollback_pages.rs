@@ -71,7 +71,7 @@ pub fn elsewhere(projects: &[String]) -> Vec<u8> {
     let mut page = Page::default();
     if !projects.is_empty() {
         page.blank();
-        page.line("Projects with checkpoints:");
+        page.line("Other projects have checkpoints:");
         for project in projects {
             page.line(format_args!("  herma rollback --dir {}", shell_word(project.as_bytes())));
         }
@@ -108,7 +108,7 @@ pub fn preview(
     if let Some(why) = &would.forced_past {
         page.blank();
         page.line(format_args!(
-            "No checkpoint of the state before could be taken: {}",
+            "The present files cannot be saved first, so this cannot be undone: {}",
             line(why.as_bytes())
         ));
     }
@@ -125,7 +125,7 @@ pub fn preview(
         };
         let named = named(project, is_named);
         page.blank();
-        page.line("Nothing was changed; to do this and nothing else:");
+        page.line("Nothing was changed. To do exactly this:");
         page.line(format_args!("  herma rollback {id} --as-previewed {token}{named}{options}"));
     }
     page.0.into_bytes()
@@ -149,13 +149,13 @@ pub fn restored(style: Style, answer: &RestoreAnswer<'_>) -> Vec<u8> {
     let id = short(style, &restored.id);
     let directory = directory(answer.project);
     if !restored.failed.is_empty() {
-        page.line(format_args!("Restored only a part of checkpoint {id} in {directory}"));
+        page.line(format_args!("Restored checkpoint {id} only in part in {directory}"));
     } else if changed {
         page.line(format_args!("Restored checkpoint {id} in {directory}"));
     } else if !restored.kept.is_empty() || !restored.missing.is_empty() {
-        page.line(format_args!("Nothing was changed for checkpoint {id} in {directory}"));
+        page.line(format_args!("Restored nothing of checkpoint {id} in {directory}"));
     } else {
-        page.line(format_args!("Nothing had to change for checkpoint {id} in {directory}"));
+        page.line(format_args!("Nothing to restore: {directory} already matches checkpoint {id}"));
     }
     let rows = rows(restored, &DONE_WORDS);
     if !rows.is_empty() {
@@ -186,26 +186,28 @@ fn footer(style: Style, answer: &RestoreAnswer<'_>, changed: bool) -> Page {
     let mut page = Page::default();
     // If no checkpoint could be taken, even an exact restore removes nothing.
     if !restored.left.is_empty() && restored.forced_past.is_none() {
-        page.line("Files that are left were created since; --exact removes them");
+        page.line("Files listed as left are newer than the checkpoint; --exact removes them");
     }
     match undo {
         Undo::Taken(id) => {
             let id = short(style, id);
-            page.line(format_args!("The state before was saved as checkpoint {id}"));
+            page.line(format_args!("The state before this restore was saved as checkpoint {id}"));
         }
         Undo::Newest(id) if changed => {
             let id = short(style, id);
-            page.line(format_args!("The state before is in the list as checkpoint {id}"));
+            page.line(format_args!(
+                "The state before this restore was already saved as checkpoint {id}"
+            ));
         }
         Undo::Impossible(why) => {
             let why = line(why.as_bytes());
-            page.line(format_args!("No checkpoint of the state before could be taken: {why}"));
+            page.line(format_args!("The state before this restore could not be saved: {why}"));
             if changed {
-                page.line("What was changed cannot be undone");
+                page.line("This restore cannot be undone");
             }
         }
         Undo::WasGone if changed => {
-            page.line("The project was gone, so there was no state before to save");
+            page.line("The project directory did not exist, so there was nothing to save first");
         }
         Undo::Newest(_) | Undo::WasGone => {}
     }
@@ -219,7 +221,10 @@ fn footer(style: Style, answer: &RestoreAnswer<'_>, changed: bool) -> Page {
                 page.line(format_args!("To undo: herma rollback {id}{named} -- {path}"));
             }
             Some(SingleFile { path, .. }) => {
-                page.line(format_args!("To undo: remove {}, which was not there", name(path)));
+                page.line(format_args!(
+                    "To undo: delete {}, which did not exist before",
+                    name(path)
+                ));
             }
             // Exact, since the restore may have added files.
             None => page.line(format_args!("To undo: herma rollback {id} --exact{named}")),
@@ -227,7 +232,7 @@ fn footer(style: Style, answer: &RestoreAnswer<'_>, changed: bool) -> Page {
     }
     if restored.interrupted && file.is_none() {
         let id = restored.id.get(..SHORT).unwrap_or(&restored.id);
-        page.line(format_args!("To go on: herma rollback {id}{named}"));
+        page.line(format_args!("To continue: herma rollback {id}{named}"));
     }
     evicted(&restored.evicted, &mut page);
     page
@@ -247,7 +252,7 @@ fn rows(
 ) -> Vec<(&'static str, Tone, String)> {
     let others = restored.others.as_deref().unwrap_or_default();
     let marked = |path: &Vec<u8>, text: String| match others.binary_search(path) {
-        Ok(_) => format!("{text} (changed by another hand)"),
+        Ok(_) => format!("{text} (edited outside the agent)"),
         Err(_) => text,
     };
     let plain = |word, tone, paths: &[Vec<u8>]| {
@@ -293,8 +298,8 @@ mod tests {
             file: None,
         };
         let shown = |changed| footer(style, &answer, changed).0;
-        assert!(shown(true).contains("is in the list as checkpoint 0123456"));
-        assert!(!shown(false).contains("is in the list"));
+        assert!(shown(true).contains("was already saved as checkpoint 0123456"));
+        assert!(!shown(false).contains("already saved"));
     }
 
     fn text(bytes: Vec<u8>) -> String {
@@ -313,12 +318,12 @@ mod tests {
         let answer =
             RestoreAnswer { project, is_named: false, restored: &done, undo: &undo, file: None };
         let page = text(restored(style, &answer));
-        assert!(page.contains("What was changed cannot be undone"), "{page}");
+        assert!(page.contains("This restore cannot be undone"), "{page}");
         assert!(!page.contains("--exact"), "{page}");
         let preview = Preview { would: done, token: "0123456789abcdef".parse().unwrap() };
         let scope = Scope::All(RestoreOptions { exact: false, force: true });
         let page = text(super::preview(style, project, true, scope, &preview));
-        assert!(page.contains("could be taken: the disk is full"), "{page}");
+        assert!(page.contains("cannot be undone: the disk is full"), "{page}");
         assert!(page.contains("--as-previewed 0123456789abcdef"), "{page}");
     }
 
@@ -345,7 +350,7 @@ mod tests {
         let page = text(restored(style, &answer));
         assert!(page.contains("not done  2 paths"), "{page}");
         assert!(page.contains("missing   big  (larger than 1 byte)"), "{page}");
-        assert!(page.contains("To go on: herma rollback 1123456\n"), "{page}");
+        assert!(page.contains("To continue: herma rollback 1123456\n"), "{page}");
         let before = Some("0123456789".to_owned());
         let journal = Interrupted { target: "1123456789".into(), before };
         let page = text(interrupted(style, Some(&journal)));
@@ -371,9 +376,9 @@ mod tests {
         let page = restored(&done, true);
         assert!(page.contains("To undo: herma rollback 0123456 -- 'my file'"), "{page}");
         let page = restored(&done, false);
-        assert!(page.contains("To undo: remove my file, which was not there"), "{page}");
+        assert!(page.contains("To undo: delete my file, which did not exist before"), "{page}");
         let kept = vec![Remark { path: b"my file".to_vec(), why: "larger than 10 bytes".into() }];
         let page = restored(&Restored { kept, ..Restored::default() }, true);
-        assert!(page.starts_with("Nothing was changed for checkpoint"), "{page}");
+        assert!(page.starts_with("Restored nothing of checkpoint"), "{page}");
     }
 }

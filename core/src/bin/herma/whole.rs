@@ -85,7 +85,9 @@ pub fn registered(disk: &dyn Disk, folder: &Path) -> Result<BTreeMap<String, Str
     let path = folder.join(COMPENSATIONS);
     let unreadable = |why: String| Failure {
         code: "bad_state",
-        message: format!("{path:?} cannot be read ({why}); nothing was changed: mend or remove it"),
+        message: format!(
+            "{path:?} cannot be read ({why}), so no action can be compensated: fix or remove it"
+        ),
     };
     match disk.read(&path, BYTES_MAX) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeMap::new()),
@@ -138,10 +140,10 @@ impl Herma {
             let mut page = pages::Page::default();
             let id = herma_core::printed::short(self.style, &id);
             match pinned {
-                true => {
-                    page.line(format_args!("No limit drops checkpoint {id} until it is unpinned"))
+                true => page.line(format_args!("Pinned checkpoint {id}: no limit removes it")),
+                false => {
+                    page.line(format_args!("Unpinned checkpoint {id}: the limits may remove it"))
                 }
-                false => page.line(format_args!("Checkpoint {id} goes with the others of its age")),
             }
             page.0.into_bytes()
         })
@@ -152,7 +154,8 @@ impl Herma {
     pub fn actions(&self, command: ActionsCommand) -> Result<Answer, Failure> {
         let Some(external) = self.manager.state().external() else {
             let folder = self.environment.agent_folder();
-            let message = format!("no agent has its state in {folder:?}; nothing was changed");
+            let message =
+                format!("there is no agent state in {folder:?}, so there are no external actions");
             return Err(Failure { code: "no_agent", message });
         };
         self.settle(external, command, "herma actions")
@@ -196,8 +199,8 @@ impl Herma {
                     failed => Ending::Incomplete(Failure {
                         code: "compensation_failed",
                         message: format!(
-                            "{} failed, and will not be tried again unasked: mend the cause, then \
-                             compensate --again, or accept",
+                            "{} failed: fix the cause and run compensate --again, or accept the \
+                             actions",
                             text::count(failed, "compensation", "compensations")
                         ),
                     }),

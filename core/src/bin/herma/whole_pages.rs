@@ -43,11 +43,11 @@ pub fn rolled_back(style: Style, restored: &Restored, agent: &AgentRestored) -> 
     let id = short(style, &restored.id);
     match agent.trigger {
         Some(trigger) => page.line(format_args!(
-            "Rolling back to {id} ({}, {}).",
+            "Rolled back to {id} ({}, {}).",
             trigger.word(),
             since(agent.taken_at)
         )),
-        None => page.line(format_args!("Rolling back to {id}.")),
+        None => page.line(format_args!("Rolled back to {id}.")),
     }
     let good = style.paint(Tone::Good, "✓");
     let files = |number: usize| count(number, "file", "files");
@@ -85,7 +85,9 @@ fn left_behind(style: Style, agent: &AgentRestored) -> String {
     if agent.external_actions.is_empty() {
         return page.0;
     }
-    page.line(format_args!("{notable} External actions since checkpoint:"));
+    page.line(format_args!(
+        "{notable} External actions since the checkpoint, which a rollback does not undo:"
+    ));
     for action in &agent.external_actions {
         page.line(format_args!(
             " - {} ({})",
@@ -93,7 +95,7 @@ fn left_behind(style: Style, agent: &AgentRestored) -> String {
             line(action.state.as_bytes())
         ));
     }
-    page.line("Run /rollback-actions to compensate, or /accept-external to keep as-is.");
+    page.line("Run /rollback-actions to compensate them, or /accept-external to accept them.");
     page.line("(On the command line: herma actions compensate, herma actions accept.)");
     page.0
 }
@@ -106,19 +108,19 @@ fn description(note: &ActionNote) -> String {
 pub fn actions(style: Style, actions: &[Action], is_running: bool) -> Vec<u8> {
     let mut page = Page::default();
     if actions.is_empty() {
-        page.line("Nothing was done outside");
+        page.line("There are no external actions");
     }
     for action in actions {
         let (tone, state) = match &action.standing {
-            ActionStatus::Begun => (Tone::Notable, "began, and may not have happened".to_owned()),
+            ActionStatus::Begun => (Tone::Notable, "started, and may not have happened".to_owned()),
             ActionStatus::Open => (Tone::Place, "done".to_owned()),
             ActionStatus::Compensating if is_running => {
                 (Tone::Notable, "is being compensated".to_owned())
             }
             ActionStatus::Compensating => (Tone::Bad, INTERRUPTED.to_owned()),
             ActionStatus::Compensated => (Tone::Good, "compensated".to_owned()),
-            ActionStatus::Failed { why } => (Tone::Bad, format!("its compensation failed: {why}")),
-            ActionStatus::Accepted => (Tone::Good, "stays".to_owned()),
+            ActionStatus::Failed { why } => (Tone::Bad, format!("compensation failed: {why}")),
+            ActionStatus::Accepted => (Tone::Good, "accepted".to_owned()),
         };
         let left = match &action.left_by {
             Some(id) if action.standing.is_undecided() => {
@@ -140,7 +142,7 @@ pub fn actions(style: Style, actions: &[Action], is_running: bool) -> Vec<u8> {
 pub fn audit(decisions: &[Decided]) -> Vec<u8> {
     let mut page = Page::default();
     if decisions.is_empty() {
-        page.line("Nothing was decided");
+        page.line("There are no decisions");
     }
     for Decided { at, who: actor, action, what: decision } in decisions {
         let time = local_time(*at);
@@ -154,11 +156,11 @@ pub fn audit(decisions: &[Decided]) -> Vec<u8> {
 pub fn accepted(style: Style, actions: &[ActionNote]) -> Vec<u8> {
     let mut page = Page::default();
     if actions.is_empty() {
-        page.line("There was nothing to decide about");
+        page.line("There is nothing to accept");
     }
     let good = style.paint(Tone::Good, "✓");
     for note in actions {
-        page.line(format_args!("{good} {} stays", description(note)));
+        page.line(format_args!("{good} Accepted {}", description(note)));
     }
     page.0.into_bytes()
 }
@@ -167,13 +169,12 @@ pub fn accepted(style: Style, actions: &[ActionNote]) -> Vec<u8> {
 pub fn compensated(style: Style, compensated: &[Compensated], waiting: usize) -> Vec<u8> {
     let mut page = Page::default();
     if compensated.is_empty() {
-        page.line("There was nothing to compensate");
+        page.line("There is nothing to compensate");
     }
     if waiting > 0 {
         let failed = count(waiting, "compensation", "compensations");
         page.line(format_args!(
-            "{failed} failed or ended before anybody knew how: with --again they are tried once more, also \
-             where they had their effect"
+            "{failed} failed or were interrupted: --again runs them again, even if they had their effect"
         ));
     }
     for Compensated { note, failure } in compensated {
@@ -186,7 +187,7 @@ pub fn compensated(style: Style, compensated: &[Compensated], waiting: usize) ->
                 let bad = style.paint(Tone::Bad, "✗");
                 let reason = line(reason.as_bytes());
                 page.line(format_args!(
-                    "{bad} {} was not compensated: {reason}",
+                    "{bad} Failed to compensate {}: {reason}",
                     description(note)
                 ));
             }
@@ -215,7 +216,7 @@ pub fn envelope(id: &str, listed: Option<&Listed>, envelope: Option<&Envelope>) 
             page.line(format_args!("  taken_at: {}", quoted(&utc(checkpoint.time))));
             page.line(format_args!("  reason: {}", quoted(&checkpoint.reason)));
         }
-        page.line("  # it carries nothing beside its files");
+        page.line("  # only files, no agent state");
         return page.0;
     };
     page.line(format_args!("  taken_at: {}", quoted(&utc(envelope.taken_at))));

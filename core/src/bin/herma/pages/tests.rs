@@ -64,8 +64,8 @@ fn status_shows_only_a_live_project_in_green() {
         };
         String::from_utf8(status(style, &report, 0)).unwrap()
     };
-    assert!(state(ProjectState::Live).contains("\x1b[32mlive\x1b[m"));
-    assert!(state(ProjectState::Orphan).contains("\x1b[33morphan\x1b[m"));
+    assert!(state(ProjectState::Live).contains("\x1b[32mok\x1b[m"));
+    assert!(state(ProjectState::Orphan).contains("\x1b[33mdirectory gone\x1b[m"));
 }
 
 #[test]
@@ -111,10 +111,14 @@ fn listed_names_the_first_unlisted_checkpoints_and_counts_the_others() {
         let unlisted: Vec<Unlisted> = (1..=count).map(unlisted).collect();
         text(super::listed(plain(), Path::new("/p"), &listed(1), &unlisted))
     };
-    assert!(shown(1).contains("  Also kept, from before rollbacks: 1123456\n"), "{}", shown(1));
+    assert!(
+        shown(1).contains("  Not listed, but kept from before rollbacks: 1123456\n"),
+        "{}",
+        shown(1)
+    );
     let ids = "1123456, 2123456, 3123456, 4123456, 5123456 and 2 more\n";
     assert!(shown(7).contains(ids), "{}", shown(7));
-    assert!(!shown(0).contains("Also kept"), "{}", shown(0));
+    assert!(!shown(0).contains("Not listed"), "{}", shown(0));
 }
 
 #[test]
@@ -132,9 +136,9 @@ fn taken_names_evicted_checkpoints_left_out_files_and_notices() {
     let page = shown(evicted(&["1123456789"], 1));
     assert!(page.contains("  big  (larger than 1 byte)\n"), "{page}");
     assert!(page.contains("mind\\x1b that\n"), "{page}");
-    assert!(page.contains("the limit on their number: 1123456\n"), "{page}");
-    assert!(page.contains("the limit on the size of the store: 1 checkpoint\n"), "{page}");
-    assert!(!shown(evicted(&[], 0)).contains("Evicted"), "{page}");
+    assert!(page.contains("at most max_snapshots checkpoints: 1123456\n"), "{page}");
+    assert!(page.contains("below max_total_size_mb: 1 checkpoint\n"), "{page}");
+    assert!(!shown(evicted(&[], 0)).contains("Removed"), "{page}");
 }
 
 #[test]
@@ -149,7 +153,7 @@ fn diff_names_left_out_files_also_if_nothing_else_changed() {
     for (entries, head) in [(vec![], "Nothing changed"), (vec![changed], " a | +1 -0 (new)")] {
         let page = shown(entries);
         assert!(page.starts_with(head), "{page}");
-        assert!(page.contains("Not compared:\n  big  (larger than 1 byte)\n"), "{page}");
+        assert!(page.contains("left them out:\n  big  (larger than 1 byte)\n"), "{page}");
     }
 }
 
@@ -174,10 +178,10 @@ fn status_warns_of_an_interrupted_rollback_and_counts_third_party_entries() {
     };
     let page = text(super::status(plain(), &status, 60));
     for expected in [
-        "  not ours       1 entry\n",
-        "Legacy archives (1):\n  legacy-1  2 B\n",
-        "⚠ /p: a rollback to 1123456 was interrupted: `herma rollback 1123456` goes on\n",
-        "unknown\n",
+        "  not from herma 1 entry\n",
+        "Old-format archives (1):\n  legacy-1  2 B\n",
+        "⚠ /p: a rollback to 1123456 was interrupted: `herma rollback 1123456` continues it\n",
+        "not accessible\n",
     ] {
         assert!(page.contains(expected), "{expected}: {page}");
     }

@@ -127,8 +127,9 @@ impl<W: Write> Session<W> {
     pub(super) fn agent(&mut self, command: &AgentCommand) -> io::Result<()> {
         if let AgentCommand::Compact = command {
             let turns = self.conversation.turns().len();
-            self.conversation.compact("what was said before");
-            return self.print(&format!("{} became one", text::count(turns, "turn", "turns")));
+            self.conversation.compact("earlier conversation");
+            return self
+                .print(&format!("{} compacted into one", text::count(turns, "turn", "turns")));
         }
         if let AgentCommand::Explain(line) = command {
             let decision = self.checkpoints.explain(&Event::Command(line));
@@ -137,7 +138,7 @@ impl<W: Write> Session<W> {
         }
         let ensured = self.ensure_state();
         let done = ensured.and_then(|()| self.try_agent(command));
-        done.or_else(|error| self.failed(&format!("it was not done: {error}")))
+        done.or_else(|error| self.failed(&format!("the line was not executed: {error}")))
     }
 
     fn try_agent(&mut self, command: &AgentCommand) -> io::Result<()> {
@@ -187,7 +188,7 @@ impl<W: Write> Session<W> {
 
     fn progress(&mut self, typed: &str) -> io::Result<()> {
         let Some(to) = typed.parse().ok().filter(|to: &f64| (0.0..=1.0).contains(to)) else {
-            return self.failed(&format!("{typed} is no number from 0 to 1"));
+            return self.failed(&format!("{typed} is not a number from 0 to 1"));
         };
         let (goal, from) = self.change(PartKind::Goal, |goal| {
             let from = goal["progress"].as_f64().unwrap_or_default();
@@ -195,7 +196,7 @@ impl<W: Write> Session<W> {
             *goal = json!({"active": active, "progress": to});
             (active, from)
         })?;
-        self.print(&format!("{goal}: {} of 100", (to * 100.0).round()))?;
+        self.print(&format!("{goal}: {}%", (to * 100.0).round()))?;
         self.report_event(&Event::Progress { goal: &goal, from, to })
     }
 
@@ -224,14 +225,19 @@ impl<W: Write> Session<W> {
                 calls.drain(..excess);
             });
         });
-        recorded.or_else(|error| self.notice(&format!("the call is not in the history: {error}")))
+        recorded.or_else(|error| {
+            self.notice(&format!("this call was not added to the history: {error}"))
+        })
     }
 
     fn outside(&mut self, kind: &str, id: Option<&str>, to: Option<&str>) -> io::Result<()> {
         let recorded = match &self.herma {
             Ok(herma) => match herma.manager.state().external() {
                 Some(external) => external.record(kind, id, to).map_err(Failure::from),
-                None => return self.failed("there is no agent that could do anything outside"),
+                None => {
+                    return self
+                        .failed("there is no agent state in which to record external actions");
+                }
             },
             Err(failure) => {
                 let message = failure.message.clone();
@@ -268,7 +274,7 @@ impl<W: Write> Session<W> {
             return self.failed(&failure.message);
         }
         self.find_agent()?;
-        self.print(&format!("{kind} is undone by: {command}"))
+        self.print(&format!("{kind} is compensated by: {command}"))
     }
 
     fn label(&mut self, label: &str) -> io::Result<()> {
@@ -322,7 +328,7 @@ impl<W: Write> Session<W> {
         let checkpoints = CheckpointManager::configured(self.environment.clone()).with_state(state);
         let parent = std::mem::replace(&mut self.checkpoints, checkpoints);
         self.waiting.push((name.to_owned(), parent));
-        self.print(&format!("{name} goes on"))
+        self.print(&format!("{name} takes over"))
     }
 
     fn back(&mut self) -> io::Result<()> {
@@ -331,7 +337,7 @@ impl<W: Write> Session<W> {
                 self.checkpoints = parent;
                 self.print(&format!("{name} is done"))
             }
-            None => self.failed("nobody was handed anything"),
+            None => self.failed("no sub-agent is running"),
         }
     }
 }

@@ -5,36 +5,36 @@ use std::io::{self, BufRead};
 
 /// The text of the command `help`.
 pub const HELP: &str = "\
-say WORDS                  what a person asks of the agent: a turn begins
-write_file PATH TEXT       a file tool: writes the text and the end of its line
-write_file PATH <<END      the same with the lines up to one that is END
-patch <<END                a file tool: applies the patch in the lines up to one that is END
-terminal COMMAND           a line of shell, which runs in the directory of the session
-slow SECONDS COMMAND       the same, announced to take so long
+say WORDS                  a message to the agent, which begins a turn
+write_file PATH TEXT       a file tool: writes a file that contains the text and a line end
+write_file PATH <<END      the same with the following lines, up to a line END
+patch <<END                a file tool: applies the patch in the following lines, up to a line END
+terminal COMMAND           runs a shell command in the directory of the session
+slow SECONDS COMMAND       the same, and the agent expects it to take so long
 /rollback …                as on the command line: /rollback, /rollback diff 1, /rollback 1
-/checkpoint LABEL          a checkpoint of that name, which no limit drops
-/unpin N                   lets one go with the others of its age
-log                        the conversation
-compact                    the conversation becomes one turn, as when it grows too long
+/checkpoint LABEL          takes a checkpoint with this label, and pins it
+/unpin N                   unpins a checkpoint, so that the limits may remove it
+log                        shows the conversation
+compact                    replaces the turns of the conversation by a single turn
 
-What an agent has beside files; with the first of these it has a state, and /rollback alone
-goes back to the most recent checkpoint, files and state:
-card ID STATE TITLE        a card on the board is made, or moves
-goal TEXT                  what the agent is after
-progress NUMBER            how far it is, from 0 to 1
-remember TEXT              a memory, which becomes the head of their index
-outside KIND ID            something outside the project: outside github.pr.opened 1234
-outside KIND to WHOM       a message: outside slack.message.sent to '#eng'
-register KIND COMMAND      a line of shell that undoes such a thing; it finds $HERMA_ID
-/rollback-actions          undoes what rollbacks left behind, as registered; --again repeats
-/accept-external           records that the rest stays
-actions                    what was done outside; audit: who decided what
-hand_off NAME              a sub-agent goes on; back: it is the parent's turn again
-explain COMMAND            whether a checkpoint would be taken before it, and why
-help                       this
-exit                       the end; nothing that was written is undone
+The agent's state. Each of these adds to it, and then checkpoints contain it; /rollback alone
+restores the newest checkpoint, files and state:
+card ID STATE TITLE        adds a card to the board, or moves it to another state
+goal TEXT                  sets the goal of the agent
+progress NUMBER            sets the progress of the goal, from 0 to 1
+remember TEXT              adds a memory, which becomes the newest in the index
+outside KIND ID            records an external action: outside github.pr.opened 1234
+outside KIND to RECIPIENT  records a sent message: outside slack.message.sent to '#eng'
+register KIND COMMAND      sets the shell command that undoes such actions; it can use $HERMA_ID
+/rollback-actions          undoes the actions that rollbacks left behind; --again retries failures
+/accept-external           accepts the actions that rollbacks left behind
+actions                    lists the external actions; audit: who decided what, and when
+hand_off NAME              a sub-agent takes over; back: its parent continues
+explain COMMAND            tells whether a checkpoint would be taken before a command, and why
+help                       shows this help
+exit                       ends the session; written files stay
 
-Blanks in a name are quoted: write_file 'my file.txt' \"some text\". Lines that begin with # are passed over.
+Quote names that contain spaces: write_file 'my file.txt' \"some text\". Lines that begin with # are skipped.
 ";
 
 /// A command of a session.
@@ -164,7 +164,8 @@ impl<R: BufRead> Lines<R> {
             content.extend_from_slice(&line);
             content.push(b'\n');
         }
-        let message = format!("no line is {}, which would end this", String::from_utf8_lossy(end));
+        let message =
+            format!("the line {} that ends this is missing", String::from_utf8_lossy(end));
         Ok(Err(SyntaxError { message, at: 0..0 }))
     }
 }
@@ -185,11 +186,11 @@ fn parse(text: &[u8]) -> Result<FirstLine, SyntaxError> {
     let agent = |command| Ok(FirstLine::Complete(SessionCommand::Agent(command)));
     let argument = || match std::str::from_utf8(rest.trim_ascii()) {
         Ok("") => Err(SyntaxError {
-            message: "something has to follow".into(),
+            message: "an argument is missing".into(),
             at: text.len()..text.len(),
         }),
         Ok(text) => Ok(text.to_owned()),
-        Err(_) => Err(SyntaxError { message: "this is no UTF-8".into(), at: start..text.len() }),
+        Err(_) => Err(SyntaxError { message: "this is not UTF-8".into(), at: start..text.len() }),
     };
     match first {
         b"" => complete(SessionCommand::Nothing),
@@ -199,8 +200,10 @@ fn parse(text: &[u8]) -> Result<FirstLine, SyntaxError> {
         b"slow" => {
             let (seconds, command) = split_first_word(argument()?, text.len())?;
             let at = text.len()..text.len();
-            let not_a_number =
-                |_| SyntaxError { message: "slow needs a number of seconds first".into(), at };
+            let not_a_number = |_| SyntaxError {
+                message: "slow needs a number of seconds, then a command".into(),
+                at,
+            };
             let seconds = seconds.parse().map_err(not_a_number)?;
             complete(SessionCommand::Terminal { command, seconds: Some(seconds) })
         }
@@ -223,7 +226,7 @@ fn parse(text: &[u8]) -> Result<FirstLine, SyntaxError> {
             if !rest.trim_ascii().is_empty() =>
         {
             let at = text.len() - rest.trim_ascii_start().len()..text.len();
-            Err(SyntaxError { message: "nothing may follow here".into(), at })
+            Err(SyntaxError { message: "this command takes no arguments".into(), at })
         }
         b"goal" => agent(AgentCommand::Goal(unquoted(argument()?))),
         b"progress" => agent(AgentCommand::Progress(argument()?)),
@@ -243,13 +246,13 @@ fn parse(text: &[u8]) -> Result<FirstLine, SyntaxError> {
             b"" => agent(AgentCommand::Compensate { again: false }),
             b"--again" => agent(AgentCommand::Compensate { again: true }),
             _ => Err(SyntaxError {
-                message: "only --again may follow here".into(),
+                message: "the only argument may be --again".into(),
                 at: text.len() - rest.trim_ascii_start().len()..text.len(),
             }),
         },
         b"card" | b"outside" | b"/checkpoint" | b"/unpin" => parse_words(text),
         unknown => Err(SyntaxError {
-            message: format!("a session knows no {}: see help", String::from_utf8_lossy(unknown)),
+            message: format!("unknown command {}: try help", String::from_utf8_lossy(unknown)),
             at: start..start + first.len(),
         }),
     }
@@ -267,7 +270,7 @@ fn unquoted(text: String) -> String {
 fn split_first_word(text: String, end: usize) -> Result<(String, String), SyntaxError> {
     match text.split_once(char::is_whitespace) {
         Some((first, rest)) => Ok((first.to_owned(), rest.trim_start().to_owned())),
-        None => Err(SyntaxError { message: "something more has to follow".into(), at: end..end }),
+        None => Err(SyntaxError { message: "two arguments are needed".into(), at: end..end }),
     }
 }
 
@@ -286,7 +289,7 @@ fn parse_words(text: &[u8]) -> Result<FirstLine, SyntaxError> {
         }
         ["card", ..] => return Err(incomplete("card needs an id and a state: card c1 doing")),
         ["outside", "", ..] | ["outside", _, "to" | ""] => {
-            return Err(incomplete("outside needs a kind, and an id or: to WHOM"));
+            return Err(incomplete("outside needs a kind and an id, or a kind and: to RECIPIENT"));
         }
         ["outside", kind, "to", to] => {
             AgentCommand::Outside { kind: owned(kind), id: None, to: Some(owned(to)) }
@@ -294,10 +297,12 @@ fn parse_words(text: &[u8]) -> Result<FirstLine, SyntaxError> {
         ["outside", kind, id] => {
             AgentCommand::Outside { kind: owned(kind), id: Some(owned(id)), to: None }
         }
-        ["outside", ..] => return Err(incomplete("outside needs a kind, and an id or: to WHOM")),
+        ["outside", ..] => {
+            return Err(incomplete("outside needs a kind and an id, or a kind and: to RECIPIENT"));
+        }
         ["/checkpoint", label] => AgentCommand::Label(owned(label)),
         ["/unpin", target] => AgentCommand::Unpin(owned(target)),
-        _ => return Err(incomplete("one word has to follow: quote what has blanks")),
+        _ => return Err(incomplete("one argument is needed: quote it if it contains spaces")),
     };
     Ok(FirstLine::Complete(SessionCommand::Agent(command)))
 }
@@ -320,10 +325,11 @@ fn parse_file_tool(text: &[u8], is_patch: bool) -> Result<FirstLine, SyntaxError
                 FirstLine::Complete(SessionCommand::WriteFile { path: path.bytes.clone(), content })
             }
         }),
-        (true, _) => Err(incomplete("patch is followed by <<END and the lines of the patch")),
+        (true, _) => Err(incomplete("patch needs <<END, and after it the lines of the patch")),
         (false, [_] | [_, _]) => Err(incomplete("write_file needs a path, and a text or <<END")),
         (false, [_, _, _, surplus @ ..]) => Err(SyntaxError {
-            message: "write_file takes one path and one text: quote what has blanks".into(),
+            message: "write_file takes one path and one text: quote those that contain spaces"
+                .into(),
             at: surplus.first().map_or(0..0, |word| word.range.clone()),
         }),
         (false, []) => Err(incomplete("write_file needs a path")),
@@ -412,22 +418,22 @@ mod tests {
     #[test]
     fn next_reports_why_a_line_is_invalid() {
         for (text, why) in [
-            ("frobnicate", "knows no frobnicate"),
-            ("say", "has to follow"),
+            ("frobnicate", "unknown command frobnicate"),
+            ("say", "argument is missing"),
             ("write_file a", "needs a path, and a text"),
-            ("write_file a b c", "quote what has blanks"),
-            ("patch", "followed by <<END"),
-            ("patch <<", "followed by <<END"),
-            ("patch <<END\n--- a\n", "no line is END"),
+            ("write_file a b c", "quote those that contain spaces"),
+            ("patch", "needs <<END"),
+            ("patch <<", "needs <<END"),
+            ("patch <<END\n--- a\n", "the line END"),
             ("write_file 'a", "not closed"),
             ("card c1", "needs an id and a state"),
             ("outside pr", "needs a kind"),
             ("outside '' x", "needs a kind"),
             ("outside pr to", "needs a kind"),
-            ("/accept-external 1", "nothing may follow"),
-            ("/rollback-actions --agian", "only --again"),
-            ("/checkpoint two words", "quote what has blanks"),
-            ("register pr", "something more"),
+            ("/accept-external 1", "takes no arguments"),
+            ("/rollback-actions --agian", "may be --again"),
+            ("/checkpoint two words", "if it contains spaces"),
+            ("register pr", "two arguments"),
             ("slow make it", "number of seconds"),
         ] {
             let commands = commands(text);

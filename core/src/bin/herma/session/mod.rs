@@ -97,8 +97,8 @@ impl<W: Write> Session<W> {
         self.report_trouble()?;
         if !self.checkpoints.is_enabled() {
             self.notice(
-                "no checkpoints are taken before tools run: set \"enabled: true\" below \
-                 \"checkpoints:\" in the configuration file",
+                "automatic checkpoints are off: to take one before tools run, write \"enabled: true\" \
+                 below \"checkpoints:\" in the configuration file",
             )?;
         }
         Ok(())

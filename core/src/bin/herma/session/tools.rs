@@ -20,7 +20,7 @@ pub fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
 pub fn apply_patch(directory: &Path, body: &[u8]) -> Result<Vec<String>, String> {
     let files = patch::read(body);
     if files.is_empty() {
-        return Err("it names no file".to_owned());
+        return Err("it contains no file".to_owned());
     }
     let mut done = Vec::new();
     let mut changes = Vec::new();
@@ -29,7 +29,7 @@ pub fn apply_patch(directory: &Path, body: &[u8]) -> Result<Vec<String>, String>
         done.push(match (&file.from, &file.to) {
             (Some(from), Some(to)) if from == to => format!("changed {}", shown(to)),
             (Some(from), Some(to)) => format!("moved {} to {}", shown(from), shown(to)),
-            (None, Some(to)) => format!("made {}", shown(to)),
+            (None, Some(to)) => format!("created {}", shown(to)),
             (Some(from), None) => format!("removed {}", shown(from)),
             (None, None) => continue,
         });
@@ -60,8 +60,8 @@ fn change(directory: &Path, file: &FilePatch) -> Result<Change, String> {
         None => Vec::new(),
     };
     let name = file.from.as_ref().or(file.to.as_ref()).map(|path| shown(path)).unwrap_or_default();
-    let content =
-        replaced(&before, &file.hunks).ok_or_else(|| format!("it does not fit {name}"))?;
+    let content = replaced(&before, &file.hunks)
+        .ok_or_else(|| format!("it does not match the content of {name}"))?;
     let removed = file.from.as_ref().filter(|from| file.to.as_ref() != Some(*from)).map(full);
     let written = file.to.as_ref().map(|to| (full(to), content));
     Ok(Change { written, removed })
