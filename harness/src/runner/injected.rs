@@ -69,13 +69,8 @@ impl Runner<'_> {
             .iter()
             .flat_map(|edit| edited_world.edit(edit))
             .collect();
-        let is_idle = match injection.what {
-            // Where no order of two requests defines what is right, the second was not made.
-            InjectedEvent::Overlap => meanwhile.answered.is_none(),
-            InjectedEvent::Hold => changes.is_empty(),
-            _ => false,
-        };
-        let has_happened = injected.as_ref().is_some_and(|injected| injected.came) && !is_idle;
+        let has_effect = meanwhile.has_effect(injection.what, &changes);
+        let has_happened = injected.as_ref().is_some_and(|injected| injected.came) && has_effect;
         let calls = injected.map(|injected| injected.calls).unwrap_or_default();
         self.run.injected = Some(Calls { calls, came: has_happened });
         let has_restarted = has_restarted || restarts;

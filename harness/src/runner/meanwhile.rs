@@ -55,6 +55,18 @@ pub(super) struct MeanwhileOutcome {
     pub(super) answered: Option<(Request, Answer)>,
 }
 
+impl MeanwhileOutcome {
+    /// Whether the injected event changed anything; `changes` are the edits of files.
+    pub(super) fn has_effect(&self, event: InjectedEvent, changes: &[Change]) -> bool {
+        match event {
+            // Where no order of two requests defines what is right, the second was not made.
+            InjectedEvent::Overlap => self.answered.is_some(),
+            InjectedEvent::Hold => !changes.is_empty(),
+            _ => true,
+        }
+    }
+}
+
 impl Meanwhile {
     /// The activity of an injection during `request` in that world; none if no order of the two requests
     /// defines what is right.

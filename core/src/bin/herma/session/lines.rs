@@ -3,40 +3,6 @@
 use herma_core::rollback_line::{Line, SyntaxError, Word};
 use std::io::{self, BufRead};
 
-/// The text of the command `help`.
-pub const HELP: &str = "\
-say WORDS                  a message to the agent, which begins a turn
-write_file PATH TEXT       a file tool: writes a file that contains the text and a line end
-write_file PATH <<END      the same with the following lines, up to a line END
-patch <<END                a file tool: applies the patch in the following lines, up to a line END
-terminal COMMAND           runs a shell command in the directory of the session
-slow SECONDS COMMAND       the same, and the agent expects it to take so long
-/rollback …                as on the command line: /rollback, /rollback diff 1, /rollback 1
-/checkpoint LABEL          takes a checkpoint with this label, and pins it
-/unpin N                   unpins a checkpoint, so that the limits may remove it
-log                        shows the conversation
-compact                    replaces the turns of the conversation by a single turn
-
-The agent's state. Each of these adds to it, and then checkpoints contain it; /rollback alone
-restores the newest checkpoint, files and state:
-card ID STATE TITLE        adds a card to the board, or moves it to another state
-goal TEXT                  sets the goal of the agent
-progress NUMBER            sets the progress of the goal, from 0 to 1
-remember TEXT              adds a memory, which becomes the newest in the index
-outside KIND ID            records an external action: outside github.pr.opened 1234
-outside KIND to RECIPIENT  records a sent message: outside slack.message.sent to '#eng'
-register KIND COMMAND      sets the shell command that undoes such actions; it can use $HERMA_ID
-/rollback-actions          undoes the actions that rollbacks left behind; --again retries failures
-/accept-external           accepts the actions that rollbacks left behind
-actions                    lists the external actions; audit: who decided what, and when
-hand_off NAME              a sub-agent takes over; back: its parent continues
-explain COMMAND            tells whether a checkpoint would be taken before a command, and why
-help                       shows this help
-exit                       ends the session; written files stay
-
-Quote names that contain spaces: write_file 'my file.txt' \"some text\". Lines that begin with # are skipped.
-";
-
 /// A command of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionCommand {
@@ -192,21 +158,19 @@ fn parse(text: &[u8]) -> Result<FirstLine, SyntaxError> {
         Ok(text) => Ok(text.to_owned()),
         Err(_) => Err(SyntaxError { message: "this is not UTF-8".into(), at: start..text.len() }),
     };
+    if let Some(command) = without_arguments(first) {
+        let at = text.len() - rest.trim_ascii_start().len()..text.len();
+        return match at.is_empty() {
+            true => agent(command),
+            false => Err(SyntaxError { message: "this command takes no arguments".into(), at }),
+        };
+    }
     match first {
         b"" => complete(SessionCommand::Nothing),
         comment if comment.starts_with(b"#") => complete(SessionCommand::Nothing),
         b"say" => complete(SessionCommand::Say(argument()?)),
         b"terminal" => complete(SessionCommand::Terminal { command: argument()?, seconds: None }),
-        b"slow" => {
-            let (seconds, command) = split_first_word(argument()?, text.len())?;
-            let at = text.len()..text.len();
-            let not_a_number = |_| SyntaxError {
-                message: "slow needs a number of seconds, then a command".into(),
-                at,
-            };
-            let seconds = seconds.parse().map_err(not_a_number)?;
-            complete(SessionCommand::Terminal { command, seconds: Some(seconds) })
-        }
+        b"slow" => parse_slow(argument()?, text.len()),
         b"write_file" | b"patch" => parse_file_tool(text, first == b"patch"),
         b"/rollback" => {
             let before = String::from_utf8_lossy(&text[..start + first.len()]).into_owned();
@@ -222,12 +186,6 @@ fn parse(text: &[u8]) -> Result<FirstLine, SyntaxError> {
         b"log" => complete(SessionCommand::Log),
         b"help" | b"/help" => complete(SessionCommand::Help),
         b"exit" | b"/exit" | b"quit" | b"/quit" => complete(SessionCommand::Exit),
-        b"back" | b"compact" | b"actions" | b"audit" | b"/accept-external"
-            if !rest.trim_ascii().is_empty() =>
-        {
-            let at = text.len() - rest.trim_ascii_start().len()..text.len();
-            Err(SyntaxError { message: "this command takes no arguments".into(), at })
-        }
         b"goal" => agent(AgentCommand::Goal(unquoted(argument()?))),
         b"progress" => agent(AgentCommand::Progress(argument()?)),
         b"remember" => agent(AgentCommand::Remember(unquoted(argument()?))),
@@ -237,11 +195,6 @@ fn parse(text: &[u8]) -> Result<FirstLine, SyntaxError> {
         }
         b"explain" => agent(AgentCommand::Explain(argument()?)),
         b"hand_off" => agent(AgentCommand::HandOff(argument()?)),
-        b"back" => agent(AgentCommand::Back),
-        b"compact" => agent(AgentCommand::Compact),
-        b"actions" => agent(AgentCommand::Actions),
-        b"audit" => agent(AgentCommand::Audit),
-        b"/accept-external" => agent(AgentCommand::Accept),
         b"/rollback-actions" => match rest.trim_ascii() {
             b"" => agent(AgentCommand::Compensate { again: false }),
             b"--again" => agent(AgentCommand::Compensate { again: true }),
@@ -256,6 +209,27 @@ fn parse(text: &[u8]) -> Result<FirstLine, SyntaxError> {
             at: start..start + first.len(),
         }),
     }
+}
+
+/// The command about the agent with that name, if it takes no arguments.
+fn without_arguments(name: &[u8]) -> Option<AgentCommand> {
+    match name {
+        b"back" => Some(AgentCommand::Back),
+        b"compact" => Some(AgentCommand::Compact),
+        b"actions" => Some(AgentCommand::Actions),
+        b"audit" => Some(AgentCommand::Audit),
+        b"/accept-external" => Some(AgentCommand::Accept),
+        _ => None,
+    }
+}
+
+/// Parses the arguments of a line that ends at `end`: seconds, and a shell command.
+fn parse_slow(arguments: String, end: usize) -> Result<FirstLine, SyntaxError> {
+    let (seconds, command) = split_first_word(arguments, end)?;
+    let message = "slow needs a number of seconds, then a command";
+    let not_a_number = |_| SyntaxError { message: message.into(), at: end..end };
+    let seconds = Some(seconds.parse().map_err(not_a_number)?);
+    Ok(FirstLine::Complete(SessionCommand::Terminal { command, seconds }))
 }
 
 /// The text, without its quotes if all of it is quoted.

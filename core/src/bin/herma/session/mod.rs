@@ -23,6 +23,40 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The text of the command `help`.
+const HELP: &str = "\
+say WORDS                  a message to the agent, which begins a turn
+write_file PATH TEXT       a file tool: writes a file that contains the text and a line end
+write_file PATH <<END      the same with the following lines, up to a line END
+patch <<END                a file tool: applies the patch in the following lines, up to a line END
+terminal COMMAND           runs a shell command in the directory of the session
+slow SECONDS COMMAND       the same, and the agent expects it to take so long
+/rollback …                as on the command line: /rollback, /rollback diff 1, /rollback 1
+/checkpoint LABEL          takes a checkpoint with this label, and pins it
+/unpin N                   unpins a checkpoint, so that the limits may remove it
+log                        shows the conversation
+compact                    replaces the turns of the conversation by a single turn
+
+The agent's state. Each of these adds to it, and then checkpoints contain it; /rollback alone
+restores the newest checkpoint, files and state:
+card ID STATE TITLE        adds a card to the board, or moves it to another state
+goal TEXT                  sets the goal of the agent
+progress NUMBER            sets the progress of the goal, from 0 to 1
+remember TEXT              adds a memory, which becomes the newest in the index
+outside KIND ID            records an external action: outside github.pr.opened 1234
+outside KIND to RECIPIENT  records a sent message: outside slack.message.sent to '#eng'
+register KIND COMMAND      sets the shell command that undoes such actions; it can use $HERMA_ID
+/rollback-actions          undoes the actions that rollbacks left behind; --again retries failures
+/accept-external           accepts the actions that rollbacks left behind
+actions                    lists the external actions; audit: who decided what, and when
+hand_off NAME              a sub-agent takes over; back: its parent continues
+explain COMMAND            tells whether a checkpoint would be taken before a command, and why
+help                       shows this help
+exit                       ends the session; written files stay
+
+Quote names that contain spaces: write_file 'my file.txt' \"some text\". Lines that begin with # are skipped.
+";
+
 /// A running session.
 pub struct Session<W> {
     /// The directory that tools start from.
@@ -139,7 +173,7 @@ impl<W: Write> Session<W> {
             SessionCommand::Terminal { command, seconds } => self.terminal(&command, seconds),
             SessionCommand::Rollback { before, rest } => self.roll_back(&before, &rest),
             SessionCommand::Log => self.log(),
-            SessionCommand::Help => write!(self.output, "{}", lines::HELP),
+            SessionCommand::Help => write!(self.output, "{}", HELP),
         }
     }
 
