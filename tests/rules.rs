@@ -5,7 +5,7 @@ mod places;
 
 use crate::docs::{assert_page, root};
 use herma_model::rules;
-use places::RuleLocations;
+use places::{Location, RuleLocations};
 
 #[test]
 fn docs_rules_md_is_current() {
@@ -44,6 +44,22 @@ fn every_rule_has_a_place_in_the_model_and_in_the_core_and_a_test() {
         assert!(locations.in_the_core(rule).next().is_some(), "{}: no tag in the core", rule.id);
         assert!(locations.tests(rule).next().is_some(), "{}: no test names it", rule.id);
     }
+}
+
+/// A reader opens the first location; where there are many, it must be the right one.
+#[test]
+fn a_rule_with_more_than_two_locations_has_one_that_decides_it() {
+    let locations = RuleLocations::in_tree();
+    let undecided = |found: Vec<&Location>| {
+        let deciding = found.iter().filter(|location| !location.is_secondary).count();
+        deciding > 1 || deciding == 0 && found.len() > 2
+    };
+    let rules = rules::catalogue().filter(|rule| {
+        undecided(locations.in_the_model(rule).collect())
+            || undecided(locations.in_the_core(rule).collect())
+    });
+    let rules: Vec<_> = rules.map(|rule| rule.id).collect();
+    assert!(rules.is_empty(), "one location of these rules must say that it decides: {rules:#?}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ impl OwnFolders {
     }
 
     /// Whether a path, whose stat is given if it exists, is one of the folders.
-    // rule: scope/base-not-captured
+    // rule: scope/base-not-captured: decides
     pub fn has(&self, path: &Path, stat: Option<&Stat>) -> bool {
         let identity = stat.map(Stat::identity);
         self.0.iter().any(|(folder, folder_identity)| {

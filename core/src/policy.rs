@@ -164,7 +164,7 @@ fn before_command(command: &str) -> Decision {
 
 impl Policy {
     /// Decides about an event; takes no checkpoint.
-    // rule: agent/triggers
+    // rule: agent/triggers: decides
     pub fn decide(&self, event: &Event<'_>) -> Decision {
         match *event {
             Event::Command(_) | Event::Edit { .. } if !self.before_high_risk => {

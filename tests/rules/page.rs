@@ -28,10 +28,12 @@ rules alone.
 - The **usual cause** of a failure is a guess from bugs seen in real stores. It is never part of a
   verdict.
 - Links lead to a file; their text is the function, planted bug or case to search for in it. **Model**
-  is what decides the rule, **core** is where the reference implementation keeps it, **planted bugs**
+  is what judges the rule, **core** is where the reference implementation keeps it, **planted bugs**
   break it on purpose and must be found, and **cases** are the written histories that try it.
-  **Generated** is what draws histories with this rule in mind; all others try it by chance. **Tests** are
-  those that name the rule; whatever runs histories tries every rule.
+  **Generated** is what generates histories for this rule; all others try it by chance. **Tests** are
+  those that name the rule; whatever runs histories tries every rule. Start with the first link of each
+  line: where several items share the work, it is the one that *decides*, and the test that is about the
+  fewest other rules.
 
 ## How to add a rule
 
@@ -40,7 +42,8 @@ rules alone.
 2. Decide it in the model by a function whose documentation says ``Implements [`rules::ITS_NAME`]``,
    and give it its place in `model/src/blame.rs`.
 3. Keep it in the core, with the comment `// rule: subject/statement` where that is done. The same
-   comment in `harness/src/generate/` marks what draws histories for the sake of one rule.
+   comment in `harness/src/generate/` marks what generates histories for one rule.
+   With more than two such comments, the main one ends in `: decides`.
 4. Plant a bug in `harness/src/planted/` that breaks it, and write a case in `harness/cases/` that
    finds the bug. [CONTRIBUTING](../CONTRIBUTING.md) says how.
 5. `just docs` writes this page again.
@@ -101,7 +104,7 @@ fn entry(rule: RuleRef, locations: &RuleLocations) -> String {
     .unwrap();
     let needs: Vec<_> =
         rule.needs.iter().map(|need| format!("[`{need}`](#{})", anchor_of(need))).collect();
-    let record = Location { path: record_path(rule), name: constant(rule) };
+    let record = Location::new(&record_path(rule), &constant(rule));
     for (label, value) in [
         ("Needs", needs.join(", ")),
         ("Usual cause", rule.hint.to_owned()),
@@ -121,7 +124,10 @@ fn entry(rule: RuleRef, locations: &RuleLocations) -> String {
 }
 
 fn links<'a>(locations: impl Iterator<Item = &'a Location>) -> String {
-    let links = locations.map(|Location { path, name }| format!("[`{name}`](../{path})"));
+    let links = locations.map(|Location { is_secondary, path, name, .. }| {
+        let decides = if *is_secondary { "" } else { " (decides)" };
+        format!("[`{name}`](../{path}){decides}")
+    });
     links.collect::<Vec<_>>().join(", ")
 }
 
@@ -144,17 +150,17 @@ fn capabilities() -> String {
 /// Which rule is blamed if one operation breaks several.
 fn causes() -> String {
     let mut text = String::from(
-        "\n<a id=\"causes\"></a>\n\n## Causes before symptoms\n\nWhere one operation breaks several \
-         rules, the first of them in this order is blamed, and the others are told beside it. A rule \
-         with a judge beside it stands there for what that judge saw.\n\n",
+        "\n<a id=\"causes\"></a>\n\n## Causes before symptoms\n\nWhen one operation breaks several \
+         rules, the first of them in this list is blamed, and the others are listed with it. A rule \
+         with a judge in brackets has this position for what that judge found.\n\n",
     );
     for (rule, judge) in blame::CAUSES_FIRST {
         let judge = judge.map(|judge| format!(" ({judge})")).unwrap_or_default();
         writeln!(text, "1. {}{judge}", link_to(rule)).unwrap();
     }
     for (about, rules) in [
-        ("Only said, so that nothing follows from them", blame::ONLY_IN_ANSWERS),
-        ("By themselves, whatever else is broken", blame::INDEPENDENT),
+        ("Found in answers only, so that nothing follows from them", blame::ONLY_IN_ANSWERS),
+        ("Blamed independently of all others", blame::INDEPENDENT),
     ] {
         let rules: Vec<_> = rules.iter().map(|rule| link_to(rule)).collect();
         writeln!(text, "\n{about}: {}.", rules.join(", ")).unwrap();

@@ -17,9 +17,16 @@ pub const CORE: &str = "core/src";
 /// The folder of the generators of histories.
 pub const GENERATORS: &str = "harness/src/generate";
 
-/// An item in the repository that refers to a rule.
+/// In a tag or a documentation: this item decides the rule, and those without the word serve it.
+const DECIDES: &str = "decides";
+
+/// An item in the repository that refers to a rule. The item to read first is the least.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Location {
+    /// Whether the rule is decided elsewhere: the tag or the documentation of the item does not say "decides".
+    pub is_secondary: bool,
+    /// The number of other rules to which the item refers, where that ranks items.
+    pub other_rules: usize,
     /// The path of the file from the root of the repository.
     pub path: String,
     /// The name to search for in the file.
@@ -38,6 +45,18 @@ pub struct RuleLocations {
     cases: ByRule,
     generated: ByRule,
     tests: ByRule,
+}
+
+impl Location {
+    /// The item `name` in the file at `path`.
+    pub fn new(path: &str, name: &str) -> Location {
+        Location {
+            is_secondary: true,
+            other_rules: 0,
+            path: path.to_owned(),
+            name: name.to_owned(),
+        }
+    }
 }
 
 impl RuleLocations {
@@ -63,16 +82,20 @@ impl RuleLocations {
             let quoted = format!("\"{}\"", bug.name);
             let file = bug_sources.iter().find(|(_, text)| text.contains(&quoted));
             let (path, _) = file.expect("a planted bug is called by its name somewhere");
-            let location = Location { path: path.clone(), name: bug.name.to_owned() };
+            let location = Location::new(path, bug.name);
             locations.planted.entry(bug.rule.id.to_owned()).or_default().insert(location);
         }
         for (path, text) in sources("harness/cases", "yaml") {
             let case = Case::from_yaml(&text, Path::new(&path)).unwrap();
             for id in case.rules {
-                let location = Location { path: path.clone(), name: case.id.clone() };
+                let location = Location::new(&path, &case.id);
                 locations.cases.entry(id).or_default().insert(location);
             }
         }
+        for by_rule in [&mut locations.model, &mut locations.core] {
+            by_rule.values_mut().for_each(keep_first);
+        }
+        rank_by_other_rules(&mut locations.tests);
         locations
     }
 
@@ -104,6 +127,26 @@ impl RuleLocations {
     /// The written cases for the rule.
     pub fn cases(&self, rule: RuleRef) -> impl Iterator<Item = &Location> {
         self.cases.get(rule.id).into_iter().flatten()
+    }
+}
+
+/// Keeps one location of an item that refers to the rule several times: the one that decides it.
+fn keep_first(locations: &mut BTreeSet<Location>) {
+    let mut items = BTreeSet::new();
+    locations.retain(|location| items.insert((location.path.clone(), location.name.clone())));
+}
+
+/// The test that refers to the fewest other rules shows a rule best.
+fn rank_by_other_rules(by_rule: &mut ByRule) {
+    let mut counts: BTreeMap<Location, usize> = BTreeMap::new();
+    for location in by_rule.values().flatten() {
+        *counts.entry(location.clone()).or_default() += 1;
+    }
+    for locations in by_rule.values_mut() {
+        let ranked = std::mem::take(locations)
+            .into_iter()
+            .map(|location| Location { other_rules: counts[&location] - 1, ..location });
+        *locations = ranked.collect();
     }
 }
 
@@ -154,7 +197,7 @@ fn tests_with(path: &str, lines: &[&str], index: usize) -> Vec<Location> {
             .take_while(|line| line.starts_with("#[") || line.starts_with("//"))
             .any(|line| line == "#[test]")
     };
-    let location = |index| Location { path: path.to_owned(), name: owner(path, lines, index) };
+    let location = |index| Location::new(path, &owner(path, lines, index));
     // In a file of tests items begin in the first column, in a module of tests in the fifth.
     let is_item = |line: &str| indentation(line) <= 4 && item_name(line.trim_start()).is_some();
     let Some(start) = (0..=index).rev().find(|start| is_item(lines[*start])) else {
@@ -193,10 +236,14 @@ fn tags_of(path: &str, text: &str) -> Vec<(String, Location)> {
     for (index, line) in lines.iter().enumerate() {
         let Some((_, tag)) = line.split_once("// rule: ") else { continue };
         let name = owner(path, &lines, described_line(&lines, index));
-        let ids = tag.split(',').map(|id| id.trim().split([' ', ':', '.']).next().unwrap_or(id));
-        // The first word counts as an id even if it does not look like one, so that a typo is found.
-        for (_, id) in ids.enumerate().filter(|(position, id)| *position == 0 || id.contains('/')) {
-            found.push((id.to_owned(), Location { path: path.to_owned(), name: name.clone() }));
+        for (position, part) in tag.split(',').enumerate() {
+            let id = part.trim().split([' ', ':', '.']).next().unwrap_or(part);
+            // The first word counts as an id even if it does not look like one, so that a typo is found.
+            if position > 0 && !id.contains('/') {
+                continue;
+            }
+            let is_secondary = !part.contains(DECIDES);
+            found.push((id.to_owned(), Location { is_secondary, ..Location::new(path, &name) }));
         }
     }
     found
@@ -215,7 +262,8 @@ fn citations(path: &str, text: &str) -> Vec<(String, Location)> {
             };
             let name: String = rest.chars().take_while(|character| is_name(*character)).collect();
             let owner = owner(path, &lines, described_line(&lines, index));
-            found.push((name, Location { path: path.to_owned(), name: owner }));
+            let is_secondary = !rest[name.len()..].starts_with(&format!("`] ({DECIDES})"));
+            found.push((name, Location { is_secondary, ..Location::new(path, &owner) }));
         }
     }
     found

@@ -44,7 +44,7 @@ impl Conversation {
     /// Removes and returns, oldest first, all turns after the turn with that id, as a restore of the agent
     /// state does, and that turn too unless it `stays`. If it was compacted into another turn, the turns
     /// after that one are removed; if no turn knows the id, as in an earlier fork, none is.
-    // rule: agent/composes
+    // rule: agent/composes: decides
     pub fn undo_to(&mut self, id: &str, stays: bool) -> Vec<Turn> {
         let by_id = self.turns.iter().position(|turn| turn.id.as_deref() == Some(id));
         let by_id = by_id.map(|index| index + usize::from(stays));

@@ -201,7 +201,7 @@ impl Capture<'_> {
     }
 
     /// Reads all members of a unit as of one moment, or returns why the unit is not captured.
-    // rule: unit/captured
+    // rule: unit/captured: decides
     fn read_unit(
         &self,
         scan: &Scan<'_>,

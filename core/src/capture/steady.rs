@@ -38,7 +38,7 @@ impl From<Error> for Failure {
 /// `started` is the stat of a file made before anything was read.
 // rule: capture/bytes
 // rule: capture/no-conversion
-// rule: capture/honest
+// rule: capture/honest: decides
 pub fn read(
     disk: &dyn Disk,
     path: &Path,

@@ -147,7 +147,7 @@ impl Walk<'_> {
                 Ok(stat) => stat,
                 // Removed since the directory was read.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                // rule: capture/unreadable
+                // rule: capture/unreadable: decides
                 Err(error) if is_unreadable(&error) => {
                     let reason = Reason::Unreadable(error.to_string());
                     self.walked.left_out.push(LeftOut::new(&path, reason));
@@ -175,7 +175,7 @@ impl Walk<'_> {
                 Kind::Special => {
                     self.walked.left_out.push(LeftOut::new(&path, Reason::Special));
                 }
-                // rule: capture/size-cap
+                // rule: capture/size-cap: decides
                 Kind::File if size_limit > 0 && stat.size > size_limit => {
                     let left_out = LeftOut::new(&path, Reason::TooLarge(size_limit));
                     self.walked.left_out.push(left_out.with_stamp(&stat, self.bounds.started));

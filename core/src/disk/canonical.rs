@@ -12,7 +12,7 @@ const LINKS_MAX: usize = 40;
 /// Resolves every link of an absolute path, also after a missing component, so that a deleted project
 /// keeps its canonical path.
 // rule: scope/identity
-// rule: restore/deleted-project
+// rule: restore/deleted-project: decides
 pub fn canonical(disk: &dyn Disk, path: &Path) -> PathBuf {
     let mut resolved = PathBuf::from("/");
     let mut pending: VecDeque<OsString> = names(path).collect();

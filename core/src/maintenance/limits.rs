@@ -112,7 +112,7 @@ impl Limit<'_> {
 
     /// Removes older pre-restore checkpoints from the list, after one was taken before the restore of
     /// `target`, until the list is within its limit or none of them may be removed.
-    // rule: restore/keeps-history
+    // rule: restore/keeps-history: decides
     pub fn evict_after_restore(&self, target: Oid) -> Evicted {
         let evict_excess = || {
             let history = history::newest_first(self.store, self.objects, self.hash, self.most)?;
@@ -144,7 +144,7 @@ impl Limit<'_> {
         })
     }
 
-    // rule: limit/newest-remain
+    // rule: limit/newest-remain: decides
     fn try_keep_newest(&self) -> Result<Evicted> {
         let Limit { store, objects, hash, most, .. } = *self;
         // rule: agent/all-or-none
@@ -314,7 +314,7 @@ fn listed_without_pin(checkpoints: &[Checkpoint]) -> impl Iterator<Item = &Check
 
 /// Ends the history of a project with these checkpoints, newest first. A pinned one to which the others
 /// do not lead any more gets a ref of its own. The caller holds the project's lock.
-// rule: agent/pinned
+// rule: agent/pinned: decides
 pub fn end_with(store: &Store<'_>, hash: &str, remaining: &[Checkpoint]) -> Result<()> {
     let listed = || remaining.iter().filter(|checkpoint| !checkpoint.is_unlisted());
     let mut next = listed().next().map(|newest| newest.id);

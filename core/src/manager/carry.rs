@@ -111,7 +111,7 @@ impl Carried {
 
 impl Manager {
     /// Stores the captured parts of the agent state, for the checkpoint after `newest`.
-    // rule: agent/parts
+    // rule: agent/parts: decides
     pub(super) fn carry(
         &self,
         open: &mut OpenProject<'_>,

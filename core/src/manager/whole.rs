@@ -177,7 +177,7 @@ impl Manager {
     ///
     /// # Errors
     /// [`Error::RestoreUndone`].
-    // rule: agent/all-or-none
+    // rule: agent/all-or-none: decides
     pub(super) fn end_state_restore(
         &self,
         state_restore: &StateRestore<'_>,

@@ -45,7 +45,7 @@ impl Restore<'_> {
 
     /// Whether the file at `path` may be removed: the pre-restore checkpoint holds it, and the
     /// target neither left it out nor covers it by its ignore files.
-    // rule: restore/protects
+    // rule: restore/protects: decides
     fn is_expendable(&self, path: &[u8]) -> bool {
         match self.units.of_path(path) {
             Some(unit) if unit.role_of(path) == Some(Role::Derived) => true,

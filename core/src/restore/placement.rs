@@ -285,7 +285,7 @@ impl Placement<'_> {
 
     /// Creates the directories above a path. Existing ones must be directories: a link would lead the
     /// path somewhere else.
-    // rule: restore/contained
+    // rule: restore/contained: decides
     fn make_parents(&self, path: &[u8]) -> Result<()> {
         let nearest = on_disk(self.root, parent(path));
         if self.disk.stat(&nearest).is_ok_and(|stat| stat.kind == Kind::Directory) {
@@ -334,7 +334,7 @@ impl Placement<'_> {
     }
 
     /// The access rights of the file to be written at `path`; `before` is the file that it replaces.
-    // rule: restore/permissions
+    // rule: restore/permissions: decides
     fn access(&self, path: &[u8], mode: Mode, before: Option<Stat>) -> Access {
         let Some(before) = before else {
             let bits = self.permissions.of_file(path, mode) & !self.hidden(path);

@@ -113,7 +113,7 @@ impl Restore<'_> {
     }
 
     /// Plans what is done with a unit.
-    // rule: unit/restored
+    // rule: unit/restored: decides
     pub(super) fn plan_unit(&self, unit: &Unit, exact: bool) -> Result<UnitPlan> {
         let files = self.unit_files(unit)?;
         let UnitFiles { recorded, present, derived } = &files;

@@ -176,7 +176,7 @@ pub fn remove(store: &Store<'_>, hash: &str) -> Result<()> {
 
 /// Whether an external edit changed a path between two states: whether any recorded change began with
 /// a state that differs from the end of the change before it.
-// rule: restore/other-hands
+// rule: restore/other-hands: decides
 pub fn is_external_edit(changes: &[Change], path: &[u8], first: State, last: State) -> bool {
     let mut state = first;
     for change in changes.iter().filter(|change| change.path == path) {

@@ -139,7 +139,7 @@ fn is_half_written_marker(name: &OsStr) -> bool {
     !attempt.is_empty() && attempt.iter().all(u8::is_ascii_digit)
 }
 
-// rule: maintenance/only-ours
+// rule: maintenance/only-ours: decides
 /// Whether a folder is an archive: it holds v1 repositories, or a process that died left it empty.
 fn is_archive(disk: &dyn Disk, path: &Path) -> Result<bool> {
     Ok(names_in(disk, path)?.is_some_and(|names| names.is_empty())

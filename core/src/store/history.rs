@@ -57,7 +57,7 @@ pub fn newest_first(
     checkpoints.truncate(limit.saturating_add(uncounted));
     // rule: agent/pinned
     let pinned = pins::all(store.disk, &store.path, hash)?;
-    // rule: restore/keeps-undo
+    // rule: restore/keeps-undo: decides
     let mut unlisted = unlisted.into_iter().filter(|(_, id)| !pinned.contains_key(id));
     unlisted.try_for_each(|unlisted| insert(&mut checkpoints, unlisted))?;
     for checkpoint in &mut checkpoints {

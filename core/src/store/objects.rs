@@ -114,7 +114,7 @@ impl<'a> Objects<'a> {
     }
 
     /// Adds an object, unless it is already stored and intact. The next [`Objects::flush`] stores it.
-    // rule: capture/stored
+    // rule: capture/stored: decides
     pub fn add(&mut self, kind: Kind, bytes: &[u8]) -> Result<Oid> {
         let id = id_of(kind, bytes)?;
         if !self.is_intact(id)? {
@@ -126,7 +126,7 @@ impl<'a> Objects<'a> {
     /// Stores a file of `bytes` bytes as a blob, without reading it into memory completely; it is
     /// durable when this returns. Returns `false` if the caller should try again: the bytes no longer
     /// have that id, or git removed the folder for the object.
-    // rule: cost/memory
+    // rule: cost/memory: decides
     pub fn add_stream(&mut self, blob: Oid, bytes: u64, stream: impl Read) -> Result<bool> {
         let path = loose::path_of(&self.directory, blob);
         let mut hashed = HashingReader::new(Kind::Blob, bytes, stream);

@@ -100,7 +100,7 @@ pub fn newest_locked(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Re
 }
 
 /// Makes a lost ref of the project again, under the lock that `lock` takes.
-// rule: maintenance/heals
+// rule: maintenance/heals: decides
 pub fn repair(
     store: &Store<'_>,
     objects: &Objects<'_>,

@@ -103,7 +103,7 @@ fn lock_ref(disk: &dyn Disk, store: &Path, name: &str, content: &[u8]) -> Result
 }
 
 /// Replaces a ref by the file of its lock, which holds the new id `tip`.
-// rule: concurrent/serial
+// rule: concurrent/serial: decides
 // rule: crash/kill: the checkpoint exists once the ref is renamed
 fn replace_ref(
     disk: &dyn Disk,

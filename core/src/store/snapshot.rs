@@ -123,7 +123,7 @@ fn write_tree(objects: &mut Objects<'_>, mut entries: Vec<RawEntry>) -> Result<O
         let slash: &[u8] = if entry.bits == TREE_BITS { b"/" } else { b"" };
         [&entry.name[..], slash].concat()
     };
-    // rule: layout/fsck
+    // rule: layout/fsck: decides
     entries.sort_by_cached_key(key);
     let mut bytes = Vec::new();
     for entry in entries {

@@ -78,7 +78,7 @@ fn stats(before: Option<&Checkpoint>, checkpoint: &Checkpoint) -> AllowedStats {
 
 /// Compares a list with the correct one.
 ///
-/// Implements [`rules::RESTORE_KEEPS_HISTORY`].
+/// Implements [`rules::RESTORE_KEEPS_HISTORY`] (decides).
 pub(super) fn compare(world: &World, list: &AllowedList, found: &[Listed], checks: &mut Checks) {
     let ids: Vec<&String> = found.iter().map(|listed| &listed.id).collect();
     let settled = world.is_eviction_undecided(&list.project).then(|| {

@@ -11,7 +11,7 @@ use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl World {
-    /// Implements [`rules::MAINTENANCE_COMMANDS`].
+    /// Implements [`rules::MAINTENANCE_COMMANDS`] (decides).
     pub(super) fn allows_status(&self) -> AllowedStatus {
         let mut projects = BTreeMap::new();
         for project in self.histories().map(|(project, _)| project) {

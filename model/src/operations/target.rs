@@ -107,7 +107,7 @@ impl World {
     /// The checkpoint that `text` names among those listed for the project, with its index; the index of
     /// an unlisted checkpoint is [`UNLISTED`].
     ///
-    /// Implements [`rules::RESTORE_TARGET`], [`rules::RESTORE_OWN_CHECKPOINT`],
+    /// Implements [`rules::RESTORE_TARGET`] (decides), [`rules::RESTORE_OWN_CHECKPOINT`],
     /// [`rules::RESTORE_BAD_TARGET`] and [`rules::RESTORE_KEEPS_UNDO`].
     pub(crate) fn find(
         &self,

@@ -136,8 +136,8 @@ fn no_commit(checkpoint: &Checkpoint) -> Mismatch {
 
 /// Compares the metadata of each checkpoint, and whether each is stored.
 ///
-/// Implements [`rules::LAYOUT_STORE`], [`rules::LIST_TIME`], [`rules::ISOLATION_USER_CONFIG`] and
-/// [`rules::ISOLATION_NO_SIGNING`].
+/// Implements [`rules::LAYOUT_STORE`], [`rules::LIST_TIME`], [`rules::ISOLATION_USER_CONFIG`] (decides) and
+/// [`rules::ISOLATION_NO_SIGNING`] (decides).
 pub(super) fn compare_commits(world: &World, stored: &Histories, checks: &mut Checks) {
     // A damaged checkpoint need not be the parent of the next one.
     let is_intact = |project: &[u8]| !world.is_partially_corrupted(project);

@@ -43,7 +43,7 @@ impl World {
     /// Compares the answers of several processes, and the files afterwards. Returns the world after
     /// the calls where some order of the requests explains them.
     ///
-    /// Implements [`rules::CONCURRENT_SERIAL`]. If no order does, the violation reported is the one
+    /// Implements [`rules::CONCURRENT_SERIAL`] (decides). If no order does, the violation reported is the one
     /// after the order that explains most.
     pub fn compare_together(
         &self,

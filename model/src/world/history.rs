@@ -60,7 +60,7 @@ impl History {
 
     /// Adds a checkpoint; the newest `limit` remain.
     ///
-    /// Implements [`crate::rules::LIMIT_NEWEST_REMAIN`].
+    /// Implements [`crate::rules::LIMIT_NEWEST_REMAIN`] (decides).
     pub(super) fn take(&mut self, checkpoint: Checkpoint, limit: usize) {
         self.is_complete = false;
         self.leave_out(&checkpoint.id);
@@ -76,7 +76,7 @@ impl History {
     /// The same where some are pinned: the implementation chooses whether these count towards the limit,
     /// and which of the others are evicted.
     ///
-    /// Implements [`crate::rules::AGENT_PINNED`].
+    /// Implements [`crate::rules::AGENT_PINNED`] (decides).
     fn take_with_pins(&mut self, checkpoint: Checkpoint, limit: usize) {
         let newest = checkpoint.id.clone();
         let candidates = [&self.checkpoints[self.evicted..], &[checkpoint]].concat();

@@ -16,7 +16,7 @@ impl World {
         }
     }
 
-    /// Implements [`rules::SCOPE_IDENTITY`].
+    /// Implements [`rules::SCOPE_IDENTITY`] (decides).
     pub(crate) fn locate(&self, typed: &[u8]) -> Location {
         if typed == b"~" || typed.starts_with(b"~/") {
             return self.follow(&[&self.layout.home[..], &typed[1..]].concat());

@@ -59,7 +59,7 @@ impl World {
 
     /// The unlisted checkpoint whose id begins with these digits, if it can be restored.
     ///
-    /// Implements [`crate::rules::RESTORE_KEEPS_UNDO`].
+    /// Implements [`crate::rules::RESTORE_KEEPS_UNDO`] (decides).
     pub(crate) fn kept_unlisted(&self, project: &[u8], digits: &str) -> Option<&Checkpoint> {
         let has_name = |pre_restore: &&PreRestoreCheckpoint| {
             target::begins_with(&pre_restore.checkpoint.id, digits)

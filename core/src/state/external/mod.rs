@@ -192,7 +192,7 @@ impl External {
     ///
     /// # Errors
     /// As [`External::after`].
-    // rule: agent/external-listed
+    // rule: agent/external-listed: decides
     pub(crate) fn since(&self, since: Since) -> Result<Vec<Listed>> {
         let actions = self.all()?.into_iter();
         let later =
@@ -251,7 +251,7 @@ impl External {
     ///
     /// # Errors
     /// As [`External::begin`]; what was done by then is recorded. Busy if another process does it.
-    // rule: agent/compensation
+    // rule: agent/compensation: decides
     pub fn compensate(&self, user: &str, again: bool) -> Result<Vec<Compensated>> {
         // Held until all are done, to distinguish a running compensation from an interrupted one.
         let _lock =
