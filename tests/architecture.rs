@@ -23,7 +23,7 @@ const CORE: &str = "
     io_error path text token triggers
     error ignore policy remark unit
     disk environment configuration own_folders project
-    store state report
+    store agent_state history report
     capture restore maintenance
     manager
     agent printed rollback_line doctor";

@@ -14,12 +14,14 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+mod agent_state;
 mod capture;
 pub mod configuration;
 pub mod disk;
 pub mod doctor;
 mod environment;
 mod error;
+mod history;
 pub mod ignore;
 mod io_error;
 mod maintenance;
@@ -33,13 +35,13 @@ mod remark;
 mod report;
 mod restore;
 pub mod rollback_line;
-pub mod state;
 mod store;
 pub mod text;
 mod token;
 pub mod triggers;
 mod unit;
 
+pub use agent_state::envelope::{ActionNote, Envelope, PartNote};
 pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};
 pub use maintenance::prune::{PruneOptions, PruneStep};
@@ -52,6 +54,13 @@ pub use report::{
     Restored, Stats, Status, Swept, Taken, Unlisted, Verified,
 };
 pub use restore::{INTERRUPTED, LEFT_OUT};
-pub use store::envelope::{ActionNote, Envelope, PartNote};
 pub use store::left_out::{LeftOut, Reason, Stamp};
 pub use token::Token;
+
+/// The state of an agent, for authors of agents: parts, which checkpoints carry, and external actions.
+pub mod state {
+    pub use crate::agent_state::{
+        Action, ActionStatus, Compensated, Compensation, Compensations, Decided, External,
+        FilePart, INTERRUPTED, LOCK_FILE, ListedAction, Part, PartKind, State, TAIL_MAX,
+    };
+}

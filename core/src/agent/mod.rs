@@ -12,6 +12,7 @@ pub use crate::policy::{Decision, Event, Policy};
 pub use conversation::{Conversation, Turn};
 pub use tool::Tool;
 
+use crate::agent_state::State;
 use crate::configuration::{self, Configured};
 use crate::disk::{Disk, SystemDisk};
 use crate::environment::{Clock, Config, Environment, SystemClock};
@@ -19,7 +20,6 @@ use crate::error::{Code, Error, Result};
 use crate::manager::{Look, Manager, Occasion, Scope};
 use crate::project::{project_directory, project_of_tool};
 use crate::report::{Diff, Listed, Outcome, Preview, Restored, Taken};
-use crate::state::State;
 use crate::token::Token;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;

@@ -2,10 +2,11 @@
 //! interrupted. There is no finding if the agent has no state.
 
 use super::{Check, Finding};
+use crate::agent_state::journal;
+use crate::agent_state::{PartKind, readable_log, readable_part};
 use crate::disk::{Disk, Kind};
 use crate::path::shown;
-use crate::state::{PartKind, readable_log, readable_part};
-use crate::store::{journal, lock};
+use crate::store::lock;
 use std::path::Path;
 
 /// Checks the agent's folder, and the journals of restores in the store of `base`.

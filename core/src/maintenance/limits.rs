@@ -8,18 +8,20 @@
 //! Only a regular checkpoint evicts others. A pre-restore checkpoint evicts only older pre-restore
 //! checkpoints; see docs/decisions/0016-pre-restore-checkpoints-outside-the-history.md.
 
+use crate::agent_state::envelopes::Envelopes;
+use crate::agent_state::{journal, pins};
 use crate::disk::Disk;
 use crate::environment::{Config, MEBIBYTE};
 use crate::error::{Error, Result};
+use crate::history;
 use crate::maintenance::reclaim::reclaim;
 use crate::maintenance::total::{Evictions, keep_total};
 use crate::store::commit::{self, Checkpoint};
-use crate::store::envelopes::Envelopes;
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use crate::store::pre_restore::{self, PreRestoreRef};
 use crate::store::shallow::{self, Boundaries};
-use crate::store::{Store, history, journal, metadata, pins, ref_recovery, snapshot, usage};
+use crate::store::{Store, metadata, ref_recovery, snapshot, usage};
 use git2::Oid;
 use std::cmp::Reverse;
 use std::collections::HashSet;

@@ -4,6 +4,7 @@
 //! What cannot be removed is counted and left, and the rest goes on. Only entries that
 //! [`crate::store::base`] names and projects of the store are ever removed.
 
+use crate::agent_state::{attribution, envelopes, journal, pins};
 use crate::disk::{Disk, folder};
 use crate::environment::Config;
 use crate::error::{Error, Result};
@@ -14,10 +15,7 @@ use crate::path::shown;
 use crate::report::{ProjectState, Pruned};
 use crate::store::base::{self, BaseEntry, archived_at};
 use crate::store::objects::Objects;
-use crate::store::{
-    Store, attribution, commit, envelopes, journal, metadata, pins, pre_restore, ref_recovery,
-    refs, restoring, usage,
-};
+use crate::store::{Store, commit, metadata, pre_restore, ref_recovery, refs, restoring, usage};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

@@ -4,16 +4,15 @@
 //! before its copy is durable. After a kill some garbage may be left, which git tolerates and the next
 //! reclaim removes.
 
+use crate::agent_state::envelopes::Envelopes;
 use crate::disk::{Disk, folder};
 use crate::error::{Context, Error, Result};
+use crate::history;
 use crate::maintenance::inventory::{Inventory, PackFiles};
 use crate::maintenance::reach::Reach;
-use crate::store::envelopes::{self, Envelopes};
 use crate::store::objects::Objects;
 use crate::store::shallow::Boundaries;
-use crate::store::{
-    Store, git_lock, history, metadata, pins, pre_restore, ref_recovery, refs, shallow, usage,
-};
+use crate::store::{Store, git_lock, metadata, pre_restore, ref_recovery, refs, shallow, usage};
 use git2::Oid;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -138,7 +137,7 @@ fn remove_envelopes(store: &Store<'_>, objects: &Objects<'_>) -> Result<()> {
 /// Makes the refs and boundaries durable, which decide which objects are removed.
 fn sync_refs(store: &Store<'_>) -> Result<()> {
     let mut folders = ["", "refs", "refs/hermes"].map(str::to_owned).to_vec();
-    for kind in pre_restore::FOLDERS.into_iter().chain([pins::FOLDER, envelopes::FOLDER]) {
+    for kind in pre_restore::FOLDERS.into_iter().chain([refs::PINS, refs::ENVELOPES]) {
         folders.extend(refs::folders(store.disk, &store.path, kind)?);
     }
     for folder in folders {

@@ -2,11 +2,12 @@
 
 use crate::disk::{Disk, folder};
 use crate::error::Result;
+use crate::history;
 use crate::maintenance::evidence;
 use crate::path::shown;
 use crate::report::{Interrupted, ProjectStatus, Status};
 use crate::store::base::{self, BaseEntry};
-use crate::store::{Store, history, metadata, ref_recovery, restoring};
+use crate::store::{Store, metadata, ref_recovery, restoring};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 

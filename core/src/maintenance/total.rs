@@ -1,8 +1,10 @@
 //! Keeps the store below its total size: evicts the oldest checkpoint of each project in turn, until
 //! the reachable objects fit.
 
+use crate::agent_state::journal;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
+use crate::history;
 use crate::maintenance::inventory::Inventory;
 use crate::maintenance::limits;
 use crate::maintenance::reach::Reach;
@@ -12,7 +14,7 @@ use crate::store::commit::Checkpoint;
 use crate::store::objects::Objects;
 use crate::store::pre_restore;
 use crate::store::shallow::{self, Boundaries};
-use crate::store::{Store, history, journal, metadata, ref_recovery};
+use crate::store::{Store, metadata, ref_recovery};
 use git2::Oid;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -1,15 +1,16 @@
 //! Verifies every object that checkpoints need, and lists the checkpoints that damage affects. Every
 //! byte is read, and nothing is changed.
 
+use crate::agent_state::envelopes::{Envelopes, Kept};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
+use crate::history;
 use crate::path::shown;
 use crate::report::{DamagedCheckpoint, Remark, Verified};
 use crate::store::commit::Checkpoint;
-use crate::store::envelopes::{Envelopes, Kept};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
-use crate::store::{Store, history, metadata, ref_recovery, snapshot};
+use crate::store::{Store, metadata, ref_recovery, snapshot};
 use git2::Oid;
 use std::collections::HashMap;
 use std::path::Path;

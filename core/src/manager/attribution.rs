@@ -3,13 +3,13 @@
 
 use super::literal_path::literal_path;
 use super::{Manager, OpenProject};
+use crate::agent_state::attribution::{self, Change, State};
 use crate::error::Result;
 use crate::path::{on_disk, shown};
 use crate::project::Project;
 use crate::report::Restored;
 use crate::restore::Restore;
 use crate::store::Store;
-use crate::store::attribution::{self, Change, State};
 use crate::store::commit::Checkpoint;
 use crate::store::snapshot::{self, Difference, Item, Snapshot};
 use std::path::Path;

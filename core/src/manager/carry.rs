@@ -1,15 +1,16 @@
 //! What a new checkpoint carries besides its files, and pinning checkpoints.
 
 use super::{Manager, OpenProject};
+use crate::agent_state::envelope::{ActionNote, Envelope, PartNote, VERSION};
+use crate::agent_state::envelopes::{Envelopes, Kept};
+use crate::agent_state::pins;
+use crate::agent_state::{Captured, Owner, State};
 use crate::error::{Error, Result};
 use crate::policy::Trigger;
-use crate::state::{Captured, Owner, State};
+use crate::store::Store;
 use crate::store::commit::{self, Checkpoint};
-use crate::store::envelope::{ActionNote, Envelope, PartNote, VERSION};
-use crate::store::envelopes::{Envelopes, Kept};
 use crate::store::left_out::LeftOut;
 use crate::store::object::Kind;
-use crate::store::{Store, pins};
 use crate::text::count;
 use git2::Oid;
 use std::collections::BTreeMap;

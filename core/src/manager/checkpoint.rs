@@ -6,6 +6,7 @@ use super::open_project::OpenProject;
 use super::owner::OperationLocks;
 use super::upkeep::Upkeep;
 use super::{Manager, Occasion};
+use crate::agent_state::{attribution, envelopes, pins};
 use crate::capture::Captured;
 use crate::capture::index;
 use crate::error::{Error, Result};
@@ -17,9 +18,7 @@ use crate::store::commit::Checkpoint;
 use crate::store::metadata::Newest;
 use crate::store::pre_restore::PreRestoreRef;
 use crate::store::snapshot;
-use crate::store::{
-    attribution, commit, envelopes, metadata, pins, pre_restore, ref_recovery, refs, usage,
-};
+use crate::store::{commit, metadata, pre_restore, ref_recovery, refs, usage};
 use git2::Oid;
 
 impl Manager {

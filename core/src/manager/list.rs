@@ -2,10 +2,10 @@
 
 use super::diff::stored_bytes;
 use super::{Manager, OpenProject, patch};
+use crate::agent_state::envelopes::Envelopes;
 use crate::error::Result;
 use crate::report::{Listed, Stats, Unlisted};
 use crate::store::commit::Checkpoint;
-use crate::store::envelopes::Envelopes;
 use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Snapshot};
 use crate::store::{Store, ref_recovery};

@@ -27,6 +27,8 @@ pub use carry::Occasion;
 pub use owner::PartChanged;
 pub use scope::{RestoreOptions, Scope};
 
+use crate::agent_state::State;
+use crate::agent_state::envelopes;
 use crate::disk::{Disk, canonical};
 use crate::environment::{Clock, Config, Environment};
 use crate::error::{Error, Result};
@@ -39,10 +41,8 @@ use crate::report::{
     Cleared, ClearedLegacy, Evicted, Holdings, Outcome, Pruned, Status, Swept, Taken, Verified,
 };
 use crate::restore::target;
-use crate::state::State;
 use crate::store::Store;
 use crate::store::commit::Checkpoint;
-use crate::store::envelopes;
 use open_project::OpenProject;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,13 +1,14 @@
 //! A project and the store with its checkpoints, opened for one operation. What an operation does with
 //! them is in the other files of this folder.
 
+use crate::agent_state::envelopes::{Envelopes, Kept};
 use crate::error::Result;
+use crate::history;
 use crate::project::Project;
 use crate::restore::target;
 use crate::store::commit::{self, Checkpoint};
-use crate::store::envelopes::{Envelopes, Kept};
 use crate::store::objects::Objects;
-use crate::store::{Store, history, shallow};
+use crate::store::{Store, shallow};
 use git2::Oid;
 
 /// A project, the store and its objects. The operation decides whether it holds the project's lock.

@@ -3,12 +3,13 @@
 
 use super::Manager;
 use super::recovery::Recovered;
+use crate::agent_state::Owner;
+use crate::agent_state::journal;
 use crate::disk::Sharing;
 use crate::error::{Error, Result};
 use crate::project::Project;
-use crate::state::Owner;
 use crate::store::lock::Lock;
-use crate::store::{Store, journal, lock};
+use crate::store::{Store, lock};
 use serde_json::Value;
 
 /// How many restores may die while an operation waits for the locks.

@@ -1,16 +1,17 @@
 //! A checkpoint that is to be restored, as it is read from the store.
 
 use super::OpenProject;
+use crate::agent_state::attribution;
+use crate::agent_state::attribution::Change;
+use crate::agent_state::envelopes::{Envelopes, Kept};
 use crate::error::Result;
 use crate::restore::TargetIgnores;
-use crate::store::attribution::Change;
+use crate::store::commit;
 use crate::store::commit::Checkpoint;
-use crate::store::envelopes::{Envelopes, Kept};
 use crate::store::left_out::LeftOut;
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{self, Snapshot};
-use crate::store::{attribution, commit};
 use git2::Oid;
 
 /// A checkpoint that is to be restored, as it is read from the store.

@@ -6,16 +6,16 @@
 
 use super::wanted::Wanted;
 use super::{Manager, OpenProject};
+use crate::agent_state::envelope::PartNote;
+use crate::agent_state::envelopes::Kept;
+use crate::agent_state::journal::{self, Journal};
+use crate::agent_state::{External, ListedAction, PART_BYTES_MAX, Since};
 use crate::disk::{Kind as FileKind, folder, is_absence};
 use crate::error::{Error, Result};
 use crate::path::{on_disk, shown};
 use crate::project::Project;
 use crate::report::{AgentRestored, Restored};
 use crate::restore::Restore;
-use crate::state::{External, ListedAction, PART_BYTES_MAX, Since};
-use crate::store::envelope::PartNote;
-use crate::store::envelopes::Kept;
-use crate::store::journal::{self, Journal};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use crate::token::Token;

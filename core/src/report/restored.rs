@@ -1,11 +1,11 @@
 //! The reports of restores.
 
 use super::{Evicted, is_default};
+use crate::agent_state::ListedAction;
+use crate::agent_state::envelope::PartNote;
 use crate::path::shown;
 use crate::policy::Trigger;
 use crate::remark::Remark;
-use crate::state::ListedAction;
-use crate::store::envelope::PartNote;
 use crate::token::Token;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;

@@ -4,8 +4,8 @@
 //! Nothing is written here. What fails or changes during the restore is known only to the restore.
 
 use super::{KEPT, Restore};
+use crate::agent_state::attribution::State;
 use crate::report::{Remark, Restored};
-use crate::store::attribution::State;
 use crate::store::content::Content;
 use crate::store::snapshot::Item;
 use crate::token::Token;

@@ -4,17 +4,12 @@
 //! This module ends at what is stored. [`crate::capture`] decides which files belong in a
 //! checkpoint, [`crate::restore`] what is written back, and [`crate::maintenance`] what is evicted.
 
-pub mod attribution;
 pub mod base;
 pub mod commit;
 pub mod content;
 mod delta;
-pub mod envelope;
-pub mod envelopes;
 pub mod git_lock;
 mod header;
-pub mod history;
-pub mod journal;
 pub mod left_out;
 pub mod lock;
 mod loose;
@@ -28,7 +23,6 @@ pub mod pack_index;
 mod packed;
 mod packs;
 pub mod permissions;
-pub mod pins;
 pub mod pre_restore;
 pub mod ref_recovery;
 pub mod refs;
@@ -39,4 +33,4 @@ pub mod shallow;
 pub mod snapshot;
 pub mod usage;
 
-pub use repository::Store;
+pub use repository::{Store, make_private};

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::store::lock::Lock;
 use crate::store::metadata::Recorded;
 use crate::store::objects::Objects;
-use crate::store::{Store, commit, envelopes, metadata, refs};
+use crate::store::{Store, commit, metadata, refs};
 use git2::Oid;
 
 /// The newest checkpoint of the project, even if its ref was lost. Changes nothing.
@@ -155,7 +155,7 @@ pub fn any_trace(store: &Store<'_>) -> Result<Vec<String>> {
     hashes.extend(names(store, "projects", ".json")?);
     hashes.extend(names(store, "indexes", "")?);
     hashes.extend(names(store, "hands", ".json")?);
-    hashes.extend(refs::projects_below(store.disk, &store.path, envelopes::FOLDER)?);
+    hashes.extend(refs::projects_below(store.disk, &store.path, refs::ENVELOPES)?);
     hashes.sort_unstable();
     hashes.dedup();
     Ok(hashes)

@@ -8,8 +8,8 @@ use crate::disk::atomic_write::{replace_file, write_new_named};
 use crate::disk::folder::{self, remove_file};
 use crate::disk::{Disk, Kind};
 use crate::error::{Context, Error, Result};
+use crate::store::pre_restore;
 use crate::store::repository::{is_directory, make_private};
-use crate::store::{envelopes, pins, pre_restore};
 use git2::Oid;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -21,6 +21,10 @@ use std::time::Duration;
 const REFS_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// The folder of the refs of all projects.
 const PROJECTS: &str = "refs/hermes";
+/// The folder of the pins of all projects.
+pub const PINS: &str = "refs/pins";
+/// The folder of the refs of the envelopes of all projects.
+pub const ENVELOPES: &str = "refs/envelopes";
 /// The start of the name of the file that replaces `packed-refs`.
 pub const PACKED_NEW: &str = "packed-refs.new";
 
@@ -230,7 +234,7 @@ pub fn is_hash(text: &str) -> bool {
 pub fn all(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
     let mut hashes = folder::text_names(disk, &store.join(PROJECTS))?;
     hashes.extend(packed_below(disk, store, PROJECTS)?);
-    for kind in pre_restore::FOLDERS.into_iter().chain([pins::FOLDER]) {
+    for kind in pre_restore::FOLDERS.into_iter().chain([PINS]) {
         hashes.extend(projects_below(disk, store, kind)?);
     }
     hashes.retain(|hash| is_hash(hash));
@@ -262,7 +266,10 @@ pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
                     // Its checkpoint is lost, since nothing else names it.
                     Err(_) if pre_restore::has(store, &path) => {}
                     // The checkpoints of pins and envelopes can be found without them.
-                    Err(_) if pins::has(store, &path) || envelopes::has(store, &path) => {}
+                    Err(_)
+                        if [PINS, ENVELOPES]
+                            .iter()
+                            .any(|kind| path.starts_with(store.join(kind))) => {}
                     id => drop(found.insert(path, id?)),
                 }
             }

@@ -5,8 +5,7 @@
 use crate::disk::atomic_write::write_atomically;
 use crate::disk::{Disk, folder};
 use crate::error::{Context, Error, Result};
-use crate::store::repository::make_private;
-use crate::store::{Store, refs};
+use crate::store::{Store, make_private, refs};
 use crate::text::size;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

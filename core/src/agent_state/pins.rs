@@ -13,11 +13,8 @@ use git2::Oid;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The folder of the pins of all projects.
-pub const FOLDER: &str = "refs/pins";
-
 fn folder_of(hash: &str) -> String {
-    format!("{FOLDER}/{hash}")
+    format!("{}/{hash}", refs::PINS)
 }
 
 fn name(hash: &str, number: u64, id: Oid) -> String {
@@ -78,11 +75,6 @@ pub fn put_beside(disk: &dyn Disk, store: &Path, hash: &str, oldest_first: &[Oid
 
 fn put(disk: &dyn Disk, store: &Path, hash: &str, number: u64, id: Oid) -> Result<()> {
     refs::set(disk, store, &name(hash, number, id), id)
-}
-
-/// Whether `path` is the path of a pin in the store.
-pub fn has(store: &Path, path: &Path) -> bool {
-    path.starts_with(store.join(FOLDER))
 }
 
 /// Checks that a label is one line of text that cannot be taken for a number of the list, an id, a

@@ -8,10 +8,9 @@
 use crate::disk::atomic_write::write_atomically;
 use crate::disk::folder;
 use crate::error::{Error, Result};
-use crate::store::Store;
 use crate::store::commit::Checkpoint;
-use crate::store::repository::make_private;
 use crate::store::snapshot::{Item, Mode};
+use crate::store::{Store, make_private};
 use git2::Oid;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! What a checkpoint holds in addition to its files: why it was taken, its label, the parts of the
 //! agent's state, and the agent's external actions since the checkpoint before.
 //!
-//! This module defines the content and format of an envelope; [`crate::store::envelopes`] stores it.
+//! This module defines the content and format of an envelope; [`crate::agent_state::envelopes`] stores it.
 
 use crate::policy::Trigger;
 use serde::{Deserialize, Serialize};

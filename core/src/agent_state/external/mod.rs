@@ -6,10 +6,10 @@
 
 mod log;
 
+use crate::agent_state::envelope::ActionNote;
 use crate::disk::{Disk, Sharing};
 use crate::environment::Clock;
 use crate::error::Result;
-use crate::store::envelope::ActionNote;
 use crate::store::lock;
 pub(crate) use log::readable;
 pub use log::{Action, ActionStatus, Decided};

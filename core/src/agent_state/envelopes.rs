@@ -4,24 +4,21 @@
 //! Damage to an envelope or its ref does not affect the files of its checkpoint. See
 //! docs/decisions/0025-agent-state-in-envelopes.md.
 
+use crate::agent_state::envelope::Envelope;
 use crate::error::{Error, Result};
 use crate::store::commit::Checkpoint;
-use crate::store::envelope::Envelope;
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
 use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Item, Mode, Snapshot};
 use crate::store::{Store, refs};
 use git2::Oid;
-use std::path::Path;
 
-/// The folder of the refs of all projects.
-pub const FOLDER: &str = "refs/envelopes";
 /// The names of the envelope in its tree and of the folder of the parts.
 const ENVELOPE: &[u8] = b"envelope.json";
 const PARTS: &str = "parts";
 
 fn folder_of(hash: &str) -> String {
-    format!("{FOLDER}/{hash}")
+    format!("{}/{hash}", refs::ENVELOPES)
 }
 
 fn name(hash: &str, checkpoint: &str) -> String {
@@ -202,7 +199,7 @@ impl<'a> Envelopes<'a> {
 pub fn last_action(store: &Store<'_>) -> Result<u64> {
     let objects = store.objects();
     let mut last = 0;
-    for hash in refs::projects_below(store.disk, &store.path, FOLDER)? {
+    for hash in refs::projects_below(store.disk, &store.path, refs::ENVELOPES)? {
         let envelopes = Envelopes::of(store, &objects, &hash)?;
         for name in &envelopes.names {
             let envelope = envelopes.read(name)?.intact();
@@ -228,9 +225,4 @@ fn subject(reason: &str) -> String {
 /// Removes all envelopes of the project. The caller holds the project's lock.
 pub fn remove_all(store: &Store<'_>, hash: &str) -> Result<()> {
     refs::remove_below(store.disk, &store.path, &folder_of(hash))
-}
-
-/// Whether `path` is the path of the ref of an envelope in the store.
-pub fn has(store: &Path, path: &Path) -> bool {
-    path.starts_with(store.join(FOLDER))
 }

@@ -1,10 +1,10 @@
 //! The log of external actions: one JSON file that a person can read, with an entry for every decision.
 //! The parent module decides about the actions.
 
+use crate::agent_state::envelope::ActionNote;
 use crate::disk::atomic_write::{replace_file, write_new_named};
 use crate::disk::{Disk, Sharing, folder};
 use crate::error::{Error, Result};
-use crate::store::envelope::ActionNote;
 use crate::store::lock;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

@@ -2,11 +2,11 @@
 //! list hides, then the checkpoints that are kept only because they are pinned. If a commit is damaged, it is
 //! skipped, and the project's metadata names the checkpoints before it.
 
+use crate::agent_state::pins;
 use crate::error::Result;
 use crate::store::commit::{self, Checkpoint};
 use crate::store::metadata::{self, Recorded};
 use crate::store::objects::Objects;
-use crate::store::pins;
 use crate::store::pre_restore::{self, PreRestoreRef};
 use crate::store::shallow::{self, Boundaries};
 use crate::store::{Store, ref_recovery};

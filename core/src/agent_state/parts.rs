@@ -4,26 +4,11 @@
 //! Authors of agents implement [`Part`]; [`FilePart`] keeps a part in a JSON file. The manager decides
 //! when parts are captured and restored.
 
-mod external;
-mod file_part;
-mod kinds;
-mod owner;
-
-pub use external::{
-    Action, ActionStatus, Compensated, Compensation, Compensations, Decided, External, INTERRUPTED,
-    Listed as ListedAction,
-};
-pub use file_part::{FilePart, LOCK_FILE};
-pub use kinds::{Kind as PartKind, TAIL_MAX};
-
-pub(crate) use external::{Since, readable as readable_log};
-pub(crate) use file_part::readable as readable_part;
-pub(crate) use owner::{Owner, Take};
-
+use super::envelope::{ActionNote, PartNote};
+use super::{Compensations, External, FilePart, PartKind};
 use crate::disk::Disk;
 use crate::environment::Clock;
 use crate::error::Result;
-use crate::store::envelope::{ActionNote, PartNote};
 use crate::text::size;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -71,7 +56,7 @@ pub trait Part: Send + Sync {
 /// The state of an agent besides its files.
 #[derive(Clone, Default)]
 pub struct State {
-    parts: Vec<Arc<dyn Part>>,
+    pub(super) parts: Vec<Arc<dyn Part>>,
     external: Option<Arc<External>>,
     /// The id of the current turn of the conversation.
     turn: Option<String>,
