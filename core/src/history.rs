@@ -2,7 +2,7 @@
 //! list hides, then the checkpoints that are kept only because they are pinned. If a commit is damaged, it is
 //! skipped, and the project's metadata names the checkpoints before it.
 
-use crate::agent_state::pins;
+use crate::agent_state::Stored;
 use crate::error::Result;
 use crate::store::commit::{self, Checkpoint};
 use crate::store::metadata::{self, Recorded};
@@ -56,7 +56,7 @@ pub fn newest_first(
     let uncounted = checkpoints.iter().take_while(may_be_pre_restore).count();
     checkpoints.truncate(limit.saturating_add(uncounted));
     // rule: agent/pinned
-    let pinned = pins::all(store.disk, &store.path, hash)?;
+    let pinned = Stored::of(store, hash).pinned()?;
     // rule: restore/keeps-undo: decides
     let mut unlisted = unlisted.into_iter().filter(|(_, id)| !pinned.contains_key(id));
     unlisted.try_for_each(|unlisted| insert(&mut checkpoints, unlisted))?;

@@ -41,11 +41,11 @@ mod token;
 pub mod triggers;
 mod unit;
 
-pub use agent_state::envelope::{ActionNote, Envelope, PartNote};
+pub use agent_state::{ActionNote, Envelope, Occasion, PartNote};
 pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};
 pub use maintenance::prune::{PruneOptions, PruneStep};
-pub use manager::{Look, Manager, Occasion, PartChanged, RestoreOptions, Scope};
+pub use manager::{Look, Manager, PartChanged, RestoreOptions, Scope};
 pub use policy::Trigger;
 pub use project::{project_directory, project_of_file};
 pub use report::{

@@ -4,8 +4,9 @@
 mod restored;
 mod stored;
 
+pub use crate::agent_state::AgentRestored;
 pub use crate::remark::Remark;
-pub use restored::{AgentRestored, Preview, Restored};
+pub use restored::{Preview, Restored};
 pub use stored::{
     Cleared, ClearedLegacy, DamagedCheckpoint, Holdings, ProjectState, ProjectStatus, Pruned,
     Status, Swept, Verified,

@@ -12,12 +12,12 @@ pub use crate::policy::{Decision, Event, Policy};
 pub use conversation::{Conversation, Turn};
 pub use tool::Tool;
 
-use crate::agent_state::State;
+use crate::agent_state::{Occasion, State};
 use crate::configuration::{self, Configured};
 use crate::disk::{Disk, SystemDisk};
 use crate::environment::{Clock, Config, Environment, SystemClock};
 use crate::error::{Code, Error, Result};
-use crate::manager::{Look, Manager, Occasion, Scope};
+use crate::manager::{Look, Manager, Scope};
 use crate::project::{project_directory, project_of_tool};
 use crate::report::{Diff, Listed, Outcome, Preview, Restored, Taken};
 use crate::token::Token;

@@ -5,11 +5,12 @@
 //! `hands/<hash>.json` in the store is the record of one project. It is not part of a checkpoint: if it
 //! is damaged or lost, attribution is unknown, and nothing else is missing.
 
+use super::Stored;
 use crate::disk::atomic_write::write_atomically;
 use crate::disk::folder;
 use crate::error::{Error, Result};
 use crate::store::commit::Checkpoint;
-use crate::store::snapshot::{Item, Mode};
+use crate::store::snapshot::{self, Difference, Item, Mode, Snapshot};
 use crate::store::{Store, make_private};
 use git2::Oid;
 use serde::{Deserialize, Serialize};
@@ -22,27 +23,27 @@ const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// The state of a path at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum PathState {
     /// A file or link, or nothing.
     Known(Option<Item>),
     /// Anything.
     Unknown,
 }
 
-impl State {
+impl PathState {
     /// Whether two states are known to differ.
-    fn differs(self, right: State) -> bool {
+    fn differs(self, right: PathState) -> bool {
         match (self, right) {
-            (State::Known(left), State::Known(right)) => left != right,
+            (PathState::Known(left), PathState::Known(right)) => left != right,
             _ => false,
         }
     }
 
     fn to_text(self) -> String {
         match self {
-            State::Unknown => "unknown".to_owned(),
-            State::Known(None) => "nothing".to_owned(),
-            State::Known(Some(Item { mode, blob })) => format!("{:o} {blob}", mode.bits()),
+            PathState::Unknown => "unknown".to_owned(),
+            PathState::Known(None) => "nothing".to_owned(),
+            PathState::Known(Some(Item { mode, blob })) => format!("{:o} {blob}", mode.bits()),
         }
     }
 
@@ -53,8 +54,8 @@ impl State {
             Some(Item { mode, blob: Oid::from_str(blob).ok()? })
         };
         match text {
-            "nothing" => State::Known(None),
-            text => item(text).map_or(State::Unknown, |item| State::Known(Some(item))),
+            "nothing" => PathState::Known(None),
+            text => item(text).map_or(PathState::Unknown, |item| PathState::Known(Some(item))),
         }
     }
 }
@@ -74,9 +75,18 @@ pub struct Change {
 
 impl Change {
     /// The start of a change, its end, or both.
-    pub fn of(path: &[u8], before: Option<State>, after: Option<State>) -> Self {
-        let text = |state: Option<State>| state.map(State::to_text);
+    pub fn of(path: &[u8], before: Option<PathState>, after: Option<PathState>) -> Self {
+        let text = |state: Option<PathState>| state.map(PathState::to_text);
         Change { path: path.to_vec(), before: text(before), after: text(after) }
+    }
+
+    /// The changes from one snapshot to another.
+    pub fn between(before: &Snapshot, after: &Snapshot) -> Vec<Change> {
+        let change = |(path, difference): (&Vec<u8>, Difference)| {
+            let Difference { old, new } = difference;
+            Change::of(path, Some(PathState::Known(old)), Some(PathState::Known(new)))
+        };
+        snapshot::differences(before, after).into_iter().map(change).collect()
     }
 }
 
@@ -91,11 +101,11 @@ enum LogEntry {
 
 /// The recorded events of a project, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Log(Vec<LogEntry>);
+struct Log(Vec<LogEntry>);
 
 impl Log {
     /// The changes since a checkpoint; `None` if the checkpoint is not in the record.
-    pub fn since(&self, id: Oid) -> Option<Vec<Change>> {
+    fn since(&self, id: Oid) -> Option<Vec<Change>> {
         let rest = &self.0[self.position_of(id)? + 1..];
         let change = |entry: &LogEntry| match entry {
             LogEntry::Change(change) => Some(change.clone()),
@@ -126,65 +136,90 @@ impl Log {
     }
 }
 
-/// Reads the record of a project; `None` if no agent ever reported a change, or the record is lost.
-pub fn read(store: &Store<'_>, hash: &str) -> Option<Log> {
-    let (bytes, _) = store.disk.read(&path_of(store, hash), BYTES_MAX).ok()?;
-    serde_json::from_slice(&bytes).ok()
-}
-
-/// Records changes that just happened in a project with these checkpoints, newest first. The project's
-/// lock is held.
-pub fn add(
-    store: &Store<'_>,
-    hash: &str,
-    listed: &[Checkpoint],
-    changes: impl IntoIterator<Item = Change>,
-) -> Result<()> {
-    if listed.is_empty() {
-        return Ok(());
+impl Stored<'_> {
+    /// Reads the record of the project; `None` if no agent ever reported a change, or the record is lost.
+    fn read_log(&self) -> Option<Log> {
+        let (bytes, _) = self.store.disk.read(&path_of(self.store, self.hash), BYTES_MAX).ok()?;
+        serde_json::from_slice(&bytes).ok()
     }
-    let checkpoint_entry =
-        |checkpoint: &Checkpoint| LogEntry::Checkpoint(checkpoint.id.to_string());
-    let new_log = || Log(listed.iter().rev().map(checkpoint_entry).collect());
-    let mut log = read(store, hash).unwrap_or_else(new_log);
-    log.0.extend(changes.into_iter().map(LogEntry::Change));
-    log.trim(listed);
-    log.write(store, hash)
-}
 
-/// Records that a checkpoint is about to be reported, if the project has a record.
-pub fn mark(store: &Store<'_>, hash: &str, id: Oid) {
-    let Some(mut log) = read(store, hash) else { return };
-    log.0.push(LogEntry::Checkpoint(id.to_string()));
-    if let Err(error) = log.write(store, hash) {
-        forget(store, hash, &error);
+    /// The recorded changes since a checkpoint; `None` if they are not known.
+    pub fn changes_since(&self, id: Oid) -> Option<Vec<Change>> {
+        self.read_log().and_then(|log| log.since(id))
     }
-}
 
-/// Removes the record because an event could not be recorded: without it, changes would be attributed
-/// wrongly.
-pub fn forget(store: &Store<'_>, hash: &str, error: &Error) {
-    tracing::debug!("the attribution of changes was discarded: {error}");
-    let _ = remove(store, hash);
-}
+    /// Records changes that just happened in the project with these checkpoints, newest first. The project's
+    /// lock is held.
+    pub fn record(
+        &self,
+        listed: &[Checkpoint],
+        changes: impl IntoIterator<Item = Change>,
+    ) -> Result<()> {
+        if listed.is_empty() {
+            return Ok(());
+        }
+        let checkpoint_entry =
+            |checkpoint: &Checkpoint| LogEntry::Checkpoint(checkpoint.id.to_string());
+        let new_log = || Log(listed.iter().rev().map(checkpoint_entry).collect());
+        let mut log = self.read_log().unwrap_or_else(new_log);
+        log.0.extend(changes.into_iter().map(LogEntry::Change));
+        log.trim(listed);
+        log.write(self.store, self.hash)
+    }
 
-/// Removes the record of a project.
-pub fn remove(store: &Store<'_>, hash: &str) -> Result<()> {
-    folder::remove_file(store.disk, &path_of(store, hash))
+    /// Records the changes by a restore, if the project has a record; `listed` returns its checkpoints.
+    pub fn record_restore(
+        &self,
+        listed: impl FnOnce() -> Result<Vec<Checkpoint>>,
+        changes: impl IntoIterator<Item = Change>,
+    ) {
+        if self.read_log().is_none() {
+            return;
+        }
+        if let Err(error) = listed().and_then(|listed| self.record(&listed, changes)) {
+            self.forget_changes(&error);
+        }
+    }
+
+    /// Records that a checkpoint is about to be reported, if the project has a record.
+    pub(super) fn mark(&self, id: Oid) {
+        let Some(mut log) = self.read_log() else { return };
+        log.0.push(LogEntry::Checkpoint(id.to_string()));
+        if let Err(error) = log.write(self.store, self.hash) {
+            self.forget_changes(&error);
+        }
+    }
+
+    /// Removes the record because an event could not be recorded: without it, changes would be attributed
+    /// wrongly.
+    fn forget_changes(&self, error: &Error) {
+        tracing::debug!("the attribution of changes was discarded: {error}");
+        let _ = self.remove_attribution();
+    }
+
+    /// Removes the record of the project.
+    pub fn remove_attribution(&self) -> Result<()> {
+        folder::remove_file(self.store.disk, &path_of(self.store, self.hash))
+    }
 }
 
 /// Whether an external edit changed a path between two states: whether any recorded change began with
 /// a state that differs from the end of the change before it.
 // rule: restore/other-hands: decides
-pub fn is_external_edit(changes: &[Change], path: &[u8], first: State, last: State) -> bool {
+pub fn is_external_edit(
+    changes: &[Change],
+    path: &[u8],
+    first: PathState,
+    last: PathState,
+) -> bool {
     let mut state = first;
     for change in changes.iter().filter(|change| change.path == path) {
-        if let Some(before) = change.before.as_deref().map(State::of_text)
+        if let Some(before) = change.before.as_deref().map(PathState::of_text)
             && state.differs(before)
         {
             return true;
         }
-        state = change.after.as_deref().map_or(State::Unknown, State::of_text);
+        state = change.after.as_deref().map_or(PathState::Unknown, PathState::of_text);
     }
     state.differs(last)
 }
@@ -199,21 +234,21 @@ fn path_of(store: &Store<'_>, hash: &str) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn item(digit: char) -> State {
+    fn item(digit: char) -> PathState {
         let blob = Oid::from_str(&digit.to_string().repeat(40)).unwrap();
-        State::Known(Some(Item { mode: Mode::Plain, blob }))
+        PathState::Known(Some(Item { mode: Mode::Plain, blob }))
     }
 
-    const NOTHING: State = State::Known(None);
+    const NOTHING: PathState = PathState::Known(None);
 
     #[test]
     fn of_text_reads_what_to_text_wrote() {
         let link = Item { mode: Mode::Link, blob: Oid::from_str(&"a".repeat(40)).unwrap() };
-        for state in [item('1'), NOTHING, State::Unknown, State::Known(Some(link))] {
-            assert_eq!(State::of_text(&state.to_text()), state);
+        for state in [item('1'), NOTHING, PathState::Unknown, PathState::Known(Some(link))] {
+            assert_eq!(PathState::of_text(&state.to_text()), state);
         }
         for wrong in ["", "100644", "100644 x", "40000 1111111111111111111111111111111111111111"] {
-            assert_eq!(State::of_text(wrong), State::Unknown, "{wrong}");
+            assert_eq!(PathState::of_text(wrong), PathState::Unknown, "{wrong}");
         }
     }
 
@@ -239,6 +274,6 @@ mod tests {
         let ended = [Change::of(b"a", None, Some(item('2')))];
         assert!(!is_external_edit(&ended, b"a", item('1'), item('2')));
         assert!(is_external_edit(&ended, b"a", item('1'), item('3')));
-        assert!(!is_external_edit(&[], b"a", State::Unknown, item('1')));
+        assert!(!is_external_edit(&[], b"a", PathState::Unknown, item('1')));
     }
 }

@@ -4,7 +4,8 @@
 //! Damage to an envelope or its ref does not affect the files of its checkpoint. See
 //! docs/decisions/0025-agent-state-in-envelopes.md.
 
-use crate::agent_state::envelope::Envelope;
+use super::Stored;
+use super::envelope::Envelope;
 use crate::error::{Error, Result};
 use crate::store::commit::Checkpoint;
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
@@ -46,47 +47,61 @@ impl Kept {
     }
 }
 
-/// Stores an envelope, whose parts are already stored, and returns its tree; [`keep`] assigns it to a
-/// checkpoint.
-pub fn write(objects: &mut Objects<'_>, envelope: &Envelope) -> Result<Oid> {
-    let bad_state = |error: serde_json::Error| Error::BadState {
-        part: "envelope".into(),
-        why: error.to_string(),
-    };
-    let json = envelope.to_json().map_err(bad_state)?;
-    let envelope_blob = objects.add(Kind::Blob, &json)?;
-    let item = |blob| Item { mode: Mode::Plain, blob };
-    let mut snapshot = Snapshot::from([(ENVELOPE.to_vec(), item(envelope_blob))]);
-    for (name, hash) in envelope.blobs() {
-        if let Ok(blob) = Oid::from_str(hash) {
-            snapshot.insert(format!("{PARTS}/{name}.json").into_bytes(), item(blob));
+impl Envelope {
+    /// Stores the envelope, whose parts are already stored, and returns its tree.
+    /// [`Stored::begin_checkpoint`] assigns it to a checkpoint.
+    pub(crate) fn write(&self, objects: &mut Objects<'_>) -> Result<Oid> {
+        let bad_state = |error: serde_json::Error| Error::BadState {
+            part: "envelope".into(),
+            why: error.to_string(),
+        };
+        let json = self.to_json().map_err(bad_state)?;
+        let envelope_blob = objects.add(Kind::Blob, &json)?;
+        let item = |blob| Item { mode: Mode::Plain, blob };
+        let mut snapshot = Snapshot::from([(ENVELOPE.to_vec(), item(envelope_blob))]);
+        for (name, hash) in self.blobs() {
+            if let Ok(blob) = Oid::from_str(hash) {
+                snapshot.insert(format!("{PARTS}/{name}.json").into_bytes(), item(blob));
+            }
         }
+        snapshot::write(objects, &snapshot)
     }
-    snapshot::write(objects, &snapshot)
 }
 
-/// Assigns a stored envelope to a checkpoint. The caller holds the project's lock.
-pub fn keep(store: &Store<'_>, hash: &str, checkpoint: Oid, tree: Oid) -> Result<()> {
-    let name = name(hash, &checkpoint.to_string());
-    refs::set(store.disk, &store.path, &name, tree)
+impl<'a> Stored<'a> {
+    /// The envelopes of the project.
+    pub fn envelopes(self, objects: &'a Objects<'a>) -> Result<Envelopes<'a>> {
+        let folder = folder_of(self.hash);
+        let names = refs::names_below(self.store.disk, &self.store.path, &folder)?;
+        Ok(Envelopes { stored: self, objects, names })
+    }
+
+    /// Prepares a checkpoint before the ref of the project is advanced to it, so that no checkpoint exists
+    /// without its envelope, which is the tree `envelope`. The caller holds the project's lock.
+    pub fn begin_checkpoint(&self, checkpoint: Oid, envelope: Option<Oid>) -> Result<()> {
+        if let Some(tree) = envelope {
+            let name = name(self.hash, &checkpoint.to_string());
+            refs::set(self.store.disk, &self.store.path, &name, tree)?;
+        }
+        self.mark(checkpoint);
+        Ok(())
+    }
+
+    /// Removes all envelopes of the project. The caller holds the project's lock.
+    pub fn remove_envelopes(&self) -> Result<()> {
+        refs::remove_below(self.store.disk, &self.store.path, &folder_of(self.hash))
+    }
 }
 
 /// The envelopes of a project, which are read on demand.
 pub struct Envelopes<'a> {
-    store: &'a Store<'a>,
+    stored: Stored<'a>,
     objects: &'a Objects<'a>,
-    hash: &'a str,
     /// The full ids of the checkpoints that have an envelope.
     names: Vec<String>,
 }
 
-impl<'a> Envelopes<'a> {
-    /// The envelopes of the project of that hash.
-    pub fn of(store: &'a Store<'a>, objects: &'a Objects<'a>, hash: &'a str) -> Result<Self> {
-        let names = refs::names_below(store.disk, &store.path, &folder_of(hash))?;
-        Ok(Envelopes { store, objects, hash, names })
-    }
-
+impl Envelopes<'_> {
     /// Whether the project has no envelopes.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
@@ -116,10 +131,57 @@ impl<'a> Envelopes<'a> {
         Ok(Kept::None)
     }
 
+    /// The envelope of a checkpoint; `None` if it has none.
+    ///
+    /// # Errors
+    /// A disk that fails; [`Error::CorruptCheckpoint`] for an envelope that cannot be read.
+    pub fn intact(&self, checkpoint: &Checkpoint) -> Result<Option<Envelope>> {
+        match self.get(checkpoint)? {
+            Kept::None => Ok(None),
+            Kept::Intact(envelope) => Ok(Some(*envelope)),
+            Kept::Unreadable(why) => {
+                Err(Error::CorruptCheckpoint { id: checkpoint.id.to_string(), why })
+            }
+        }
+    }
+
+    /// The label of a checkpoint, as far as its envelope can be read.
+    ///
+    /// # Errors
+    /// A disk that fails.
+    pub fn label(&self, checkpoint: &Checkpoint) -> Result<Option<String>> {
+        Ok(self.get(checkpoint)?.intact().and_then(|envelope| envelope.label))
+    }
+
+    /// The damage to the envelope of a checkpoint, if any; `damage` returns that to a blob.
+    // rule: agent/parts
+    pub fn damage(
+        &self,
+        checkpoint: &Checkpoint,
+        mut damage: impl FnMut(Oid) -> Result<Option<String>>,
+    ) -> Result<Option<String>> {
+        let envelope = match self.get(checkpoint)? {
+            Kept::None => return Ok(None),
+            Kept::Unreadable(why) => return Ok(Some(why)),
+            Kept::Intact(envelope) => envelope,
+        };
+        for (name, blob) in envelope.blobs() {
+            if let Some(why) = damage(Oid::from_str(blob).unwrap_or(Oid::ZERO_SHA1))? {
+                return Ok(Some(format!("its {name} is damaged: {why}")));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The tree of an envelope, if its ref exists.
+    fn tree(&self, name: &str) -> Result<Option<Oid>> {
+        let Stored { store, hash } = self.stored;
+        refs::read(store.disk, &store.path, &self::name(hash, name))
+    }
+
     fn read(&self, name: &str) -> Result<Kept> {
         let read = || -> Result<Option<Vec<u8>>> {
-            let tree = refs::read(self.store.disk, &self.store.path, &self::name(self.hash, name))?;
-            let Some(tree) = tree else { return Ok(None) };
+            let Some(tree) = self.tree(name)? else { return Ok(None) };
             let snapshot = snapshot::read(self.objects, tree, tree)?;
             let Some(item) = snapshot.get(ENVELOPE) else { return Ok(Some(Vec::new())) };
             let bytes = self.objects.read_up_to(Kind::Blob, item.blob, IN_MEMORY_BYTES_MAX)?;
@@ -168,14 +230,14 @@ impl<'a> Envelopes<'a> {
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        refs::remove(self.store.disk, &self.store.path, &self::name(self.hash, name))
+        let Stored { store, hash } = self.stored;
+        refs::remove(store.disk, &store.path, &self::name(hash, name))
     }
 
     /// Whether every object of an envelope is stored.
     fn is_intact(&self, name: &str) -> Result<bool> {
         let check = || -> Result<bool> {
-            let tree = refs::read(self.store.disk, &self.store.path, &self::name(self.hash, name))?;
-            let Some(tree) = tree else { return Ok(false) };
+            let Some(tree) = self.tree(name)? else { return Ok(false) };
             let snapshot = snapshot::read(self.objects, tree, tree)?;
             for item in snapshot.values() {
                 if !self.objects.has(item.blob)? {
@@ -196,11 +258,11 @@ impl<'a> Envelopes<'a> {
 /// # Errors
 /// A disk that fails; a damaged envelope is ignored.
 // rule: agent/external-listed
-pub fn last_action(store: &Store<'_>) -> Result<u64> {
+pub(super) fn last_action(store: &Store<'_>) -> Result<u64> {
     let objects = store.objects();
     let mut last = 0;
     for hash in refs::projects_below(store.disk, &store.path, refs::ENVELOPES)? {
-        let envelopes = Envelopes::of(store, &objects, &hash)?;
+        let envelopes = Stored::of(store, &hash).envelopes(&objects)?;
         for name in &envelopes.names {
             let envelope = envelopes.read(name)?.intact();
             last = last.max(envelope.map_or(0, |envelope| envelope.external_through));
@@ -220,9 +282,4 @@ fn is_of(envelope: &Envelope, checkpoint: &Checkpoint) -> bool {
 fn subject(reason: &str) -> String {
     let paragraph = reason.trim().split("\n\n").next().unwrap_or_default();
     paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ")
-}
-
-/// Removes all envelopes of the project. The caller holds the project's lock.
-pub fn remove_all(store: &Store<'_>, hash: &str) -> Result<()> {
-    refs::remove_below(store.disk, &store.path, &folder_of(hash))
 }

@@ -2,7 +2,7 @@
 //! is `null`.
 
 use super::kinds::Kind;
-use super::{PART_BYTES_MAX, Part};
+use super::parts::{PART_BYTES_MAX, Part};
 use crate::disk::atomic_write::{replace_file, write_new_named};
 use crate::disk::{Disk, folder, is_another_kind};
 use crate::error::{Context, Error};
@@ -127,7 +127,7 @@ fn read(disk: &dyn Disk, path: &Path) -> Result<String, String> {
 ///
 /// # Errors
 /// Why not, for people.
-pub(crate) fn readable(disk: &dyn Disk, kind: Kind, folder: &Path) -> Result<(), String> {
+pub(super) fn readable(disk: &dyn Disk, kind: Kind, folder: &Path) -> Result<(), String> {
     read(disk, &path(kind, folder)).map(drop)
 }
 

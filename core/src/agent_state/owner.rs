@@ -13,12 +13,12 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// Owns the state until it is dropped.
-pub(crate) struct Owner {
+pub struct Owner {
     _locks: Vec<Lock>,
 }
 
 /// Takes a lock, waiting for it as long as the caller accepts.
-pub(crate) type Take = fn(&dyn Disk, &Path, Sharing) -> Result<Lock>;
+pub type Take = fn(&dyn Disk, &Path, Sharing) -> Result<Lock>;
 
 impl State {
     /// Takes the locks of all parts, exclusively or shared with other readers.

@@ -1,21 +1,21 @@
-//! The agent state, as far as checkpoints carry it: named parts that can be captured and restored, and
-//! external actions, which cannot.
+//! The state of a running agent: named parts that can be captured and restored, and external actions,
+//! which cannot.
 //!
-//! Authors of agents implement [`Part`]; [`FilePart`] keeps a part in a JSON file. The manager decides
-//! when parts are captured and restored.
+//! Authors of agents implement [`Part`]; [`FilePart`] keeps a part in a JSON file.
 
 use super::envelope::{ActionNote, PartNote};
-use super::{Compensations, External, FilePart, PartKind};
-use crate::disk::Disk;
+use super::{Compensations, External, FilePart, PartKind, envelopes, external, file_part};
+use crate::disk::{Disk, canonical};
 use crate::environment::Clock;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::store::Store;
 use crate::text::size;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The largest part, in bytes: whatever is captured can also be restored.
-pub(crate) const PART_BYTES_MAX: u64 = 64 * 1024 * 1024;
+pub const PART_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// One part of an agent's state, such as its board of cards. Its text is JSON.
 ///
@@ -63,7 +63,7 @@ pub struct State {
 }
 
 /// A captured part.
-pub(crate) struct Captured {
+pub struct Captured {
     /// The name of the part.
     pub name: String,
     /// The captured state.
@@ -108,6 +108,39 @@ impl State {
         State { external: Some(external), ..self }
     }
 
+    /// Reports why the files of the parts and of the external actions below `folder` cannot be read, for
+    /// people.
+    pub(crate) fn damaged_files(disk: &dyn Disk, folder: &Path) -> Vec<String> {
+        let part = |kind: &PartKind| file_part::readable(disk, *kind, folder).err();
+        let parts = PartKind::ALL.iter().filter_map(part);
+        parts.chain(external::readable(disk, folder).err()).collect()
+    }
+
+    /// Numbers external actions above those that the checkpoints in the store below `base` record.
+    pub(crate) fn use_store(&self, disk: Arc<dyn Disk>, base: PathBuf) {
+        let Some(external) = self.external() else { return };
+        external.set_last_known(move || {
+            let store = Store::open(disk.as_ref(), &canonical(disk.as_ref(), &base))?;
+            store.map_or(Ok(0), |store| envelopes::last_action(&store))
+        });
+    }
+
+    /// Changes a part. The caller owns the state.
+    ///
+    /// # Errors
+    /// [`Error::BadState`] where there is no such part, or it cannot be read or written.
+    pub(crate) fn change<T>(&self, name: &str, work: impl FnOnce(&mut Value) -> T) -> Result<T> {
+        let bad = |why| Error::BadState { part: name.to_owned(), why };
+        let part = self.part(name);
+        let part = part.ok_or_else(|| bad("this agent does not have it".to_owned()))?;
+        let before = part.capture().map_err(bad)?;
+        let mut value = serde_json::from_str(&before).map_err(|error| bad(error.to_string()))?;
+        let result = work(&mut value);
+        let after = format!("{value:#}\n");
+        part.check(&after).and_then(|()| part.restore(&after)).map_err(bad)?;
+        Ok(result)
+    }
+
     /// Sets the current turn of the conversation, by an id that it keeps when turns around it are
     /// removed or compacted.
     // rule: agent/composes
@@ -125,11 +158,11 @@ impl State {
         self.parts.iter().map(|part| part.name())
     }
 
-    pub(crate) fn turn(&self) -> Option<&str> {
+    pub(super) fn turn(&self) -> Option<&str> {
         self.turn.as_deref()
     }
 
-    pub(crate) fn part(&self, name: &str) -> Option<&dyn Part> {
+    pub(super) fn part(&self, name: &str) -> Option<&dyn Part> {
         self.parts.iter().find(|part| part.name() == name).map(AsRef::as_ref)
     }
 
@@ -139,7 +172,7 @@ impl State {
     }
 
     /// Captures the parts; also returns what is wrong with those that cannot be captured.
-    pub(crate) fn capture(&self) -> (Vec<Captured>, Vec<String>) {
+    pub(super) fn capture(&self) -> (Vec<Captured>, Vec<String>) {
         let mut captured = Vec::new();
         let mut missing = Vec::new();
         for part in &self.parts {
@@ -165,7 +198,7 @@ impl State {
     ///
     /// # Errors
     /// A log that is damaged, a disk that fails.
-    pub(crate) fn actions_after(&self, number: u64) -> Result<(Vec<ActionNote>, u64)> {
+    pub(super) fn actions_after(&self, number: u64) -> Result<(Vec<ActionNote>, u64)> {
         let Some(external) = self.external() else { return Ok((Vec::new(), number)) };
         let actions = external.all()?;
         let last = actions.iter().map(|action| action.note.number).max().unwrap_or(number);

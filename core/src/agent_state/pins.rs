@@ -6,12 +6,12 @@
 //! The ref keeps the checkpoint whatever happens to the history, also for other tools. See
 //! docs/decisions/0025-agent-state-in-envelopes.md.
 
-use crate::disk::Disk;
+use super::Stored;
 use crate::error::{Error, Result};
 use crate::store::refs;
+use crate::text::count;
 use git2::Oid;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 fn folder_of(hash: &str) -> String {
     format!("{}/{hash}", refs::PINS)
@@ -26,55 +26,75 @@ fn parse_name(name: &str) -> Option<(u64, Oid)> {
     Some((number.parse().ok()?, Oid::from_str(id).ok()?))
 }
 
-/// The pinned checkpoints, each with its number. Both are read from the names of the refs, so that a
-/// damaged ref costs only the objects that it keeps alive.
-// rule: agent/pinned
-pub fn all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<BTreeMap<Oid, u64>> {
-    let mut found = BTreeMap::new();
-    for name in refs::names_below(disk, store, &folder_of(hash))? {
-        if let Some((number, id)) = parse_name(&name) {
-            let largest: &mut u64 = found.entry(id).or_default();
-            *largest = number.max(*largest);
+impl Stored<'_> {
+    /// The pinned checkpoints, each with its number. Both are read from the names of the refs, so that a
+    /// damaged ref costs only the objects that it keeps alive.
+    // rule: agent/pinned
+    pub fn pinned(&self) -> Result<BTreeMap<Oid, u64>> {
+        let mut found = BTreeMap::new();
+        for name in self.pin_names()? {
+            if let Some((number, id)) = parse_name(&name) {
+                let largest: &mut u64 = found.entry(id).or_default();
+                *largest = number.max(*largest);
+            }
+        }
+        Ok(found)
+    }
+
+    fn pin_names(&self) -> Result<Vec<String>> {
+        refs::names_below(self.store.disk, &self.store.path, &folder_of(self.hash))
+    }
+
+    /// Pins a checkpoint. The caller holds the project's lock.
+    pub fn pin(&self, id: Oid) -> Result<()> {
+        match self.pinned()?.contains_key(&id) {
+            true => Ok(()),
+            false => self.put_pin(0, id),
         }
     }
-    Ok(found)
-}
 
-/// Pins a checkpoint. The caller holds the project's lock.
-pub fn add(disk: &dyn Disk, store: &Path, hash: &str, id: Oid) -> Result<()> {
-    match all(disk, store, hash)?.contains_key(&id) {
-        true => Ok(()),
-        false => put(disk, store, hash, 0, id),
+    /// Unpins a checkpoint, and returns whether it was pinned. The caller holds the project's lock.
+    pub fn unpin(&self, id: Oid) -> Result<bool> {
+        let names = self.pin_names()?;
+        let is_pin = |name: &&String| parse_name(name).is_some_and(|(_, pinned)| pinned == id);
+        let mut was_pinned = false;
+        for name in names.iter().filter(is_pin) {
+            let name = format!("{}/{name}", folder_of(self.hash));
+            refs::remove(self.store.disk, &self.store.path, &name)?;
+            was_pinned = true;
+        }
+        Ok(was_pinned)
     }
-}
 
-/// Unpins a checkpoint, and returns whether it was pinned. The caller holds the project's lock.
-pub fn remove(disk: &dyn Disk, store: &Path, hash: &str, id: Oid) -> Result<bool> {
-    let names = refs::names_below(disk, store, &folder_of(hash))?;
-    let pins = names.iter().filter(|name| parse_name(name).is_some_and(|(_, pinned)| pinned == id));
-    let mut was_pinned = false;
-    for name in pins {
-        refs::remove(disk, store, &format!("{}/{name}", folder_of(hash)))?;
-        was_pinned = true;
+    /// Keeps pinned checkpoints that are evicted from the history by their pins alone. The caller holds
+    /// the project's lock.
+    pub fn keep_by_pins(&self, oldest_first: &[Oid]) -> Result<()> {
+        let mut last = self.pinned()?.into_values().max().unwrap_or_default();
+        for id in oldest_first {
+            last += 1;
+            // The new ref first: a checkpoint with two pins has the larger number.
+            self.put_pin(last, *id)?;
+            refs::remove(self.store.disk, &self.store.path, &name(self.hash, 0, *id))?;
+        }
+        Ok(())
     }
-    Ok(was_pinned)
-}
 
-/// Keeps pinned checkpoints that are evicted from the history by their pins alone. The caller holds
-/// the project's lock.
-pub fn put_beside(disk: &dyn Disk, store: &Path, hash: &str, oldest_first: &[Oid]) -> Result<()> {
-    let mut last = all(disk, store, hash)?.into_values().max().unwrap_or_default();
-    for id in oldest_first {
-        last += 1;
-        // The new ref first: a checkpoint with two pins has the larger number.
-        put(disk, store, hash, last, *id)?;
-        refs::remove(disk, store, &name(hash, 0, *id))?;
+    fn put_pin(&self, number: u64, id: Oid) -> Result<()> {
+        refs::set(self.store.disk, &self.store.path, &name(self.hash, number, id), id)
     }
-    Ok(())
-}
 
-fn put(disk: &dyn Disk, store: &Path, hash: &str, number: u64, id: Oid) -> Result<()> {
-    refs::set(disk, store, &name(hash, number, id), id)
+    /// A notice, if the pinned checkpoints, with a new one that `is_labelled`, are `most` or more.
+    // rule: agent/pinned
+    pub fn too_many_pins(&self, most: usize, is_labelled: bool) -> Result<Option<String>> {
+        let pinned = self.pinned()?.len() + usize::from(is_labelled);
+        let pinned_text = count(pinned, "checkpoint is", "checkpoints are");
+        Ok((pinned >= most).then(|| {
+            format!(
+                "{pinned_text} pinned and never evicted, as many as max_snapshots ({most}) or more: \
+                 unpin those that you no longer need"
+            )
+        }))
+    }
 }
 
 /// Checks that a label is one line of text that cannot be taken for a number of the list, an id, a
@@ -119,24 +139,23 @@ const RESERVED: [&str; 3] = ["diff", "list", "show"];
 mod tests {
     use super::*;
     use crate::disk::SystemDisk;
+    use crate::store::Store;
 
     #[test]
-    fn put_beside_gives_a_checkpoint_evicted_later_a_larger_number() {
+    fn keep_by_pins_gives_a_checkpoint_evicted_later_a_larger_number() {
         let folder = tempfile::tempdir().unwrap();
-        let store = folder.path();
-        let hash = "0123456789abcdef";
-        std::fs::create_dir_all(store.join("refs")).unwrap();
+        let store = Store::open_or_create(&SystemDisk, folder.path(), 0).unwrap();
+        let stored = Stored::of(&store, "0123456789abcdef");
         let id = |digit: char| Oid::from_str(&digit.to_string().repeat(40)).unwrap();
-        for digit in ['1', '2', '3'] {
-            add(&SystemDisk, store, hash, id(digit)).unwrap();
+        for digit in ['1', '2', '3', '1'] {
+            stored.pin(id(digit)).unwrap();
         }
-        add(&SystemDisk, store, hash, id('1')).unwrap();
-        put_beside(&SystemDisk, store, hash, &[id('2')]).unwrap();
-        put_beside(&SystemDisk, store, hash, &[id('3')]).unwrap();
+        stored.keep_by_pins(&[id('2')]).unwrap();
+        stored.keep_by_pins(&[id('3')]).unwrap();
         let expected = BTreeMap::from([(id('1'), 0), (id('2'), 1), (id('3'), 2)]);
-        assert_eq!(all(&SystemDisk, store, hash).unwrap(), expected);
-        assert!(remove(&SystemDisk, store, hash, id('2')).unwrap());
-        assert!(!remove(&SystemDisk, store, hash, id('2')).unwrap());
+        assert_eq!(stored.pinned().unwrap(), expected);
+        assert!(stored.unpin(id('2')).unwrap());
+        assert!(!stored.unpin(id('2')).unwrap());
     }
 
     #[test]

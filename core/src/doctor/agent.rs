@@ -2,8 +2,7 @@
 //! interrupted. There is no finding if the agent has no state.
 
 use super::{Check, Finding};
-use crate::agent_state::journal;
-use crate::agent_state::{PartKind, readable_log, readable_part};
+use crate::agent_state::{Journal, State};
 use crate::disk::{Disk, Kind};
 use crate::path::shown;
 use crate::store::lock;
@@ -25,8 +24,7 @@ pub fn check(disk: &dyn Disk, base: &Path, folder: &Path) -> Option<Finding> {
     if !is_there {
         return None;
     }
-    let parts = PartKind::ALL.iter().filter_map(|kind| readable_part(disk, *kind, folder).err());
-    let damaged: Vec<String> = parts.chain(readable_log(disk, folder).err()).collect();
+    let damaged = State::damaged_files(disk, folder);
     if damaged.is_empty() {
         let found = format!("the agent's state in {folder:?} can be captured");
         return Some(Finding::ok(Check::Agent, found));
@@ -40,16 +38,13 @@ pub fn check(disk: &dyn Disk, base: &Path, folder: &Path) -> Option<Finding> {
 fn interrupted(disk: &dyn Disk, base: &Path) -> Option<String> {
     let store = base.join("store");
     // Locks that cannot be read are reported by the finding about the base.
-    let lock_path = |hash: &String| store.join("locks").join(hash);
-    let is_running = |hash: &String| lock::is_held(disk, &lock_path(hash)).unwrap_or(false);
-    let hash = journal::projects(disk, &store).ok()?.into_iter().find(|hash| !is_running(hash))?;
-    match journal::read(disk, &store, &hash) {
-        Ok(journal) => {
-            Some(format!("a rollback of {} was interrupted", shown(&journal?.directory)))
-        }
-        Err(error) => Some(format!(
+    let lock_path = |hash: &str| store.join("locks").join(hash);
+    let is_running = |hash: &str| lock::is_held(disk, &lock_path(hash)).unwrap_or(false);
+    Some(match Journal::interrupted(disk, &store, is_running)? {
+        Ok(journal) => format!("a rollback of {} was interrupted", shown(&journal.directory)),
+        Err(error) => format!(
             "a rollback was interrupted and cannot be undone, because its journal is damaged: {}",
             error.cause()
-        )),
-    }
+        ),
+    })
 }

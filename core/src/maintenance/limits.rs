@@ -8,8 +8,7 @@
 //! Only a regular checkpoint evicts others. A pre-restore checkpoint evicts only older pre-restore
 //! checkpoints; see docs/decisions/0016-pre-restore-checkpoints-outside-the-history.md.
 
-use crate::agent_state::envelopes::Envelopes;
-use crate::agent_state::{journal, pins};
+use crate::agent_state::Stored;
 use crate::disk::Disk;
 use crate::environment::{Config, MEBIBYTE};
 use crate::error::{Error, Result};
@@ -150,7 +149,7 @@ impl Limit<'_> {
     fn try_keep_newest(&self) -> Result<Evicted> {
         let Limit { store, objects, hash, most, .. } = *self;
         // rule: agent/all-or-none
-        if journal::has_journal(store.disk, &store.path, hash)? {
+        if Stored::of(store, hash).has_journal()? {
             return Ok(Evicted::default());
         }
         let listed = history::newest_first(store, objects, hash, most)?;
@@ -211,7 +210,7 @@ impl Limit<'_> {
             return Ok(Evicted::default());
         }
         end_with(store, hash, &remaining)?;
-        remove_envelopes(store, objects, hash, &remaining)?;
+        Stored::of(store, hash).envelopes(objects)?.retain(&remaining)?;
         let must_reclaim = |oldest| self.must_reclaim(&boundaries, oldest, &remaining, backlog);
         let must_reclaim = oldest.map_or(Ok(false), must_reclaim)?;
         Ok(Evicted { ids, must_reclaim })
@@ -326,24 +325,15 @@ pub fn end_with(store: &Store<'_>, hash: &str, remaining: &[Checkpoint]) -> Resu
     {
         next = checkpoint.parent;
     }
-    let numbers = pins::all(store.disk, &store.path, hash)?;
+    let stored = Stored::of(store, hash);
+    let numbers = stored.pinned()?;
     let is_unreached =
         |checkpoint: &&Checkpoint| checkpoint.is_pinned && !reached.contains(&checkpoint.id);
     let unreached = remaining.iter().rev().filter(is_unreached).map(|checkpoint| checkpoint.id);
     let new: Vec<Oid> = unreached.filter(|id| numbers.get(id) == Some(&0)).collect();
-    pins::put_beside(store.disk, &store.path, hash, &new)?;
+    stored.keep_by_pins(&new)?;
     let ends = ends(remaining);
     shallow::change(store.disk, &store.path, |boundaries| boundaries.extend(ends))
-}
-
-/// Removes the envelopes of checkpoints that are not listed any more.
-fn remove_envelopes(
-    store: &Store<'_>,
-    objects: &Objects<'_>,
-    hash: &str,
-    listed: &[Checkpoint],
-) -> Result<()> {
-    Envelopes::of(store, objects, hash)?.retain(listed)
 }
 
 /// The checkpoints whose parent is not listed among them.

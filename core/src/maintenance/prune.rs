@@ -4,7 +4,7 @@
 //! What cannot be removed is counted and left, and the rest goes on. Only entries that
 //! [`crate::store::base`] names and projects of the store are ever removed.
 
-use crate::agent_state::{attribution, envelopes, journal, pins};
+use crate::agent_state::Stored;
 use crate::disk::{Disk, folder};
 use crate::environment::Config;
 use crate::error::{Error, Result};
@@ -211,12 +211,12 @@ impl Prune<'_> {
         if verdict != Verdict::Keep {
             // rule: sweep/orphans
             // The metadata goes last, so that a prune that was killed here can be repeated.
-            envelopes::remove_all(store, hash)?;
+            Stored::of(store, hash).remove_envelopes()?;
             pre_restore::remove_all(self.disk, &store.path, hash)?;
             refs::remove(self.disk, &store.path, &refs::of_project(hash))?;
             folder::remove_path(self.disk, &store.path.join("indexes").join(hash))?;
             restoring::end(store, hash)?;
-            attribution::remove(store, hash)?;
+            Stored::of(store, hash).remove_attribution()?;
             folder::remove_path(self.disk, &metadata::path_of(&store.path, hash))?;
         }
         Ok(verdict)
@@ -229,12 +229,12 @@ impl Prune<'_> {
         hash: &str,
     ) -> Result<Verdict> {
         // rule: agent/pinned
-        if !pins::all(self.disk, &store.path, hash)?.is_empty() {
+        if !Stored::of(store, hash).pinned()?.is_empty() {
             return Ok(Verdict::Keep);
         }
         // Without the project a restore that died could not be undone.
         // rule: agent/all-or-none
-        if journal::has_journal(self.disk, &store.path, hash)? {
+        if Stored::of(store, hash).has_journal()? {
             return Ok(Verdict::Keep);
         }
         let metadata = metadata::stored(self.disk, &store.path, hash)?;

@@ -4,7 +4,7 @@
 //! before its copy is durable. After a kill some garbage may be left, which git tolerates and the next
 //! reclaim removes.
 
-use crate::agent_state::envelopes::Envelopes;
+use crate::agent_state::Stored;
 use crate::disk::{Disk, folder};
 use crate::error::{Context, Error, Result};
 use crate::history;
@@ -125,7 +125,7 @@ fn tips(
 /// keep their content for ever.
 fn remove_envelopes(store: &Store<'_>, objects: &Objects<'_>) -> Result<()> {
     for hash in ref_recovery::any_trace(store)? {
-        let envelopes = Envelopes::of(store, objects, &hash)?;
+        let envelopes = Stored::of(store, &hash).envelopes(objects)?;
         if !envelopes.is_empty() {
             envelopes.drop_damaged()?;
             envelopes.retain(&history::newest_first(store, objects, &hash, usize::MAX)?)?;

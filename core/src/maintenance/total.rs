@@ -1,7 +1,7 @@
 //! Keeps the store below its total size: evicts the oldest checkpoint of each project in turn, until
 //! the reachable objects fit.
 
-use crate::agent_state::journal;
+use crate::agent_state::Stored;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::history;
@@ -110,7 +110,7 @@ impl ProjectHistory {
             lock => lock?,
         };
         // rule: agent/all-or-none
-        if journal::has_journal(store.disk, &store.path, &self.hash)? {
+        if Stored::of(store, &self.hash).has_journal()? {
             return Ok(0);
         }
         let present = history::newest_first(store, objects, &self.hash, usize::MAX)?;
@@ -166,7 +166,7 @@ fn evict_oldest(
     for hash in ref_recovery::projects(store, &objects)? {
         let history = history::newest_first(store, &objects, &hash, usize::MAX)?;
         let is_intact = history.iter().all(|checkpoint| checkpoint.damage.is_none())
-            && !journal::has_journal(store.disk, &store.path, &hash)?;
+            && !Stored::of(store, &hash).has_journal()?;
         let damaged = history.iter().filter(|checkpoint| checkpoint.damage.is_some());
         lost.extend(damaged.map(|checkpoint| checkpoint.id));
         if !history.is_empty() {

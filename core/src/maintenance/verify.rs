@@ -1,7 +1,7 @@
 //! Verifies every object that checkpoints need, and lists the checkpoints that damage affects. Every
 //! byte is read, and nothing is changed.
 
-use crate::agent_state::envelopes::{Envelopes, Kept};
+use crate::agent_state::Stored;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::history;
@@ -46,10 +46,10 @@ pub fn verify(
             checkpoints => checkpoints?,
         };
         verified.projects += usize::from(!checkpoints.is_empty());
-        let envelopes = Envelopes::of(&store, &objects, hash)?;
+        let envelopes = Stored::of(&store, hash).envelopes(&objects)?;
         for checkpoint in checkpoints {
             verified.checkpoints += 1;
-            if let Some(why) = files.envelope_damage(&envelopes, &checkpoint)? {
+            if let Some(why) = envelopes.damage(&checkpoint, |blob| files.damage(blob))? {
                 let why = format!("{}: {why}", &checkpoint.id.to_string()[..7]);
                 verified.envelopes.push(Remark::new(project.as_bytes(), why));
             }
@@ -86,27 +86,6 @@ impl Files<'_> {
             }
         }
         Ok(lost)
-    }
-
-    /// The damage to the envelope of a checkpoint, if any.
-    // rule: agent/parts
-    fn envelope_damage(
-        &mut self,
-        envelopes: &Envelopes<'_>,
-        checkpoint: &Checkpoint,
-    ) -> Result<Option<String>> {
-        let envelope = match envelopes.get(checkpoint)? {
-            Kept::None => return Ok(None),
-            Kept::Unreadable(why) => return Ok(Some(why)),
-            Kept::Intact(envelope) => envelope,
-        };
-        for (name, blob) in envelope.blobs() {
-            let blob = Oid::from_str(blob).unwrap_or(Oid::ZERO_SHA1);
-            if let Some(why) = self.damage(blob)? {
-                return Ok(Some(format!("its {name} is damaged: {why}")));
-            }
-        }
-        Ok(None)
     }
 
     fn damage(&mut self, blob: Oid) -> Result<Option<String>> {

@@ -3,7 +3,7 @@
 
 use super::literal_path::literal_path;
 use super::{Manager, OpenProject};
-use crate::agent_state::attribution::{self, Change, State};
+use crate::agent_state::{Change, PathState, Stored, is_external_edit};
 use crate::error::Result;
 use crate::path::{on_disk, shown};
 use crate::project::Project;
@@ -11,7 +11,7 @@ use crate::report::Restored;
 use crate::restore::Restore;
 use crate::store::Store;
 use crate::store::commit::Checkpoint;
-use crate::store::snapshot::{self, Difference, Item, Snapshot};
+use crate::store::snapshot::{Item, Snapshot};
 use std::path::Path;
 
 /// The most externally changed paths that the reason of a pre-restore checkpoint names.
@@ -65,7 +65,7 @@ impl Manager {
     /// As [`Manager::tool_writes`].
     pub fn tool_changed(&self, dir: &Path, before: &Look) -> Result<()> {
         let Some(Look(after)) = self.look(dir)? else { return Ok(()) };
-        let changes = changes_between(&before.0, &after);
+        let changes = Change::between(&before.0, &after);
         if changes.is_empty() { Ok(()) } else { self.record(dir, |_| changes) }
     }
 
@@ -93,14 +93,14 @@ impl Manager {
         let Some(store) = store else { return Ok(()) };
         let _lock = store.lock_project(&project.hash)?;
         let listed = self.restorable(&OpenProject::new(&store, &project))?;
-        attribution::add(&store, &project.hash, &listed, changes(&project))
+        Stored::of(&store, &project.hash).record(&listed, changes(&project))
     }
 
     fn states(
         &self,
         project: &Project,
         paths: &[&[u8]],
-        change: impl Fn(&[u8], State) -> Change,
+        change: impl Fn(&[u8], PathState) -> Change,
     ) -> Vec<Change> {
         let disk = self.disk.as_ref();
         let inside = paths.iter().filter_map(|path| literal_path(disk, project, path).ok());
@@ -108,13 +108,15 @@ impl Manager {
     }
 
     /// The present state of a path.
-    fn present_state(&self, project: &Project, path: &[u8]) -> State {
+    fn present_state(&self, project: &Project, path: &[u8]) -> PathState {
         let disk = self.disk.as_ref();
         let full = on_disk(&project.directory, path);
         match disk.stat(&full) {
-            Err(error) if crate::disk::is_absence(&error) => State::Known(None),
-            Err(_) => State::Unknown,
-            Ok(stat) => Item::standing(disk, &full, &stat).map_or(State::Unknown, State::Known),
+            Err(error) if crate::disk::is_absence(&error) => PathState::Known(None),
+            Err(_) => PathState::Unknown,
+            Ok(stat) => {
+                Item::standing(disk, &full, &stat).map_or(PathState::Unknown, PathState::Known)
+            }
         }
     }
 
@@ -129,16 +131,15 @@ impl Manager {
         plan: &Restored,
     ) -> Vec<Vec<u8>> {
         let now = |path: &[u8]| match restore.current.get(path) {
-            Some(item) => State::Known(Some(*item)),
+            Some(item) => PathState::Known(Some(*item)),
             // A file that is not captured may have any size, and is not read.
             None => match self.disk.stat(&on_disk(&project.directory, path)) {
-                Err(error) if crate::disk::is_absence(&error) => State::Known(None),
-                _ => State::Unknown,
+                Err(error) if crate::disk::is_absence(&error) => PathState::Known(None),
+                _ => PathState::Unknown,
             },
         };
-        let is_external = |path: &&[u8]| {
-            attribution::is_external_edit(changes, path, restore.recorded(path), now(path))
-        };
+        let is_external =
+            |path: &&[u8]| is_external_edit(changes, path, restore.recorded(path), now(path));
         plan.paths().into_iter().filter(is_external).map(<[u8]>::to_vec).collect()
     }
 
@@ -149,33 +150,15 @@ impl Manager {
         restore: &Restore<'_>,
         report: &Restored,
     ) {
-        let store = open.store;
-        if attribution::read(store, open.hash()).is_none() {
-            return;
-        }
-        let state = |snapshot: &Snapshot, path| Some(State::Known(snapshot.get(path).copied()));
+        let state = |snapshot: &Snapshot, path| Some(PathState::Known(snapshot.get(path).copied()));
         let restored = report.restored.iter().map(|path| {
             Change::of(path, state(restore.current, path), state(restore.target, path))
         });
-        let removed = report
-            .removed
-            .iter()
-            .map(|path| Change::of(path, state(restore.current, path), Some(State::Known(None))));
-        let recorded = self.history(open).and_then(|listed| {
-            attribution::add(store, open.hash(), &listed, restored.chain(removed))
+        let removed = report.removed.iter().map(|path| {
+            Change::of(path, state(restore.current, path), Some(PathState::Known(None)))
         });
-        if let Err(error) = recorded {
-            attribution::forget(store, open.hash(), &error);
-        }
+        open.stored().record_restore(|| self.history(open), restored.chain(removed));
     }
-}
-
-fn changes_between(before: &Snapshot, after: &Snapshot) -> Vec<Change> {
-    let change = |(path, difference): (&Vec<u8>, Difference)| {
-        let Difference { old, new } = difference;
-        Change::of(path, Some(State::Known(old)), Some(State::Known(new)))
-    };
-    snapshot::differences(before, after).into_iter().map(change).collect()
 }
 
 /// The reason of a pre-restore checkpoint, with the externally changed paths that it keeps.

@@ -1,12 +1,11 @@
 //! Takes a checkpoint: scope, lock, capture, commit, and then the limits of the store.
 
+use super::Manager;
 use super::captures::ProjectCapture;
-use super::carry::{Carried, Taking};
 use super::open_project::OpenProject;
 use super::owner::OperationLocks;
 use super::upkeep::Upkeep;
-use super::{Manager, Occasion};
-use crate::agent_state::{attribution, envelopes, pins};
+use crate::agent_state::{Carried, Occasion, Stored, Taking};
 use crate::capture::Captured;
 use crate::capture::index;
 use crate::error::{Error, Result};
@@ -23,7 +22,7 @@ use git2::Oid;
 
 impl Manager {
     pub(super) fn take(&self, project: &Project, occasion: &Occasion<'_>) -> Result<Taken> {
-        occasion.label.map_or(Ok(()), pins::check_label)?;
+        occasion.check()?;
         project.check_scope(self.disk.as_ref(), &self.environment)?;
         let OperationLocks { store, project_lock, state, undone } = self.lock_to_take(project)?;
         let mut open = OpenProject::new(&store, project);
@@ -63,13 +62,16 @@ impl Manager {
         let tip = ref_recovery::newest_locked(open.store, &open.objects, open.hash())?;
         let newest = open.newest_readable(tip)?;
         let newest = newest.as_ref();
-        let carried = self.carry(open, newest, taking)?;
+        let stored = open.stored();
+        let carried = self.state.carry(stored, &mut open.objects, newest, taking)?;
+        let too_many_pins = stored.too_many_pins(self.most(), is_labelled)?;
         let draft = Draft { captured: &capture.captured, carried: &carried, tip, newest };
         let tree = draft.write_tree(open, is_labelled)?;
         let decision = decide(newest, tree, !is_labelled && carried.is_same);
         let Committed { outcome, newest } = self.commit(open, &draft, decision, occasion)?;
         self.write_bookkeeping(open, capture, newest.as_ref());
-        Ok(RecordedCapture { outcome, notices: carried.notices })
+        let notices = carried.notices.into_iter().chain(too_many_pins).collect();
+        Ok(RecordedCapture { outcome, notices })
     }
 
     /// Does what was decided about a checkpoint.
@@ -149,18 +151,15 @@ impl Manager {
         let id = commit::write(objects, &new)?;
         let base = draft.newest.map(|newest| newest.id);
         let envelope = draft.carried.envelope(occasion, base, tree, now);
-        let envelope = envelope.map(|envelope| envelopes::write(objects, &envelope)).transpose()?;
+        let envelope = envelope.map(|envelope| envelope.write(objects)).transpose()?;
         // rule: capture/honest
         objects.flush()?;
-        if let Some(envelope) = envelope {
-            // Before the ref is advanced, so that no checkpoint exists without its envelope.
-            envelopes::keep(store, hash, id, envelope)?;
-        }
-        attribution::mark(store, hash, id);
+        let stored = Stored::of(store, hash);
+        stored.begin_checkpoint(id, envelope)?;
         refs::advance(store.disk, &store.path, &refs::of_project(hash), draft.tip, id)?;
         if occasion.label.is_some() {
             // rule: agent/pinned
-            pins::add(store.disk, &store.path, hash, id)?;
+            stored.pin(id)?;
         }
         Ok(Newest { id, seconds: now, parent: position.parent })
     }

@@ -2,7 +2,6 @@
 
 use super::diff::stored_bytes;
 use super::{Manager, OpenProject, patch};
-use crate::agent_state::envelopes::Envelopes;
 use crate::error::Result;
 use crate::report::{Listed, Stats, Unlisted};
 use crate::store::commit::Checkpoint;
@@ -31,7 +30,7 @@ impl Manager {
         }
         let mut history = self.history(&open)?;
         history.retain(|checkpoint| !checkpoint.is_unlisted());
-        let envelopes = Envelopes::of(&store, objects, &project.hash)?;
+        let envelopes = open.stored().envelopes(objects)?;
         let mut listed = Vec::with_capacity(history.len());
         let mut next = history.first().map(|newest| content(objects, newest)).transpose()?;
         // rule: list/newest-first
@@ -50,7 +49,7 @@ impl Manager {
                     _ => None,
                 },
                 damage: snapshot.err(),
-                label: envelopes.get(checkpoint)?.intact().and_then(|envelope| envelope.label),
+                label: envelopes.label(checkpoint)?,
                 pinned: checkpoint.is_pinned,
             });
         }

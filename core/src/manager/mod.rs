@@ -5,7 +5,6 @@
 
 mod attribution;
 mod captures;
-mod carry;
 mod checkpoint;
 mod diff;
 mod interrupted;
@@ -18,17 +17,15 @@ mod preview;
 mod recovery;
 mod restore;
 mod scope;
+mod single;
 mod upkeep;
 mod wanted;
-mod whole;
 
 pub use attribution::Look;
-pub use carry::Occasion;
 pub use owner::PartChanged;
 pub use scope::{RestoreOptions, Scope};
 
-use crate::agent_state::State;
-use crate::agent_state::envelopes;
+use crate::agent_state::{Occasion, State};
 use crate::disk::{Disk, canonical};
 use crate::environment::{Clock, Config, Environment};
 use crate::error::{Error, Result};
@@ -41,7 +38,6 @@ use crate::report::{
     Cleared, ClearedLegacy, Evicted, Holdings, Outcome, Pruned, Status, Swept, Taken, Verified,
 };
 use crate::restore::target;
-use crate::store::Store;
 use crate::store::commit::Checkpoint;
 use open_project::OpenProject;
 use std::collections::BTreeSet;
@@ -100,14 +96,7 @@ impl Manager {
 
     /// As [`Manager::with_state`], for a manager that is in use.
     pub fn set_state(&mut self, state: State) {
-        if let Some(external) = state.external() {
-            let disk = self.disk.clone();
-            let base = self.environment.base.clone();
-            external.set_last_known(move || {
-                let store = Store::open(disk.as_ref(), &canonical(disk.as_ref(), &base))?;
-                store.map_or(Ok(0), |store| envelopes::last_action(&store))
-            });
-        }
+        state.use_store(self.disk.clone(), self.environment.base.clone());
         self.state = state;
     }
 

@@ -1,7 +1,7 @@
 //! A project and the store with its checkpoints, opened for one operation. What an operation does with
 //! them is in the other files of this folder.
 
-use crate::agent_state::envelopes::{Envelopes, Kept};
+use crate::agent_state::Stored;
 use crate::error::Result;
 use crate::history;
 use crate::project::Project;
@@ -28,6 +28,11 @@ impl<'a> OpenProject<'a> {
         &self.project.hash
     }
 
+    /// The agent state in the store.
+    pub fn stored(&self) -> Stored<'a> {
+        Stored::of(self.store, self.hash())
+    }
+
     /// At most so many checkpoints of the project, newest first.
     // rule: list/own-project
     // rule: list/at-most
@@ -38,11 +43,8 @@ impl<'a> OpenProject<'a> {
     /// The listed checkpoint that a target names: by its number, its label or digits of its id.
     // rule: agent/all-or-none
     pub fn find<'l>(&self, listed: &'l [Checkpoint], target: &[u8]) -> Result<&'l Checkpoint> {
-        let envelopes = Envelopes::of(self.store, &self.objects, self.hash())?;
-        let label = |checkpoint: &Checkpoint| {
-            let envelope = envelopes.get(checkpoint).ok().and_then(Kept::intact);
-            envelope.and_then(|envelope| envelope.label)
-        };
+        let envelopes = self.stored().envelopes(&self.objects)?;
+        let label = |checkpoint: &Checkpoint| envelopes.label(checkpoint).ok().flatten();
         target::find_labelled(listed, label, target)
     }
 

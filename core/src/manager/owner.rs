@@ -2,9 +2,7 @@
 //! restore that died is left which could still be undone.
 
 use super::Manager;
-use super::recovery::Recovered;
-use crate::agent_state::Owner;
-use crate::agent_state::journal;
+use crate::agent_state::{Owner, Recovered};
 use crate::disk::Sharing;
 use crate::error::{Error, Result};
 use crate::project::Project;
@@ -125,18 +123,7 @@ impl Manager {
         name: &str,
         work: impl FnOnce(&mut Value) -> T,
     ) -> Result<PartChanged<T>> {
-        let change = || -> Result<T> {
-            let bad = |why| Error::BadState { part: name.to_owned(), why };
-            let part = self.state.part(name);
-            let part = part.ok_or_else(|| bad("this agent does not have it".to_owned()))?;
-            let before = part.capture().map_err(bad)?;
-            let mut value =
-                serde_json::from_str(&before).map_err(|error| bad(error.to_string()))?;
-            let result = work(&mut value);
-            let after = format!("{value:#}\n");
-            part.check(&after).and_then(|()| part.restore(&after)).map_err(bad)?;
-            Ok(result)
-        };
+        let change = || self.state.change(name, work);
         let PartChanged { result, notices } = self.with_exclusive_state(change)?;
         Ok(PartChanged { result: result?, notices })
     }
@@ -168,10 +155,7 @@ impl Manager {
     /// Whether a restore died and undoing it was not tried yet. The agent state is owned, so that no
     /// restore is running.
     fn has_died(&self, recovered: &Recovered) -> bool {
-        if self.state.is_empty() {
-            return false;
-        }
-        let journals = journal::projects(self.disk.as_ref(), &self.base().join("store"));
-        journals.is_ok_and(|journals| journals.iter().any(|hash| !recovered.failed.contains(hash)))
+        !self.state.is_empty()
+            && recovered.has_missed(self.disk.as_ref(), &self.base().join("store"))
     }
 }

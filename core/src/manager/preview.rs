@@ -3,14 +3,13 @@
 
 use super::scope::{LiteralScope, Scope};
 use super::wanted::Wanted;
-use super::whole::WantedParts;
 use super::{Manager, OpenProject, no_checkpoint};
-use crate::agent_state::attribution::Change;
+use crate::agent_state::{AgentRestored, Change, StateRestore, WantedParts};
 use crate::capture::Current;
 use crate::disk::Sharing;
 use crate::error::{Error, Result};
 use crate::own_folders::OwnFolders;
-use crate::report::{AgentRestored, Preview, Restored};
+use crate::report::{Preview, Restored};
 use crate::restore::{CapturedProject, Restore, Units};
 use crate::store::{Store, lock};
 use crate::token::Token;
@@ -25,6 +24,23 @@ pub(super) struct PendingRestore<'a> {
     pub parts: WantedParts,
     /// The token of the preview that the restore must follow, if there is one.
     pub token: Option<Token>,
+}
+
+impl PendingRestore<'_> {
+    /// The restore of the agent state.
+    pub fn of_state(&self) -> StateRestore<'_> {
+        let PendingRestore { open, wanted, parts, .. } = self;
+        StateRestore {
+            stored: open.stored(),
+            objects: &open.objects,
+            directory: &open.project.directory,
+            target: wanted.id,
+            seconds: wanted.seconds,
+            files: &wanted.snapshot,
+            envelope: &wanted.envelope,
+            parts,
+        }
+    }
 }
 
 impl Manager {
@@ -68,10 +84,12 @@ impl Manager {
     /// The parts to restore, none of them with a single file.
     ///
     /// # Errors
-    /// As [`Manager::wanted_parts`].
+    /// As [`crate::state::State::wanted_parts`].
     pub(super) fn parts_of(&self, pending: &PendingRestore<'_>) -> Result<WantedParts> {
         match pending.scope {
-            Scope::All(_) => self.wanted_parts(&pending.open.objects, &pending.wanted),
+            Scope::All(_) => {
+                self.state.wanted_parts(&pending.open.objects, &pending.wanted.envelope)
+            }
             Scope::File(_) => Ok(WantedParts::default()),
         }
     }
@@ -82,9 +100,8 @@ impl Manager {
         pending: &PendingRestore<'_>,
         is_done: bool,
     ) -> Option<AgentRestored> {
-        let PendingRestore { open, scope, wanted, parts, .. } = pending;
-        match scope {
-            Scope::All(_) => self.agent_restored(open.project, wanted, parts, is_done),
+        match pending.scope {
+            Scope::All(_) => self.state.restored(&pending.of_state(), is_done),
             Scope::File(_) => None,
         }
     }

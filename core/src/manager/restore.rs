@@ -11,14 +11,12 @@
 
 use super::attribution::reason;
 use super::captures::ProjectCapture;
-use super::carry::Taking;
 use super::owner::OperationLocks;
 use super::preview::PendingRestore;
 use super::scope::{RestoreOptions, Scope};
 use super::upkeep::Upkeep;
-use super::whole::StateRestore;
 use super::{Manager, Occasion, OpenProject, no_checkpoint};
-use crate::agent_state::Owner;
+use crate::agent_state::{Journal, Owner, Taking};
 use crate::capture::Captured;
 use crate::error::{Error, Result};
 use crate::policy::Trigger;
@@ -258,19 +256,18 @@ impl Manager {
         if self.interrupt.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        let PendingRestore { open, scope, wanted, parts, .. } = pending;
+        let PendingRestore { open, scope, parts, .. } = pending;
         let restore = self.restore_present(pending, present);
-        let state_restore = StateRestore { open, wanted, parts };
-        let journal = parts
-            .has_parts()
-            .then(|| self.begin_state_restore(&state_restore, &restore, before))
-            .transpose()?;
+        let of_state = pending.of_state();
+        let journal =
+            parts.has_parts().then(|| of_state.begin(restore.current, before)).transpose()?;
         begin_record(pending, before);
         let is_tidy = restore.tidy();
         let report = scope.restore(&restore)?;
         self.record_restore(open, &restore, &report);
         if let Some(journal) = &journal {
-            self.end_state_restore(&state_restore, journal, &report)?;
+            let undo_files = &|journal: &Journal| self.undo_files(open, journal);
+            self.state.end_restore(&of_state, journal, &report.failed, undo_files)?;
         }
         if is_tidy && !report.interrupted && !left_anything(&report) {
             end_record(pending);

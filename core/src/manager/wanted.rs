@@ -1,9 +1,7 @@
 //! A checkpoint that is to be restored, as it is read from the store.
 
 use super::OpenProject;
-use crate::agent_state::attribution;
-use crate::agent_state::attribution::Change;
-use crate::agent_state::envelopes::{Envelopes, Kept};
+use crate::agent_state::{Change, Kept};
 use crate::error::Result;
 use crate::restore::TargetIgnores;
 use crate::store::commit;
@@ -34,10 +32,10 @@ pub(super) struct Wanted {
 
 impl Wanted {
     pub fn read(open: &OpenProject<'_>, checkpoint: &Checkpoint) -> Result<Self> {
-        let OpenProject { store, objects, .. } = open;
+        let objects = &open.objects;
         let Checkpoint { id, tree, seconds, .. } = *checkpoint.intact()?;
-        let changes = attribution::read(store, open.hash()).and_then(|log| log.since(id));
-        let envelope = Envelopes::of(store, objects, open.hash())?.get(checkpoint)?;
+        let changes = open.stored().changes_since(id);
+        let envelope = open.stored().envelopes(objects)?.get(checkpoint)?;
         let snapshot = snapshot::read(objects, id, tree)?;
         let left_out = commit::left_out(objects, id)?;
         Ok(Wanted { seconds, left_out, changes, envelope, ..Wanted::of(objects, id, snapshot)? })

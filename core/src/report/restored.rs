@@ -1,10 +1,8 @@
 //! The reports of restores.
 
 use super::{Evicted, is_default};
-use crate::agent_state::ListedAction;
-use crate::agent_state::envelope::PartNote;
+use crate::agent_state::AgentRestored;
 use crate::path::shown;
-use crate::policy::Trigger;
 use crate::remark::Remark;
 use crate::token::Token;
 use serde::{Serialize, Serializer};
@@ -52,25 +50,6 @@ pub struct Restored {
     /// The checkpoints that were evicted for the pre-restore checkpoint.
     #[serde(flatten)]
     pub evicted: Evicted,
-}
-
-/// What a restore did to the agent state.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct AgentRestored {
-    /// The parts that are now as the checkpoint carries them.
-    pub parts: Vec<PartNote>,
-    /// The names of the parts that differed before.
-    pub changed: Vec<String>,
-    /// The external actions of the agent since, which are left behind, oldest first.
-    pub external_actions: Vec<ListedAction>,
-    /// Why the checkpoint was taken, if it is recorded.
-    pub trigger: Option<Trigger>,
-    /// When it was taken, in seconds since the epoch; 0 if that is not recorded.
-    pub taken_at: i64,
-    /// The id of the turn of the conversation that the checkpoint belongs to.
-    pub turn: Option<String>,
-    /// Further notices for the user.
-    pub notices: Vec<String>,
 }
 
 impl Restored {

@@ -4,7 +4,7 @@
 //! Nothing is written here. What fails or changes during the restore is known only to the restore.
 
 use super::{KEPT, Restore};
-use crate::agent_state::attribution::State;
+use crate::agent_state::PathState;
 use crate::report::{Remark, Restored};
 use crate::store::content::Content;
 use crate::store::snapshot::Item;
@@ -128,11 +128,13 @@ impl Restore<'_> {
     }
 
     /// The state of a path when the target was taken, as far as the target holds it.
-    pub fn recorded(&self, path: &[u8]) -> State {
+    pub fn recorded(&self, path: &[u8]) -> PathState {
         match self.target.get(path) {
-            Some(item) => State::Known(Some(*item)),
-            None if self.was_excluded(path) || self.why_left_out(path).is_some() => State::Unknown,
-            None => State::Known(None),
+            Some(item) => PathState::Known(Some(*item)),
+            None if self.was_excluded(path) || self.why_left_out(path).is_some() => {
+                PathState::Unknown
+            }
+            None => PathState::Known(None),
         }
     }
 

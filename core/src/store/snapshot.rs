@@ -287,6 +287,13 @@ pub fn differences<'a>(old: &'a Snapshot, new: &'a Snapshot) -> BTreeMap<&'a Vec
     different.map(|(path, old, new)| (path, Difference { old, new })).collect()
 }
 
+/// Whether the stored content of a path is damaged, so that no attempt can restore it.
+pub fn is_lost(objects: &Objects<'_>, snapshot: &Snapshot, path: &[u8]) -> bool {
+    let item = snapshot.get(path);
+    let checked = item.map(|item| objects.check(Kind::Blob, item.blob));
+    matches!(checked, Some(Err(error)) if error.is_damage())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -161,7 +161,10 @@ pub(super) fn change<T>(
 ///
 /// # Errors
 /// Why not, for people.
-pub(crate) fn readable(disk: &dyn Disk, folder: &Path) -> std::result::Result<(), String> {
+pub(in crate::agent_state) fn readable(
+    disk: &dyn Disk,
+    folder: &Path,
+) -> std::result::Result<(), String> {
     let path = path(folder);
     read(disk, &path).map(drop).map_err(|error| format!("{}: {}", path.display(), error.cause()))
 }

@@ -4,28 +4,31 @@
 //! found to have died, it is undone, as in [`super::recovery`]. See
 //! docs/decisions/0026-all-or-nothing-by-undoing.md.
 
-use super::wanted::Wanted;
-use super::{Manager, OpenProject};
-use crate::agent_state::envelope::PartNote;
-use crate::agent_state::envelopes::Kept;
-use crate::agent_state::journal::{self, Journal};
-use crate::agent_state::{External, ListedAction, PART_BYTES_MAX, Since};
+use super::Stored;
+use super::envelope::PartNote;
+use super::envelopes::Kept;
+use super::external::{External, Listed, Since};
+use super::journal::Journal;
+use super::parts::{PART_BYTES_MAX, State};
+use super::recovery::UndoneFiles;
 use crate::disk::{Kind as FileKind, folder, is_absence};
 use crate::error::{Error, Result};
 use crate::path::{on_disk, shown};
-use crate::project::Project;
-use crate::report::{AgentRestored, Restored};
-use crate::restore::Restore;
+use crate::policy::Trigger;
+use crate::remark::Remark;
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
+use crate::store::snapshot::{Snapshot, is_lost};
 use crate::token::Token;
 use git2::Oid;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// The parts of the agent state that a restore is to restore.
 #[derive(Default)]
-pub(super) struct WantedParts {
+pub struct WantedParts {
     /// The parts, each with the text to restore.
     texts: Vec<(PartNote, String)>,
     /// The present text of each part, by its name.
@@ -74,30 +77,78 @@ impl WantedParts {
     }
 }
 
-/// A restore of an agent: the checkpoint and the parts that are restored into a project.
-pub(super) struct StateRestore<'a> {
-    pub open: &'a OpenProject<'a>,
-    pub wanted: &'a Wanted,
+/// What a restore did to the agent state.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct AgentRestored {
+    /// The parts that are now as the checkpoint carries them.
+    pub parts: Vec<PartNote>,
+    /// The names of the parts that differed before.
+    pub changed: Vec<String>,
+    /// The external actions of the agent since, which are left behind, oldest first.
+    pub external_actions: Vec<Listed>,
+    /// Why the checkpoint was taken, if it is recorded.
+    pub trigger: Option<Trigger>,
+    /// When it was taken, in seconds since the epoch; 0 if that is not recorded.
+    pub taken_at: i64,
+    /// The id of the turn of the conversation that the checkpoint belongs to.
+    pub turn: Option<String>,
+    /// Further notices for the user.
+    pub notices: Vec<String>,
+}
+
+/// A restore of the agent state and of the files of a project with it.
+#[derive(Clone, Copy)]
+pub struct StateRestore<'a> {
+    pub stored: Stored<'a>,
+    pub objects: &'a Objects<'a>,
+    /// The directory of the project.
+    pub directory: &'a Path,
+    /// The checkpoint that is restored, when it was taken, and what it holds.
+    pub target: Oid,
+    pub seconds: i64,
+    pub files: &'a Snapshot,
+    pub envelope: &'a Kept,
     pub parts: &'a WantedParts,
 }
 
-impl Manager {
+impl StateRestore<'_> {
+    /// Writes the journal that undoes the restore into a project with the files `current`, which the
+    /// checkpoint `before` holds.
+    pub fn begin(&self, current: &Snapshot, before: Option<Oid>) -> Result<Journal> {
+        let is_new = |path: &&Vec<u8>| {
+            let full = on_disk(self.directory, path);
+            !current.contains_key(*path)
+                && folder::stat(self.stored.store.disk, &full)
+                    .is_ok_and(|stat| stat.is_none_or(|stat| stat.kind == FileKind::Directory))
+        };
+        let journal = Journal {
+            directory: self.directory.as_os_str().as_bytes().to_vec(),
+            creates: self.files.keys().filter(is_new).cloned().collect(),
+            target: self.target.to_string(),
+            before: before.map(|before| before.to_string()),
+            parts: self.parts.before.clone(),
+        };
+        self.stored.begin_journal(&journal).map(|()| journal)
+    }
+}
+
+impl State {
     /// The parts that a restore is to restore in addition to the files; nothing is changed.
     ///
     /// # Errors
     /// A part that could not be restored, or whose present state no checkpoint could hold.
     // rule: agent/all-or-none
-    pub(super) fn wanted_parts(
+    pub(crate) fn wanted_parts(
         &self,
         objects: &Objects<'_>,
-        wanted: &Wanted,
+        envelope: &Kept,
     ) -> Result<WantedParts> {
         let mut found = WantedParts::default();
-        if self.state.names().next().is_none() {
-            found.notices.extend(left_alone(&wanted.envelope));
+        if self.names().next().is_none() {
+            found.notices.extend(left_alone(envelope));
             return Ok(found);
         }
-        let envelope = match &wanted.envelope {
+        let envelope = match envelope {
             Kept::Intact(envelope) => envelope,
             Kept::None => {
                 found.notices.push(
@@ -113,7 +164,7 @@ impl Manager {
             }
         };
         for note in &envelope.parts {
-            let Some(part) = self.state.part(&note.name) else {
+            let Some(part) = self.part(&note.name) else {
                 found.notices.push(format!(
                     "this agent has no {}, which the checkpoint contains",
                     note.name
@@ -148,72 +199,45 @@ impl Manager {
         Ok(found)
     }
 
-    /// Writes the journal that undoes a restore; the checkpoint `before` holds the present files.
-    pub(super) fn begin_state_restore(
-        &self,
-        state_restore: &StateRestore<'_>,
-        restore: &Restore<'_>,
-        before: Option<Oid>,
-    ) -> Result<Journal> {
-        let StateRestore { open, wanted, parts } = *state_restore;
-        let OpenProject { store, project, .. } = open;
-        let is_new = |path: &&Vec<u8>| {
-            let full = on_disk(&project.directory, path);
-            !restore.current.contains_key(*path)
-                && folder::stat(store.disk, &full)
-                    .is_ok_and(|stat| stat.is_none_or(|stat| stat.kind == FileKind::Directory))
-        };
-        let journal = Journal {
-            directory: project.directory.as_os_str().as_bytes().to_vec(),
-            creates: wanted.snapshot.keys().filter(is_new).cloned().collect(),
-            target: wanted.id.to_string(),
-            before: before.map(|before| before.to_string()),
-            parts: parts.before.clone(),
-        };
-        journal::begin(store, &project.hash, &journal).map(|()| journal)
-    }
-
     /// Restores the parts after the files, or undoes everything.
     ///
     /// # Errors
     /// [`Error::RestoreUndone`].
     // rule: agent/all-or-none: decides
-    pub(super) fn end_state_restore(
+    pub(crate) fn end_restore(
         &self,
-        state_restore: &StateRestore<'_>,
+        restore: &StateRestore<'_>,
         journal: &Journal,
-        report: &Restored,
+        failed: &[Remark],
+        undo_files: &dyn Fn(&Journal) -> Result<UndoneFiles>,
     ) -> Result<()> {
-        let StateRestore { open, wanted, parts } = *state_restore;
-        let OpenProject { store, objects, project } = open;
+        let StateRestore { stored, objects, directory, files, parts, .. } = *restore;
         // Damage affects only what depends on it: if no part would change, the other files are restored
         // nevertheless.
         // rule: maintenance/damage
         let is_about_state = parts.changed().next().is_some();
-        let is_reason = |path: &[u8]| is_about_state || !is_lost(objects, wanted, path);
-        let failed = report.failed.iter().find(|remark| is_reason(&remark.path));
+        let is_reason = |path: &[u8]| is_about_state || !is_lost(objects, files, path);
+        let failed = failed.iter().find(|remark| is_reason(&remark.path));
         let mut why = failed
             .map(|remark| format!("{} was not restored: {}", shown(&remark.path), remark.why));
         for (note, text) in parts.texts.iter().take_while(|_| why.is_none()) {
-            let part = self.state.part(&note.name);
+            let part = self.part(&note.name);
             if let Some(Err(cause)) = part.map(|part| part.restore(text)) {
                 why = Some(format!("the agent's {} was not restored: {cause}", note.name));
                 break;
             }
         }
         // Otherwise a power loss could undo changes whose journal is gone.
-        let disk = self.disk.as_ref();
-        let synced = disk.sync_file_system(&project.directory).err();
+        let synced = stored.store.disk.sync_file_system(directory).err();
         // A checkpoint without files does not create a project directory that is gone.
         let synced = synced.filter(|error| why.is_none() && !is_absence(error));
         if let Some(error) = synced {
-            why = Some(format!("{}: {error}", project.directory.display()));
+            why = Some(format!("{}: {error}", directory.display()));
         }
         // As long as its journal exists it would be undone later, over files that are saved until then.
-        let ended = why
-            .map_or_else(|| journal::end(store, &project.hash).map_err(|error| error.cause()), Err);
+        let ended = why.map_or_else(|| stored.end_journal().map_err(|error| error.cause()), Err);
         let Err(why) = ended else { return Ok(()) };
-        let left = match self.undo_restore(open, journal) {
+        let left = match self.undo_restore(stored, journal, undo_files) {
             Ok(left) => left.map(|left| format!("the restore was undone, except for this: {left}")),
             Err(error) => Some(format!("the restore was undone only in part: {}", error.cause())),
         };
@@ -222,21 +246,20 @@ impl Manager {
 
     /// The report on the agent state after a restore, or for a preview of one.
     // rule: agent/external-listed
-    pub(super) fn agent_restored(
+    pub(crate) fn restored(
         &self,
-        project: &Project,
-        wanted: &Wanted,
-        parts: &WantedParts,
+        restore: &StateRestore<'_>,
         is_done: bool,
     ) -> Option<AgentRestored> {
+        let StateRestore { envelope, parts, .. } = *restore;
         let mut notices = parts.notices.clone();
-        if self.state.is_empty() {
+        if self.is_empty() {
             let agent = AgentRestored { notices, ..AgentRestored::default() };
             return (!agent.notices.is_empty()).then_some(agent);
         }
         let mut external_actions = Vec::new();
-        if let Some(external) = self.state.external() {
-            match left_behind(external, project, wanted, is_done) {
+        if let Some(external) = self.external() {
+            match left_behind(external, restore, is_done) {
                 Ok((listed, notice)) => {
                     external_actions = listed;
                     notices.extend(notice);
@@ -254,7 +277,7 @@ impl Manager {
             notices,
             ..AgentRestored::default()
         };
-        Some(match &wanted.envelope {
+        Some(match envelope {
             Kept::Intact(envelope) => AgentRestored {
                 trigger: Some(envelope.trigger),
                 taken_at: envelope.taken_at,
@@ -271,11 +294,11 @@ impl Manager {
 // rule: agent/external-listed
 fn left_behind(
     external: &External,
-    project: &Project,
-    wanted: &Wanted,
+    restore: &StateRestore<'_>,
     is_done: bool,
-) -> Result<(Vec<ListedAction>, Option<String>)> {
-    let (since, why) = match &wanted.envelope {
+) -> Result<(Vec<Listed>, Option<String>)> {
+    let StateRestore { envelope, target, directory, .. } = *restore;
+    let (since, why) = match envelope {
         Kept::Intact(envelope) if external.last()? >= envelope.external_through => {
             (Since::Action(envelope.external_through), None)
         }
@@ -283,16 +306,16 @@ fn left_behind(
             (Since::Time(envelope.taken_at), Some("the log of external actions is incomplete"))
         }
         Kept::None | Kept::Unreadable(_) => (
-            Since::Time(wanted.seconds),
+            Since::Time(restore.seconds),
             Some("the checkpoint does not record the external actions before it"),
         ),
     };
     let listed = external.since(since)?;
     if is_done {
-        let directory = project.directory.display().to_string();
-        external.leave_since(since, &wanted.id.to_string(), &directory)?;
+        let directory = directory.display().to_string();
+        external.leave_since(since, &target.to_string(), &directory)?;
     }
-    let is_log_lost = matches!(wanted.envelope, Kept::Intact(_));
+    let is_log_lost = matches!(envelope, Kept::Intact(_));
     let why = why.filter(|_| is_log_lost || !listed.is_empty());
     let notice =
         why.map(|why| format!("{why}: those since the checkpoint are determined by their times"));
@@ -310,11 +333,4 @@ fn left_alone(envelope: &Kept) -> Option<String> {
             names.join(", ")
         )
     })
-}
-
-/// Whether the stored content of a path is damaged, so that no attempt can restore it.
-pub(super) fn is_lost(objects: &Objects<'_>, wanted: &Wanted, path: &[u8]) -> bool {
-    let item = wanted.snapshot.get(path);
-    let checked = item.map(|item| objects.check(Kind::Blob, item.blob));
-    matches!(checked, Some(Err(error)) if error.is_damage())
 }
