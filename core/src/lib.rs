@@ -3,10 +3,11 @@
 //!
 //! [`Manager`] is the entry point. It is given its disk, clock and environment as arguments, so that
 //! this crate reads no variable, no clock and no git configuration of the user. Below it `restore` and
-//! `capture` write and read projects, `maintenance` keeps the store small, `store` stores the captured
-//! content, and every byte that is written goes through [`disk`]. Each module uses only those named
-//! after it, and `restore` does not use `capture`. [`triggers`] is independent: it decides when an agent
-//! should request a checkpoint, and touches no file. [`agent`] combines both for authors of agents,
+//! `capture` write and read projects, `maintenance` keeps the store small, `history` lists the
+//! checkpoints of a project, `agent_state` is what they hold in addition to files, `store` stores the
+//! captured content, and every byte that is written goes through [`disk`]. Each module uses only those
+//! named after it, and `restore` does not use `capture`. [`triggers`] is independent: it decides when an
+//! agent should request a checkpoint, and touches no file. [`agent`] combines both for authors of agents,
 //! [`rollback_line`] parses typed rollback commands, [`printed`] prints the list, and [`doctor`] checks
 //! the files and folders of all modules and changes nothing.
 //!

@@ -2,7 +2,7 @@
 //! that decides which of them cause a checkpoint.
 //!
 //! This module takes no checkpoint; [`crate::agent::CheckpointManager::happens`] follows the policy. It
-//! lies below the configuration, which contains a policy, and below the store, which stores triggers.
+//! lies below the configuration, which contains a policy, and below the agent state, which stores triggers.
 
 use crate::triggers::risk;
 use serde::{Deserialize, Serialize};

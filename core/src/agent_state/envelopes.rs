@@ -131,24 +131,7 @@ impl Envelopes<'_> {
         Ok(Kept::None)
     }
 
-    /// The envelope of a checkpoint; `None` if it has none.
-    ///
-    /// # Errors
-    /// A disk that fails; [`Error::CorruptCheckpoint`] for an envelope that cannot be read.
-    pub fn intact(&self, checkpoint: &Checkpoint) -> Result<Option<Envelope>> {
-        match self.get(checkpoint)? {
-            Kept::None => Ok(None),
-            Kept::Intact(envelope) => Ok(Some(*envelope)),
-            Kept::Unreadable(why) => {
-                Err(Error::CorruptCheckpoint { id: checkpoint.id.to_string(), why })
-            }
-        }
-    }
-
     /// The label of a checkpoint, as far as its envelope can be read.
-    ///
-    /// # Errors
-    /// A disk that fails.
     pub fn label(&self, checkpoint: &Checkpoint) -> Result<Option<String>> {
         Ok(self.get(checkpoint)?.intact().and_then(|envelope| envelope.label))
     }

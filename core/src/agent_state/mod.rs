@@ -2,9 +2,11 @@
 //!
 //! [`State`] is the state of a running agent; it is captured, carried by checkpoints and restored. [`Stored`]
 //! is what the store holds of it for one project: envelopes, pins, the journal of a restore, and which changes
-//! the agent reported. The other modules ask these two, and exchange plain data with them; they cannot name
-//! the modules of this folder, which are private. No file of a project is written here: the manager restores
-//! the files, and undoes them when a restore has to be undone.
+//! the agent reported. The other modules ask these two, and exchange with them the data named below; the
+//! modules of this folder are private. `history` and `maintenance` use `Stored` alone.
+//!
+//! The manager takes the locks, decides the order of steps, and restores the files; when a restore has to be
+//! undone, [`Recovery`] asks it to undo them.
 
 mod attribution;
 mod carry;

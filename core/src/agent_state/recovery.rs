@@ -25,6 +25,7 @@ pub struct UndoneFiles {
 
 /// The restores that died, and how they are undone.
 pub struct Recovery<'a> {
+    pub state: &'a State,
     /// The store with their journals.
     pub store: &'a Store<'a>,
     /// Whether a running restore of the project of that hash is waited for.
@@ -43,8 +44,7 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// Whether a restore died and undoing it was not tried yet. The agent state is owned, so that no
-    /// restore is running.
+    /// Whether a restore died that is not among these.
     pub fn has_missed(&self, disk: &dyn Disk, store: &Path) -> bool {
         let journals = journal::projects(disk, store);
         journals.is_ok_and(|journals| journals.iter().any(|hash| !self.failed.contains(hash)))
@@ -52,25 +52,20 @@ impl Recovered {
 }
 
 impl UndoneFiles {
-    /// No attempt can undo more, for that reason.
     pub fn final_failure(why: String) -> Self {
         UndoneFiles { left: vec![why], is_final: true }
     }
 }
 
-impl State {
+impl Recovery<'_> {
     /// Undoes the restores that died, in every project, since all of them share the parts of the agent
-    /// state.
-    ///
-    /// # Errors
-    /// A damaged or busy store, [`Error::Busy`] where a restore that is waited for takes too long; a problem
-    /// with one of the projects is a notice instead.
+    /// state. A problem with one of the projects is a notice.
     // rule: agent/all-or-none
     // rule: maintenance/damage
-    pub(crate) fn recover(&self, recovery: &Recovery<'_>) -> Result<Recovered> {
-        let Recovery { store, is_needed, .. } = *recovery;
+    pub fn run(&self) -> Result<Recovered> {
+        let Recovery { state, store, is_needed, .. } = *self;
         let mut recovered = Recovered::default();
-        if self.is_empty() {
+        if state.is_empty() {
             return Ok(recovered);
         }
         let hashes = match journal::projects(store.disk, &store.path) {
@@ -83,7 +78,7 @@ impl State {
             hashes => hashes?,
         };
         for hash in hashes {
-            match self.undo_interrupted(recovery, &hash, &mut recovered) {
+            match self.undo_interrupted(&hash, &mut recovered) {
                 Err(Error::Busy(_)) if !is_needed(&hash) => {}
                 undone => undone?,
             }
@@ -91,16 +86,10 @@ impl State {
         Ok(recovered)
     }
 
-    /// Whether a restore died and undoing it was not tried yet. The agent state is owned, so that no
-    /// restore is running.
-    /// As [`State::recover`], for one project; waits for a running restore if that is needed.
-    fn undo_interrupted(
-        &self,
-        recovery: &Recovery<'_>,
-        hash: &str,
-        recovered: &mut Recovered,
-    ) -> Result<()> {
-        let Recovery { store, is_needed, .. } = *recovery;
+    /// Whether a restore died that is not among these.
+    /// As [`Recovery::run`], for one project; waits for a running restore if that is needed.
+    fn undo_interrupted(&self, hash: &str, recovered: &mut Recovered) -> Result<()> {
+        let Recovery { state, store, is_needed, .. } = *self;
         let stored = Stored::of(store, hash);
         // A running restore holds both locks.
         let (_project, take): (_, Take) = match is_needed(hash) {
@@ -110,8 +99,8 @@ impl State {
         if !stored.has_journal()? {
             return Ok(());
         }
-        let _owner = self.lock_parts(store.disk, Sharing::Exclusive, take)?;
-        match self.undo_recorded(recovery, hash) {
+        let _owner = state.lock_parts(store.disk, Sharing::Exclusive, take)?;
+        match self.undo_recorded(hash) {
             Ok(undone) => recovered.notices.extend(undone),
             Err(error) => recovered.notices.push(format!(
                 "a rollback was interrupted, and could not be undone yet: {}",
@@ -125,8 +114,8 @@ impl State {
     }
 
     /// Undoes the recorded restore of one project, whose lock is held, as is that of the state.
-    fn undo_recorded(&self, recovery: &Recovery<'_>, hash: &str) -> Result<Option<String>> {
-        let Recovery { store, undo_files, .. } = *recovery;
+    fn undo_recorded(&self, hash: &str) -> Result<Option<String>> {
+        let Recovery { state, store, undo_files, .. } = *self;
         let stored = Stored::of(store, hash);
         let journal = match journal::read(store.disk, &store.path, hash) {
             Err(error) if error.is_damage() => {
@@ -143,7 +132,7 @@ impl State {
         let project = &Project { directory, hash: hash.to_owned() };
         let short = journal.target.get(..7).unwrap_or_default();
         Ok(Some(
-            match self.undo_restore(stored, &journal, &|journal| undo_files(project, journal))? {
+            match state.undo_restore(stored, &journal, &|journal| undo_files(project, journal))? {
                 None => format!("a rollback to {short} was interrupted, and was undone"),
                 Some(left) => {
                     format!(
@@ -153,7 +142,9 @@ impl State {
             },
         ))
     }
+}
 
+impl State {
     /// Undoes the changes of a restore to parts and files; files that were saved since stay. Returns
     /// what could not be undone, which the next attempt tries again where that may help.
     pub(super) fn undo_restore(

@@ -48,7 +48,7 @@ impl Manager {
         let undo_files = &|project: &Project, journal: &Journal| {
             self.undo_files(&OpenProject::new(store, project), journal)
         };
-        self.state.recover(&Recovery { store, is_needed: &is_needed, undo_files })
+        Recovery { state: &self.state, store, is_needed: &is_needed, undo_files }.run()
     }
 
     /// Undoes the changes of a restore to files. If a checkpoint that is needed for that is damaged, the

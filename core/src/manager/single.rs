@@ -1,12 +1,11 @@
 //! Requests about a single checkpoint: pinning it, and what it holds in addition to its files.
 
 use super::{Manager, OpenProject};
-use crate::agent_state::Envelope;
-use crate::error::Result;
+use crate::agent_state::{Envelope, Kept};
+use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::store::commit::{self, Checkpoint};
 use crate::store::left_out::LeftOut;
-use git2::Oid;
 use std::path::Path;
 
 impl Manager {
@@ -16,7 +15,9 @@ impl Manager {
     /// A target that names no checkpoint; a damaged or busy store.
     // rule: agent/pinned
     pub fn pin(&self, dir: &Path, target: &[u8]) -> Result<String> {
-        self.change_target(dir, target, |open, id| open.stored().pin(id))
+        self.on_target(dir, target, true, |open, Checkpoint { id, .. }| {
+            open.stored().pin(*id).map(|()| id.to_string())
+        })
     }
 
     /// Unpins a checkpoint: limits evict it with the others of its age. Returns its full id.
@@ -25,7 +26,9 @@ impl Manager {
     /// As [`Manager::pin`].
     // rule: agent/pinned
     pub fn unpin(&self, dir: &Path, target: &[u8]) -> Result<String> {
-        self.change_target(dir, target, |open, id| open.stored().unpin(id).map(drop))
+        self.on_target(dir, target, true, |open, Checkpoint { id, .. }| {
+            open.stored().unpin(*id).map(|_| id.to_string())
+        })
     }
 
     /// The envelope of a checkpoint, with the full id of the checkpoint; `None` if it carries nothing.
@@ -34,9 +37,13 @@ impl Manager {
     /// As [`Manager::pin`], and an envelope that cannot be read.
     // rule: agent/parts
     pub fn envelope(&self, dir: &Path, target: &[u8]) -> Result<(String, Option<Envelope>)> {
-        self.read_target(dir, target, |open, checkpoint| {
-            let envelope = open.stored().envelopes(&open.objects)?.intact(checkpoint)?;
-            Ok((checkpoint.id.to_string(), envelope))
+        self.on_target(dir, target, false, |open, checkpoint| {
+            let id = checkpoint.id.to_string();
+            match open.stored().envelopes(&open.objects)?.get(checkpoint)? {
+                Kept::None => Ok((id, None)),
+                Kept::Intact(envelope) => Ok((id, Some(*envelope))),
+                Kept::Unreadable(why) => Err(Error::CorruptCheckpoint { id, why }),
+            }
         })
     }
 
@@ -46,7 +53,7 @@ impl Manager {
     /// # Errors
     /// As [`Manager::pin`].
     pub fn left_out(&self, dir: &Path, target: &[u8]) -> Result<Vec<LeftOut>> {
-        self.read_target(dir, target, |open, checkpoint| {
+        self.on_target(dir, target, false, |open, checkpoint| {
             match commit::left_out(&open.objects, checkpoint.id) {
                 Err(error) if error.is_damage() => Ok(Vec::new()),
                 left_out => left_out,
@@ -54,34 +61,22 @@ impl Manager {
         })
     }
 
-    fn read_target<T>(
+    /// Runs `work` on the checkpoint that `target` names. A change holds the project's lock, and is not made
+    /// to a checkpoint outside the list.
+    fn on_target<T>(
         &self,
         dir: &Path,
         target: &[u8],
-        read: impl FnOnce(&OpenProject<'_>, &Checkpoint) -> Result<T>,
+        is_change: bool,
+        work: impl FnOnce(&OpenProject<'_>, &Checkpoint) -> Result<T>,
     ) -> Result<T> {
         let project = self.project(dir);
         let missing = || super::no_checkpoint(target);
         let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(missing)?;
         let open = OpenProject::new(&store, &project);
-        let listed = self.history(&open)?;
-        read(&open, open.find(&listed, target)?)
-    }
-
-    fn change_target(
-        &self,
-        dir: &Path,
-        target: &[u8],
-        work: impl FnOnce(&OpenProject<'_>, Oid) -> Result<()>,
-    ) -> Result<String> {
-        let project = self.project(dir);
-        let missing = || super::no_checkpoint(target);
-        let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(missing)?;
-        let open = OpenProject::new(&store, &project);
-        let _lock = store.lock_project(&project.hash)?;
+        let _lock = is_change.then(|| store.lock_project(&project.hash)).transpose()?;
         let mut listed = self.history(&open)?;
-        listed.retain(|checkpoint| !checkpoint.is_unlisted());
-        let id = open.find(&listed, target)?.id;
-        work(&open, id).map(|()| id.to_string())
+        listed.retain(|checkpoint| !is_change || !checkpoint.is_unlisted());
+        work(&open, open.find(&listed, target)?)
     }
 }

@@ -1,8 +1,10 @@
 //! The checkpoint base and the store in it, one bare git repository: objects, the history of each
 //! project, locks and metadata.
 //!
-//! This module ends at what is stored. [`crate::capture`] decides which files belong in a
-//! checkpoint, [`crate::restore`] what is written back, and [`crate::maintenance`] what is evicted.
+//! This module ends at what is stored, and knows no agent: [`crate::agent_state`] stores what checkpoints
+//! hold in addition to files, and [`crate::history`] lists them. [`crate::capture`] decides which files
+//! belong in a checkpoint, [`crate::restore`] what is written back, and [`crate::maintenance`] what is
+//! evicted.
 
 pub mod base;
 pub mod commit;

@@ -112,7 +112,7 @@ impl External {
     /// Sets the function that returns the number of the last action that checkpoints know of: after a
     /// lost log, numbers begin above it, or new actions would be taken for actions before the checkpoints.
     // rule: agent/external-listed
-    pub(in crate::agent_state) fn set_last_known(
+    pub(super) fn set_last_known(
         &self,
         last_known: impl Fn() -> Result<u64> + Send + Sync + 'static,
     ) {
@@ -139,7 +139,7 @@ impl External {
     ///
     /// # Errors
     /// A file that is damaged, a disk that fails.
-    pub(in crate::agent_state) fn last(&self) -> Result<u64> {
+    pub(super) fn last(&self) -> Result<u64> {
         self.read().map(|log| log.last())
     }
 
@@ -193,7 +193,7 @@ impl External {
     /// # Errors
     /// As [`External::after`].
     // rule: agent/external-listed: decides
-    pub(in crate::agent_state) fn since(&self, since: Since) -> Result<Vec<Listed>> {
+    pub(super) fn since(&self, since: Since) -> Result<Vec<Listed>> {
         let actions = self.all()?.into_iter();
         let later =
             actions.filter(|action| since.includes(action) && action.standing.is_undecided());
@@ -232,12 +232,7 @@ impl External {
     /// # Errors
     /// As [`External::begin`].
     // rule: agent/external-listed
-    pub(in crate::agent_state) fn leave_since(
-        &self,
-        since: Since,
-        checkpoint: &str,
-        project: &str,
-    ) -> Result<()> {
+    pub(super) fn leave_since(&self, since: Since, checkpoint: &str, project: &str) -> Result<()> {
         self.change(|log, _| {
             for action in log.actions.iter_mut().filter(|action| action.standing.is_undecided()) {
                 if since.includes(action) {
