@@ -1,5 +1,5 @@
-//! An agent apart from its files: the parts of its state, its external actions, which no restore undoes,
-//! and the events at which a checkpoint is expected.
+//! The data types for what an agent has besides its files: the parts of its state, its external actions
+//! (which no restore undoes), and the events at which a checkpoint is expected.
 
 use crate::bytes::ByteString;
 use schemars::JsonSchema;

@@ -1,4 +1,6 @@
-//! The correct behaviours for a request, each part with the rule it follows from. Data only.
+//! The behaviours that are correct for a request. Each part of them names the rule that requires it.
+//!
+//! This module contains data types only; [`crate::operations`] decides what is correct.
 
 use crate::bytes::ByteString;
 use crate::capture::Captured;

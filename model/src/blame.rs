@@ -1,8 +1,9 @@
-//! Root causes: which of the rules that one operation broke is the cause, and which follow from it.
+//! Root causes: decides which of the rules that one operation broke is the cause, and which failures follow
+//! from it.
 //!
-//! Every property is judged independently, so one mistake breaks several rules. The table below orders
-//! them, causes before symptoms: a wrong checkpoint before the restore that shows it, a file of the
-//! wrong type before its bytes. It is published with the rule book.
+//! Every property is judged independently, so one mistake may break several rules. The table below lists
+//! causes before their symptoms. For example, a wrong checkpoint comes before the restore that shows it,
+//! and a file of the wrong type before its wrong bytes. The table is published with the rule book.
 
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Judge, Kind, Violation};

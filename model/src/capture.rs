@@ -1,7 +1,7 @@
-//! What a checkpoint of a directory holds, given the files of the world.
+//! Computes the content that a checkpoint of a directory must have, from the files of the world.
 //!
-//! One pass over the files below the project, parents before children. It also records which rules
-//! the files test, so that a comparison can be counted for them.
+//! One pass visits the files below the project, parents before children. It also records which rules each
+//! file tests, so that comparing the file later counts as a check of these rules.
 
 use crate::bytes::{self, ByteString};
 use crate::files::{Content, Files, Node};

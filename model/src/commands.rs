@@ -1,5 +1,6 @@
-//! Terminal commands of which it is known whether they change files: those of the documents and a few
-//! similar ones, alone or combined with commands that change nothing. No other command is judged.
+//! Terminal commands whose effect on files is known: the commands that the documents behind the rules name,
+//! and a few similar ones. A command may stand alone or be combined with commands that change nothing. No
+//! other command is judged.
 
 /// Each command, and whether it changes files (behaviour: Turns and triggers).
 pub static COMMANDS: &[(&str, bool)] = &[

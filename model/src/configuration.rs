@@ -1,7 +1,7 @@
 //! The `checkpoints` section of a configuration file: its keys, their defaults and its values.
 //!
-//! Reads only files in the plain form that a person would write. No rule defines the meaning of any
-//! other form, or of a key that no document names.
+//! Only files in the plain form that a person would write are read. No rule defines the meaning of any
+//! other form, or of an undocumented key.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

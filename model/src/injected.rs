@@ -1,5 +1,5 @@
-//! Injections of a history into a request, and what is known afterwards: data only, judged by
-//! [`crate::operations::injected`].
+//! What a history injects into a request, and what is known afterwards. These are data types only;
+//! [`crate::operations::injected`] judges the request.
 
 use crate::answer::Listed;
 use crate::bytes::ByteString;

@@ -1,13 +1,13 @@
-//! What must be true of agent checkpoints, as a pure state machine.
+//! The model: a pure state machine that defines what a correct implementation of agent checkpoints may do.
 //!
-//! A [`World`] holds everything a checkpoint system can see: files, settings, a clock, the turn
-//! and the checkpoints of every project. It is *total*: every [`Request`] is legal in every state,
-//! and [`World::allows`] returns what a correct system may do, refusals included. [`World::compare`]
-//! compares an observation of a system with that, and [`World::learn`] records the observation: where
-//! a system is free to choose, such as the id of a checkpoint, the world holds it to its choice from
-//! then on. Every expectation cites the [`rules`] it follows from.
+//! A [`World`] contains everything that a checkpoint system can see: files, settings, a clock, the turn and
+//! the checkpoints of every project. It is *total*: every [`Request`] is legal in every state.
+//! [`World::allows`] returns what a correct system may do, refusals included. [`World::compare`] compares
+//! an observation of a system with that. [`World::learn`] records the observation: if a system may choose,
+//! for example the id of a checkpoint, the world expects it to keep to its choice from then on. Every
+//! expectation cites the [`rules`] that it follows from.
 //!
-//! The crate does not touch a disk, a clock, git, a thread or a random number.
+//! The crate uses no disk, clock, git, thread or random number.
 #![forbid(unsafe_code)]
 
 pub mod agent;

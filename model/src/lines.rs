@@ -1,8 +1,8 @@
-//! How many lines a correct line diff may report.
+//! The numbers of added and removed lines that a correct line diff may report.
 //!
-//! Diff algorithms differ, and heuristics may miss the shortest script. The difference of added
-//! and removed lines is the same for all of them; in addition, only a lower and an upper bound of the
-//! added lines are checked.
+//! Diff algorithms differ, and their heuristics may miss the shortest script. Added minus removed lines is
+//! the same for all algorithms, so this difference is checked exactly; the added lines are only checked
+//! against a lower and an upper bound.
 
 use crate::tree::{Entry, EntryDifference};
 use serde::Serialize;

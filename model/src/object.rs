@@ -1,8 +1,8 @@
-//! Objects: what is stored and can be lost separately, such as the bytes of a file, a folder or a
-//! checkpoint.
+//! Objects: everything that a store keeps, and can lose, separately, such as the bytes of a file, a folder
+//! or a checkpoint.
 //!
-//! Checkpoints with the same content share its objects, in a store laid out as the rule book says. So
-//! an object is identified here by its content; its name in a store is not part of this module.
+//! In a store with the layout that the rule book defines, checkpoints with the same content share objects.
+//! So this module identifies an object by its content; the name of an object in a store is not part of it.
 
 use crate::bytes::{ByteString, ancestors, below};
 use crate::files::Content;

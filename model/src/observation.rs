@@ -1,6 +1,7 @@
-//! Observations around one request and of a store: facts without a verdict.
+//! Observations of a store and around one request: facts without a verdict.
 //!
-//! An observer fills in what it examined; what is `None` was not examined and is not judged.
+//! An observer fills in the fields that it examined. A field that is `None` was not examined, and is not
+//! judged.
 
 use crate::answer::{Answer, CheckpointOutcome};
 use crate::bytes::ByteString;

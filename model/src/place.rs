@@ -1,7 +1,7 @@
-//! Resolves the path a caller gives to a canonical path.
+//! Resolves the path that a caller gives to a canonical path.
 //!
-//! Follows links as a kernel would, but also beyond missing components, so that a deleted project
-//! keeps its name.
+//! Symbolic links are followed as a kernel follows them. Unlike a kernel, this module continues after a
+//! missing component, so that a deleted project keeps its canonical path.
 
 use crate::bytes::{self, ByteString};
 use crate::files::{Files, Node};

@@ -1,5 +1,5 @@
-//! Changes of a checkpoint base that no request makes: leftovers of the v1 layout, third-party files
-//! and damage.
+//! Changes of a checkpoint base (the folder that contains the store) that no request makes: leftovers of the v1
+//! layout, third-party files and damage.
 //!
 //! The module describes the changes only; the harness makes them on a disk.
 

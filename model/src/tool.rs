@@ -1,4 +1,4 @@
-//! The tools of an agent that may change files, with what a tool is about to do.
+//! The tools of an agent that may change files. A value contains what the tool is about to do.
 
 use crate::bytes::ByteString;
 use schemars::JsonSchema;

@@ -1,7 +1,7 @@
 //! Units: files that are consistent only together, such as a database and its journal.
 //!
-//! One table of kinds, recognized by content. A caller passes the paths of a tree and gets its units;
-//! other modules decide what is captured and restored of a unit.
+//! One table lists the kinds of units, which are recognized by content. A caller passes the paths of a tree
+//! and gets its units; other modules decide how units are captured and restored.
 
 use crate::bytes::{ByteString, file_name, join, parent};
 use crate::files::{Files, Node};

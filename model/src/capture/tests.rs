@@ -1,4 +1,4 @@
-//! Tests what a checkpoint of one directory holds and leaves out, and which rules that tests.
+//! Tests of a capture: which files it contains, which it leaves out, and which rules these files test.
 
 use super::*;
 use crate::edit::Edit;

@@ -1,4 +1,4 @@
-//! The units of a capture: each has all its members captured, or none.
+//! The units of a capture: either all members of a unit are captured, or none is.
 
 use super::Captured;
 use crate::bytes::{ByteString, join};

@@ -1,6 +1,7 @@
-//! The permission bits of files; a node itself holds only what the owner may do.
+//! The permission bits of files. A [`Node`] itself only records whether the owner may read and execute the
+//! file.
 //!
-//! What a restore may do to them is judged in [`crate::operations::restore`].
+//! How a restore may change the bits is judged in [`crate::operations::restore`].
 
 use super::{Files, Node};
 use crate::bytes::ByteString;

@@ -1,6 +1,7 @@
-//! Git's ignore rules for a single entry, as pure code on bytes: the rules behind "not captured".
+//! Git's ignore rules for a single entry, as pure functions on bytes. A checkpoint leaves out the entries
+//! that these rules exclude.
 //!
-//! It ends at the verdict on one entry. It reads no file and walks no tree: the caller passes the
+//! This module ends at the verdict on one entry. It reads no file and walks no tree: the caller passes the
 //! text of each `.gitignore` above the entry, and does not descend into excluded directories.
 
 mod parse;

@@ -1,7 +1,7 @@
-//! Parses the text of an ignore file into patterns as git does: lines, comments, blanks, negation,
-//! and the slashes that anchor a pattern or restrict it to directories.
+//! Parses the text of an ignore file into patterns as git does: lines, comments, blanks, negation, and the
+//! slashes that anchor a pattern or restrict it to directories.
 //!
-//! It ends where the wildcards begin: [`super::wildmatch`] handles those.
+//! Wildcards in a pattern are left to [`super::wildmatch`].
 
 use super::name_of;
 use super::wildmatch::Glob;

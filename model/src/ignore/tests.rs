@@ -1,6 +1,6 @@
-//! The meaning of the lines of an ignore file, one table of cases for each kind.
+//! Tests of the meaning of lines in an ignore file, with one table of cases for each kind of line.
 //!
-//! The workspace's tests compare it with git itself.
+//! The workspace tests (`tests/ignore.rs`) compare this code with git itself.
 
 use super::*;
 

@@ -1,7 +1,7 @@
-//! Git's `wildmatch` in path mode: a pattern is compiled once, then matched in one pass per element
-//! over the set of positions reached in the text, so that no pattern takes exponential time.
+//! Git's `wildmatch` in path mode. A pattern is compiled once. Matching makes one pass for each element of
+//! the pattern over the set of positions reached in the text, so that no pattern takes exponential time.
 //!
-//! It ends at the wildcards: [`super::parse`] handles anchoring slashes, negation and the like.
+//! This module handles wildcards only; [`super::parse`] handles negation, anchoring slashes and the like.
 
 use std::slice::Iter;
 

@@ -1,4 +1,4 @@
-//! The report of the units that a checkpoint left out.
+//! Judges how a checkpoint reports the units that it left out.
 
 use crate::allowed::AllowedCheckpoint;
 use crate::answer::Remark;

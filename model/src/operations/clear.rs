@@ -1,4 +1,4 @@
-//! Removing everything, or the v1 archives.
+//! Requests that remove everything from the store, or only the v1 archives.
 
 use crate::allowed::Cleared;
 use crate::observation::Observation;

@@ -1,5 +1,5 @@
-//! The cost of an operation, compared with its cost at smaller and larger sizes: only growth is judged,
-//! since every implementation has a fixed cost.
+//! The cost of an operation. It is compared with the cost of the same operation at other sizes: only its
+//! growth is judged, since every implementation has some cost that does not depend on size.
 
 use crate::observation::Observation;
 use crate::plain::plain;

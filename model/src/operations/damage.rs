@@ -1,6 +1,7 @@
 //! Requests to a damaged store: what a request reports as stored must be stored, and intact.
 //!
-//! All other requirements are part of each operation: whatever needs no lost object works as before.
+//! This module judges nothing else. The module of each operation judges the rest: if a request needs no
+//! lost object, it must work as before the damage.
 
 use super::tool;
 use crate::allowed::Allowed;

@@ -1,7 +1,7 @@
-//! A request during which a user edited the project: files changed at one of its calls.
+//! Judges a request during which a user edited the project: files changed at one of its calls.
 //!
-//! A checkpoint holds one version of each file, whichever, and no file from outside the project; a
-//! restore loses nothing that was saved meanwhile.
+//! A checkpoint must contain one version of each file, no matter which, and no file from outside the
+//! project. A restore must lose nothing that was saved while it ran.
 
 use crate::allowed::Allowed;
 use crate::answer::{Answer, CheckpointOutcome};

@@ -1,5 +1,5 @@
-//! External actions: whether a restore names them and does not compensate them, and which compensations
-//! run.
+//! External actions: whether a restore lists them and does not compensate them, and which compensations
+//! may and must run.
 
 use crate::agent::Action;
 use crate::answer::{Compensated, Restored};

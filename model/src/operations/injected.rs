@@ -1,7 +1,8 @@
-//! A request with an injection: its process ended before it answered, or one of its system calls failed.
+//! Judges a request with an injection: its process ended before it answered, or one of its system calls
+//! failed.
 //!
-//! It may take effect or not, and may be refused; it may never be wrong. Later lists and restores show
-//! what it left in the store.
+//! Such a request may take effect or not, and it may be refused, but neither its effect nor its answer may
+//! be wrong. Later lists and restores show what it left in the store.
 
 use super::restore_outcome::RestoreOutcome;
 use super::untouched;

@@ -1,5 +1,5 @@
-//! Two overlapping requests of two processes, one made while a call of the other waited: the result must
-//! be as if they had been made one after the other, in either order.
+//! Judges two overlapping requests of two processes: one is made while a call of the other waits. The
+//! result must be as if they had been made one after the other, in either order.
 
 use crate::answer::{Answer, Code, Counts};
 use crate::bytes::below;

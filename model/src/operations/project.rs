@@ -1,4 +1,4 @@
-//! The project of a file.
+//! Decides which project a file belongs to, and judges the answer of a subject to that question.
 
 use crate::allowed::Allowed;
 use crate::bytes::{self, ByteString};

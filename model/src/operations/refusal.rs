@@ -1,4 +1,4 @@
-//! Refusals: whether an expected refusal came, with a correct code.
+//! Refusals: whether a request was refused as expected, and with a correct code.
 
 use crate::answer::{Answer, Code};
 use crate::plain::plain;

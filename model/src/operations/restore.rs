@@ -1,8 +1,8 @@
-//! What must hold after a restore.
+//! Judges the state after a restore.
 //!
-//! This module does not plan a restore. Each property is about the state before, the checkpoint, what
-//! the store really holds of the state before, and the state afterwards; how a subject restores is its
-//! own choice. Empty directories are not judged.
+//! This module does not plan a restore, since a subject may restore in any way. Each property relates some
+//! of four things: the state before, the part of that state which the store really contains, the
+//! checkpoint, and the state afterwards. Empty directories are not judged.
 
 use super::restore_outcome::RestoreOutcome;
 use super::{external, restore_files, untouched};

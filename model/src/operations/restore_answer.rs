@@ -1,4 +1,4 @@
-//! The answer to a restore: whether it is what the disk shows.
+//! The answer to a restore: whether it agrees with the files on the disk.
 
 use super::restore_outcome::RestoreOutcome;
 use crate::allowed::AllowedRestore;

@@ -1,8 +1,8 @@
-//! What a restore does to files apart from their content: to files that need not be written, to
-//! permissions, and to hard links.
+//! Judges what a restore does to files apart from their content: whether it rewrites files that need no
+//! change, and what it does to permissions and hard links.
 //!
-//! All of it is judged by the file system before and after. The permissions of a file when it was
-//! captured are known only for checkpoints whose capture was observed.
+//! The evidence is the file system before and after the restore. The permissions that a file had when it
+//! was captured are known only for checkpoints whose capture was observed.
 
 use super::restore_outcome::RestoreOutcome;
 use crate::bytes::{ByteString, below, join};

@@ -1,7 +1,7 @@
 //! What a restore does to units: all files of a unit are restored, or all are kept.
 //!
-//! Every path of an affected unit is judged here and nowhere else: a single wrong file is not meaningful
-//! while the unit is not that of one moment.
+//! Every path of an affected unit is judged here and nowhere else: as long as the files of a unit are from
+//! different moments, it means nothing that one of them is right or wrong.
 
 use super::restore_outcome::RestoreOutcome;
 use crate::allowed::AllowedRestore;

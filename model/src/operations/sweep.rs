@@ -1,7 +1,8 @@
-//! Sweeps and prunes: when one may be made, what it may remove, and whether it did.
+//! Judges sweeps, which are automatic, and prunes, which are requested: when they may run, what they may
+//! remove, and what they really removed.
 //!
-//! Which checkpoints the size limit of the store evicts is the subject's choice within the rules, and
-//! judged by [`crate::store`].
+//! A subject may choose, within the rules, which checkpoints it evicts because of the size limit of the
+//! store; [`crate::store`] judges that choice.
 
 use crate::allowed::{Allowed, AllowedSweep, Disposition};
 use crate::answer::{Counts, SweepOutcome};

@@ -1,5 +1,5 @@
-//! The checkpoints before a tool of an agent runs: in which projects it may change files, whether each
-//! has its checkpoint, and in which history.
+//! The checkpoints that are taken before a tool of an agent runs: in which projects the tool may change
+//! files, whether each of these projects has its checkpoint, and in which history.
 
 use super::checkpoint;
 use crate::allowed::{Allowed, AllowedProtection, CheckpointKind};

@@ -1,4 +1,4 @@
-//! What can be configured.
+//! The settings in the configuration file.
 
 super::rules! {
     CONFIG_KEYS {

@@ -1,4 +1,4 @@
-//! How the store is laid out on disk: what other tools rely on.
+//! How the store is laid out on disk, as far as other tools rely on it.
 
 super::rules! {
     LAYOUT_STORE {

@@ -1,4 +1,4 @@
-//! How the store stays small: which checkpoints are evicted after a new one, and which never are.
+//! How the store stays small: which checkpoints are evicted after a new one, and which are never evicted.
 
 super::rules! {
     LIMIT_NEWEST_REMAIN {

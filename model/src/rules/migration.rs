@@ -1,4 +1,4 @@
-//! What happens to the v1 layout.
+//! What happens to repositories in the v1 layout.
 
 super::rules! {
     MIGRATION_ARCHIVES {

@@ -1,11 +1,16 @@
 //! The rule book: every statement that a checkpoint system must satisfy, one record for each.
 //!
-//! One file for each subject, named after the first part of its rules' ids. A record holds what is
-//! known of a rule without running anything: what is promised and how firmly, where it comes from,
-//! which capabilities an implementation needs before it can be judged, and where to look when it
-//! fails. The model's transitions cite the rules by constant, the oracle counts its checks by rule,
-//! and a report names them. This module does not know how a rule is checked; `docs/rules.md` is
-//! generated from it and links to everything that does.
+//! There is one file for each topic, named after the first part of its rules' ids. A record contains what
+//! is known of a rule without running anything:
+//!
+//! - what is promised, and how firmly
+//! - the source of the promise
+//! - the capabilities that an implementation needs before it can be judged by the rule
+//! - where to look when the rule fails
+//!
+//! The model cites rules by their constants, the oracle counts its checks by rule, and a report names the
+//! rules. This module does not know how a rule is checked; `docs/rules.md` is generated from it, with links
+//! to the code that checks each rule.
 
 mod agent;
 mod capture;

@@ -1,5 +1,5 @@
-//! Explains a wrong checkpoint: which rule about capturing is broken, by what the wrong paths have and
-//! the right ones do not.
+//! Explains a wrong checkpoint: finds the broken rule about capturing by the properties that the wrong
+//! paths have and the right paths do not.
 
 use crate::bytes::{ByteString, ancestors, is_plain};
 use crate::capture::Captured;

@@ -1,7 +1,7 @@
-//! What must hold of a store: properties of its state, whatever the last request was.
+//! The properties that must hold of a store, whatever the last request was.
 //!
-//! They compare the checkpoints of the world with those in the store, as plain git and the disk show
-//! them. A subject whose store cannot be read is not judged by them.
+//! The checkpoints of the world are compared with those in the store, as plain git and the disk show them.
+//! A subject whose store cannot be read is not judged by these properties.
 
 pub(crate) mod content;
 pub mod explain;

@@ -1,4 +1,5 @@
-//! The names of projects in the store: a history under a wrong name is missing everywhere else.
+//! The names of projects in the store. They are judged first, because a history under a wrong name looks
+//! missing to all other checks.
 
 use super::{BESIDE, HISTORIES};
 use crate::observation::Histories;

@@ -1,8 +1,9 @@
 //! The total size of all checkpoints, and the eviction that keeps it within a limit.
 //!
-//! Subjects rarely store the same content in the same number of bytes, so sizes are not predicted: the
-//! size of each object is measured on the disk. From these sizes, and since objects are shared, follows
-//! the size of every set of checkpoints that a correct subject could have left.
+//! Sizes are not predicted, since subjects rarely store the same content in the same number of bytes.
+//! Instead, the size of each object is measured on the disk. The size of a set of checkpoints is that of
+//! all objects which they need, each counted once; so it is known for every set that a correct subject
+//! could have left.
 
 use super::pinned;
 use crate::answer::{Answer, SweepOutcome};

@@ -1,5 +1,5 @@
-//! Agent state alongside the files: what is recorded and restored, labelled and pinned, listed,
-//! compensated and triggered, and what no rule decides.
+//! Tests of agent state: what checkpoints record and restore, labels and pins, external actions and their
+//! compensations, the events that require a checkpoint, and cases that no rule decides.
 
 use super::*;
 use pretty_assertions::assert_eq;

@@ -1,4 +1,4 @@
-//! The answers of a correct subject, and their effect on the files.
+//! The answers that a correct subject gives in these tests, and their effect on the files.
 
 use super::*;
 use crate::allowed::{AllowedCheckpoint, AllowedDiff, AllowedList, AllowedRestore, AllowedStatus};

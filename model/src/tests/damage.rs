@@ -1,4 +1,4 @@
-//! What a damaged store must still do, and what its damage may excuse.
+//! Requests to a damaged store: which of them must still work, and which failures the damage excuses.
 
 use super::*;
 use crate::answer::{Protected, Taken};

@@ -1,4 +1,4 @@
-//! A request during an external edit of the project: what may be stored, and what may be left.
+//! A request while a user edits the project: what may be stored, and which files may be left afterwards.
 
 use super::*;
 use crate::injected::{Injected, Lists};

@@ -1,4 +1,4 @@
-//! Which directory a path names, which directory may be a project, and to which a file belongs.
+//! Which directory a path names, which directory may be a project, and to which project a file belongs.
 
 use super::*;
 use pretty_assertions::assert_eq;

@@ -1,4 +1,4 @@
-//! The status of the whole store.
+//! The reported status of the store.
 
 use super::sweep::{scene, status};
 use super::*;

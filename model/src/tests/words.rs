@@ -1,4 +1,4 @@
-//! The notation of the scenes: files and requests as short texts.
+//! The notation of the tests' scenes: short texts that are parsed into edits of files and requests.
 
 use super::*;
 

@@ -1,9 +1,9 @@
-//! Concurrent requests of several processes: some order of them must explain all their answers
-//! ([`order`]), with the world as the state of the search.
+//! Judges concurrent requests of several processes: some order of the requests must explain all their
+//! answers. [`order`] searches for that order, with the world as the state of the search.
 //!
-//! A request refused as busy did nothing. A request without an answer, because its process was
-//! killed, took effect completely, once, or not at all. The lists, previews and restores that follow
-//! check what the store holds afterwards.
+//! A request that was refused as busy did nothing. A request without an answer, because its process was
+//! killed, took effect completely and once, or not at all. The lists, previews and restores that follow
+//! check what the store contains afterwards.
 
 pub mod order;
 mod unanswered;

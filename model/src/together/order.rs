@@ -1,10 +1,10 @@
-//! Whether some order of overlapping calls explains all their answers: the linearizability search of
-//! Wing and Gong with Lowe's memoization, over any [`SequentialState`].
+//! Finds out whether some order of overlapping calls explains all their answers, by the linearizability
+//! search of Wing and Gong with Lowe's memoization, over any [`SequentialState`].
 //!
-//! A call takes effect at one moment between its begin and its end. A call that never ended may take
-//! effect at any moment after its begin, or never. An undetermined effect gives several states after
-//! a call. A call that changes nothing and whose answer is allowed now is taken at once: later it
-//! could explain no more than now. A search that exceeds its budget has no verdict.
+//! A call takes effect at one moment between its begin and its end. A call that never ended may take effect
+//! at any moment after its begin, or never. A call whose effect is undetermined leads to several states. A
+//! call that changes nothing is placed as soon as its answer is allowed: placing it later could explain no
+//! more. A search that exceeds its budget has no verdict.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
-//! The agent apart from its files: the parts of its state, its external actions, its events, and whether
-//! a sub-agent makes the requests.
+//! The agent apart from its files: the parts of its state, its external actions, its events, and whether a
+//! sub-agent makes the requests.
 //!
-//! What no rule decides is unknown here, and not judged.
+//! If no rule decides a value, it is unknown here, and not judged.
 
 use super::{Checkpoint, Slot, World};
 use crate::agent::{Action, AgentEvent, Compensation, MILESTONES, Part};

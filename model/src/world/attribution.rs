@@ -1,7 +1,8 @@
 //! Attribution: what an agent reported about its tools, and all other events on files, in order.
 //!
-//! A subject sees the file at a path only when the agent reports. So attribution has two bounds: an
-//! external edit must be noticed where it shows then, and may be noticed where it happened.
+//! A subject sees a file only when the agent reports something about it. So attribution has two bounds: an
+//! external edit must be noticed if its effect was visible at such a report, and may be noticed if it
+//! happened at all.
 
 use super::World;
 use crate::bytes::{self, ByteString};

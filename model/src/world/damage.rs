@@ -1,9 +1,9 @@
 //! Damage to the store: which objects are lost, and which histories that affects.
 //!
 //! The lost objects are observed in the store, never assumed. A damaged checkpoint may be missing from
-//! a list until one shows it, and then it stays. A project with a damaged checkpoint is *partially
-//! corrupted*: the subject may treat its history as it likes, as long as every intact checkpoint is
-//! listed. A project whose newest checkpoint has no ref any more has an *unknown* history until it is
+//! lists until a list shows it; from then on it must be listed. A project with a damaged checkpoint is
+//! *partially corrupted*: the subject may treat its history as it likes, as long as every intact checkpoint
+//! is listed. A project whose newest checkpoint has no ref any more has an *unknown* history until it is
 //! listed.
 
 use super::{Checkpoint, World};

@@ -1,5 +1,5 @@
-//! Updates the world after an injection: only the lists afterwards show whether a request that ended or
-//! was refused took effect, and its progress stays unknown.
+//! Updates the world after a request with an injection. Only the lists afterwards show whether a request
+//! took effect whose process ended or which was refused; how far it got stays unknown.
 
 use super::{Checkpoint, Marker, Slot, World};
 use crate::answer::{Answer, CheckpointOutcome, Listed, Restored};

@@ -1,7 +1,7 @@
-//! Updates the world by what a subject did; no other module does.
+//! Updates the world with the observation of a request.
 //!
-//! It is total: every observation is recorded, allowed or not, so that the next one is compared with the
-//! real state. What was not observed stays unknown.
+//! Every observation is recorded, allowed or not, so that the next one is compared with the real state.
+//! What was not observed stays unknown.
 
 use super::history::History;
 use super::maintenance::Marker;

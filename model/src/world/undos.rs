@@ -1,5 +1,5 @@
-//! The pre-restore checkpoints beyond the limit of a project's list: which of them an implementation
-//! that keeps a few can still restore by their ids.
+//! The pre-restore checkpoints that do not fit in the list of their project. An implementation may keep a
+//! few of them; this module decides which of them it can still restore by id.
 
 use super::{Checkpoint, Settings, World};
 use crate::bytes::ByteString;

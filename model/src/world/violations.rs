@@ -1,8 +1,8 @@
 //! Updates the world after an operation that violated a rule.
 //!
-//! What the world recorded of the checkpoints may be wrong then. Where the store can be read, it shows
-//! the content of each; otherwise the checkpoints that the operation took or restored are unknown, and
-//! not judged until they are observed.
+//! The content that the world recorded of checkpoints may then be wrong. If the store can be read, it shows
+//! the content of each checkpoint. Otherwise the checkpoints that the operation took or restored are
+//! unknown, and not judged until they are observed.
 
 use super::history::History;
 use super::{Checkpoint, World};
