@@ -1,5 +1,5 @@
-//! What a [`crate::Manager`] is given: directories, a clock and the configuration. Nothing here is
-//! read from the process.
+//! The inputs that a caller gives to a [`crate::Manager`]: directories, a clock and the configuration.
+//! The manager itself reads nothing of its process.
 
 use crate::policy::Policy;
 use std::path::PathBuf;

@@ -1,9 +1,10 @@
-//! Which entries of a project git's ignore rules exclude: reading ignore files and matching them.
+//! Decides which entries of a project git's ignore rules exclude: reads ignore files and matches
+//! entries.
 //!
 //! It judges single entries; the caller walks the project and must not descend into excluded
-//! directories. No crate is used: `gix-ignore` reads some lines and brackets differently from git, gives
-//! up at 64 stars, and takes exponential time over repeated `**/`, which a project's own file could
-//! use to stall a checkpoint.
+//! directories. No existing crate is used, because `gix-ignore` reads some lines and brackets
+//! differently from git, gives up at 64 stars, and takes exponential time for repeated `**/`. A project
+//! could use such a pattern in its own ignore file to stall a checkpoint.
 
 use crate::path::name_of;
 use std::ops::ControlFlow::{self, Break, Continue};

@@ -1,15 +1,22 @@
-//! Reference implementation of agent checkpoints: snapshots of project directories in one shared
-//! shadow git store, and restoring them.
+//! Reference implementation of agent checkpoints: takes snapshots of project directories into one
+//! shared shadow git store, and restores them.
 //!
-//! [`Manager`] is the entry point. It is given its disk, clock and environment as arguments, so that
-//! this crate reads no variable, no clock and no git configuration of the user. Below it `restore` and
-//! `capture` write and read projects, `maintenance` keeps the store small, `history` lists the
-//! checkpoints of a project, `agent_state` is what they hold in addition to files, `store` stores the
-//! captured content, and every byte that is written goes through [`disk`]. Each module uses only those
-//! named after it, and `restore` does not use `capture`. [`triggers`] is independent: it decides when an
-//! agent should request a checkpoint, and touches no file. [`agent`] combines both for authors of agents,
-//! [`rollback_line`] parses typed rollback commands, [`printed`] prints the list, and [`doctor`] checks
-//! the files and folders of all modules and changes nothing.
+//! [`Manager`] is the entry point. Its caller passes in the disk, the clock and the environment, so
+//! that this crate reads no environment variable, no system clock and no git configuration of the user.
+//! Below it are these modules. Each of them uses only modules further down this list, and `restore`
+//! does not use `capture`:
+//!
+//! - `restore` and `capture` write and read projects
+//! - `maintenance` keeps the store small
+//! - `history` lists the checkpoints of a project
+//! - `agent_state` is what checkpoints hold in addition to files
+//! - `store` stores the captured content
+//! - [`disk`] carries out every read and write of a file
+//!
+//! [`triggers`] is independent of them: it decides when an agent should request a checkpoint, and
+//! touches no file. [`agent`] combines [`Manager`] and [`triggers`] for authors of agents.
+//! [`rollback_line`] parses typed rollback commands, [`printed`] prints the list of checkpoints, and
+//! [`doctor`] checks the files and folders of all modules and changes nothing.
 //!
 //! The default feature `cli` builds the command `herma` and changes nothing in this library.
 #![forbid(unsafe_code)]

@@ -1,6 +1,8 @@
-//! The folders that belong to no project, also where they are mounted a second time: the checkpoint base
-//! and the agent folder. The parts of the agent state are restored as such; as files they would be restored
-//! twice, and the log of external actions would be rolled back with them.
+//! The folders that never belong to a project, even if they are mounted at a second path: the
+//! checkpoint base and the agent folder.
+//!
+//! A restore handles the parts of the agent state separately. If they were files of a project as well,
+//! they would be restored twice, and the log of external actions would be rolled back with them.
 
 use crate::disk::{Disk, Stat, canonical};
 use crate::environment::Environment;

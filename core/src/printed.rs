@@ -1,5 +1,5 @@
-//! Prints the list of checkpoints for people, in the layout of the first document that this kit
-//! follows: one line per checkpoint, whatever its reason contains.
+//! Prints the list of checkpoints for people, in the layout of the first document behind the rules
+//! (`seed 000`): one line per checkpoint, whatever its reason contains.
 
 use crate::report::Listed;
 use crate::text::{Style, Tone, count, line, local_time};

@@ -1,5 +1,5 @@
-//! The answers of a [`crate::Manager`], as plain data that can be serialized: here those about checkpoints,
-//! in [`restored`] those of restores, in [`stored`] those about the store.
+//! The answers of a [`crate::Manager`], as plain data that can be serialized. Answers about checkpoints
+//! are in this file, those of restores in [`restored`], and those about the store in [`stored`].
 
 mod restored;
 mod stored;

@@ -1,9 +1,9 @@
-//! The interface for authors of agents: checkpoints before tools change files, which never get in the
-//! way of the agent.
+//! The interface for authors of agents: takes checkpoints before tools change files, and never stops
+//! the agent if that fails.
 //!
-//! The agent calls [`CheckpointManager`] before and after each [`Tool`] runs. Failures of these calls are
-//! logged, reported once, and change nothing else; requests of a user (a list, a difference, a restore)
-//! return an error that says what to do. Running the tools is up to the agent.
+//! The agent calls [`CheckpointManager`] before and after each [`Tool`] runs. Failures of these calls
+//! are logged, reported once, and change nothing else. Requests of a user (a list, a difference, a
+//! restore) return an error that says what to do. The agent itself runs the tools.
 
 mod conversation;
 mod tool;

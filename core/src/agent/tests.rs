@@ -1,4 +1,5 @@
-//! Tests of what authors of agents rely on: checkpoints before tools, and no trouble from them.
+//! Tests of what authors of agents rely on: checkpoints are taken before tools run, and a failure to
+//! take one does not disturb the agent.
 
 use super::*;
 use crate::manager::RestoreOptions;

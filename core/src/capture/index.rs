@@ -1,8 +1,8 @@
 //! The index of a project: the blob of each file, with the stat data that shows whether the file is
 //! unchanged. The format is git's index, version 2, so that other tools can use it too.
 //!
-//! The index also records the mark of the store's file in which each blob was intact, so that it is
-//! not read again while nothing touches it.
+//! The index also records where each blob was found intact: it contains the mark of the store's file
+//! with that blob. The blob is not verified again while nothing touches that file.
 //!
 //! An index only saves time. An index that is missing, damaged or of another version counts as empty,
 //! and an entry that could hide a change is stored without its size, so that it never matches.

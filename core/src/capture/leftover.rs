@@ -1,9 +1,10 @@
-//! Temporary files that restores put alongside the paths that they write, and did not remove. They are
-//! identified by name alone, so that they are never content of a project, whether or not the record of
-//! the restore exists.
+//! Temporary files that a restore created alongside the paths that it wrote, and did not remove. They
+//! are identified by name alone, so that no checkpoint captures them, even if the record of the restore
+//! is lost.
 //!
-//! A draft may always be removed. A file that was swapped with a draft belongs to the user, and may be
-//! removed only if it is stored.
+//! Some of them are drafts: content of a checkpoint that was not yet moved to its path. A draft may
+//! always be removed. The others are files of the user that were exchanged with a draft; such a file
+//! may be removed only if its content is stored.
 
 use crate::capture::walk::Candidate;
 use crate::disk::{Disk, Kind as FileKind, Stat};

@@ -1,4 +1,4 @@
-//! Tests of all findings, on a machine with settable answers.
+//! Tests of all findings, on a simulated machine whose answers each test sets.
 
 use super::*;
 use crate::disk::{Sharing, SystemDisk};

@@ -1,4 +1,5 @@
-//! Removes the store and what v1 left, on request. Third-party entries of the base stay.
+//! Removes the store and the files that v1 left in the base, on request. Third-party entries of the
+//! base stay.
 
 use crate::disk::{Disk, Kind, Sharing, folder};
 use crate::error::{Error, Result};

@@ -1,9 +1,11 @@
-//! Limits a project to its newest checkpoints, and the store to its total size, after a checkpoint was
-//! taken. A failure here does not fail the checkpoint; the next one tries again.
+//! Applies the limits after a checkpoint was taken: a project keeps its newest checkpoints, and the
+//! store stays below its size limit. A failure here does not fail the checkpoint; the next one tries
+//! again.
 //!
-//! Evicting a checkpoint writes one small file. Freeing its space reads the entire store, so it is
-//! postponed until the backlog of evicted checkpoints of the project reaches the number that it may
-//! keep, or until those just evicted hold more than a little content that the others do not.
+//! Evicting a checkpoint only writes one small file, but freeing its space reads the entire store. So
+//! the space is freed later: once as many evicted checkpoints of the project wait for it as the project
+//! may keep, or once those just evicted contain more than a little content that the remaining ones do
+//! not.
 //!
 //! Only a regular checkpoint evicts others. A pre-restore checkpoint evicts only older pre-restore
 //! checkpoints; see docs/decisions/0016-pre-restore-checkpoints-outside-the-history.md.

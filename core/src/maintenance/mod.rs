@@ -1,7 +1,7 @@
-//! Keeps the store small: limits after each checkpoint, pruning, clearing, and the sizes of all that.
+//! Keeps the store small: applies limits after each checkpoint, prunes, clears, and measures the store.
 //!
-//! This module removes checkpoints, projects and entire stores, and never touches a project's own files.
-//! [`crate::manager`] decides when it runs.
+//! This module removes checkpoints, projects and entire stores, and never touches a project's own
+//! files. [`crate::manager`] decides when it runs.
 
 pub mod clear;
 mod evidence;

@@ -1,8 +1,8 @@
-//! Removes projects that are gone or were not used for long, old archives, and then the objects that
-//! nothing needs any more.
+//! Prunes the store: removes projects that are gone or were not used for a long time, and old archives;
+//! and then the objects that nothing needs any more.
 //!
-//! What cannot be removed is counted and left, and the rest goes on. Only entries that
-//! [`crate::store::base`] names and projects of the store are ever removed.
+//! An item that cannot be removed is counted and left, and the prune continues. Only projects of the
+//! store, and entries that [`crate::store::base`] names, are ever removed.
 
 use crate::agent_state::Stored;
 use crate::disk::{Disk, folder};

@@ -1,6 +1,6 @@
-//! Checks that there is space for what freeing space writes: the remaining objects of a pack are stored
-//! again before the pack is removed. This is checked before a checkpoint is evicted, which could
-//! otherwise be in vain.
+//! Checks that the disk has enough space for freeing space, which stores the remaining objects of a
+//! pack again before it removes the pack. The check is made before a checkpoint is evicted: otherwise a
+//! full disk might make the eviction pointless.
 
 use crate::error::{Context, Result};
 use crate::maintenance::inventory::{Inventory, PackFiles};

@@ -1,4 +1,5 @@
-//! What a store holds and costs, seen from outside any project.
+//! The status of a store: what it contains, and the space that it takes. It belongs to no single
+//! project.
 
 use crate::disk::{Disk, folder};
 use crate::error::Result;

@@ -1,5 +1,5 @@
-//! The automatic prune: at most once per interval, by a marker in the base, and without ever
-//! failing the caller.
+//! The automatic prune. It runs at most once per interval, which a marker file in the base ensures, and
+//! never makes its caller fail.
 
 use crate::disk::atomic_write::{replace_file, write_new_named};
 use crate::disk::{Disk, Kind, Sharing};

@@ -1,5 +1,5 @@
-//! Captures the present state of a project: for a checkpoint, which stores what is read, or only to be
-//! compared, which stores nothing.
+//! Captures the present state of a project. A capture for a checkpoint stores the content that it
+//! reads; a capture that is only compared stores nothing.
 
 use super::{Manager, OpenProject};
 use crate::capture::index::{self, Index};

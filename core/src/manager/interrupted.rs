@@ -1,5 +1,5 @@
-//! Interrupted restores: how they are reported, and how what they left in their projects is removed.
-//! An interrupted restore of the agent state is undone instead, by [`super::recovery`].
+//! Interrupted restores: reports them, and removes what they left in their projects. An interrupted
+//! restore of the agent state is undone instead, by [`super::recovery`].
 
 use super::{Manager, OpenProject};
 use crate::capture::Current;

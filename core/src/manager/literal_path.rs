@@ -1,4 +1,5 @@
-//! The path of a single file to restore: what is typed names one path below the project, literally.
+//! The path of a single file to restore. The typed text is taken literally, as one path below the
+//! project: it is never a pattern.
 
 use crate::disk::{Disk, Kind};
 use crate::error::{Error, Result};

@@ -1,5 +1,5 @@
-//! The locks of an operation: that of its project, and then that of the agent state, taken so that no
-//! restore that died is left which could still be undone.
+//! The locks of an operation: first the lock of its project, then the lock of the agent state. If an
+//! earlier restore died and can still be undone, that is done before the operation begins.
 
 use super::Manager;
 use crate::agent_state::{Owner, Recovered};

@@ -1,5 +1,5 @@
-//! Previews, and what they have in common with restores: a restore whose target is found, and its plan.
-//! Nothing is changed here.
+//! Previews, and the first steps of a restore, which previews share: finding the target, and making the
+//! plan. Nothing is changed here.
 
 use super::scope::{LiteralScope, Scope};
 use super::wanted::Wanted;

@@ -1,13 +1,14 @@
-//! Restores: finds the target, takes the pre-restore checkpoint, and only then lets
-//! [`crate::restore`] write.
+//! Restores: finds the target, takes the pre-restore checkpoint, and only then lets [`crate::restore`]
+//! write.
 //!
-//! The store is opened once. The target is found twice: an unknown one is refused before anything is made,
-//! and taking a lock makes its file, completing the store makes its missing parts, and a restore that
-//! died is undone before a new one; but numbers are stable only under the lock.
+//! The store is opened once, but the target is found twice. The first time, an unknown target is
+//! refused before anything is changed: taking a lock creates its file, opening the store for writing
+//! completes missing parts, and a restore that died is undone first. The second time, the locks are
+//! held, since the numbers in the list are stable only then.
 //!
-//! The project is read once, by the capture that the pre-restore checkpoint stores. A restore with a token,
-//! or of a single file, may still be refused for what the project holds, and a refusal stores nothing; so
-//! these read it before without storing.
+//! The project is usually read once, by the capture for the pre-restore checkpoint. A restore with a
+//! preview token, or of a single file, may still be refused because of the content of the project, and
+//! a refusal must store nothing. So such a restore first reads the project without storing.
 
 use super::attribution::reason;
 use super::captures::ProjectCapture;

@@ -1,5 +1,5 @@
-//! Drafts that a restore wrote and has not moved to their paths yet: many files are made durable at
-//! once, since waiting for each takes most of the time.
+//! Drafts: files that a restore wrote under temporary names and has not moved to their paths yet. Many
+//! drafts are made durable at once, because waiting for each separately would take most of the time.
 
 use crate::restore::placement::Draft;
 

@@ -1,4 +1,4 @@
-//! What the ignore files of a checkpoint exclude, while it is restored.
+//! Decides, during a restore, which paths the ignore files of the restored checkpoint exclude.
 
 use crate::error::Result;
 use crate::ignore::{Excludes, IgnoreFile};

@@ -1,5 +1,5 @@
-//! Paths that a restore does not touch, since its checkpoint left them out: a path that was left out may have
-//! existed.
+//! Paths that a restore does not touch because its checkpoint left them out: such a path may have
+//! existed when the checkpoint was taken, with unknown content.
 
 use super::Restore;
 use crate::disk::{Disk, folder};

@@ -1,7 +1,8 @@
-//! Restores a checkpoint: each path is examined, then written, removed, skipped because it is as recorded, or
-//! kept because nothing else holds its content. Then the disk is checked again, so that the report is true.
+//! Restores a checkpoint: each path is examined, then written, removed, skipped because it is as
+//! recorded, or kept because no checkpoint contains its content. Then the disk is checked again, so
+//! that the report is true.
 //!
-//! Nothing is destroyed that the pre-restore checkpoint does not hold. This module begins with a
+//! Nothing is destroyed unless the pre-restore checkpoint contains it. This module begins with a
 //! snapshot to restore and ends with the report; the caller takes the pre-restore checkpoint and the
 //! locks.
 

@@ -1,4 +1,4 @@
-//! What is in the way of a path to write, and whether it may be removed.
+//! Finds the files that are in the way of a path to write, and decides whether they may be removed.
 
 use super::Restore;
 use crate::disk::{Kind as FileKind, is_unreadable};

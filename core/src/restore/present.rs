@@ -1,4 +1,5 @@
-//! What exists at the paths of a project: whether it is as recorded, or still as captured.
+//! Compares the present files of a project with the checkpoint to restore (are they *as recorded*?),
+//! and with the capture before the restore (are they still *as captured*?).
 
 use super::{CHANGED_SINCE, Restore};
 use crate::disk::{Kind as FileKind, Stat, is_absence, is_unreadable};

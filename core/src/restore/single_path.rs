@@ -1,4 +1,5 @@
-//! The restore of a single path, which touches no other: what is in its way refuses the restore.
+//! The restore of a single path, which touches no other path. If anything is in the way, the restore is
+//! refused.
 
 use super::Restore;
 use super::batch::Batch;

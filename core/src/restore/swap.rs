@@ -1,9 +1,10 @@
 //! Replaces the files of a unit together, so that no process ever opens a mix of old and new files,
-//! neither in between nor after this process died.
+//! neither during the replacement nor after a crash.
 //!
-//! First an empty folder replaces the anchor: no process opens a unit without its anchor, or creates a
-//! new one where a folder is. Then all files to be removed are moved aside and examined again, the
-//! recorded files are moved in, and the anchor comes last. Until then every step can be undone.
+//! First an empty folder replaces the anchor, the file without which the unit cannot be opened. While a
+//! folder is there, no process opens the unit or creates a new one. Then all files to be removed are
+//! moved aside and examined again, and the recorded files are moved in, the anchor last. Until then
+//! every step can be undone.
 
 use super::Restore;
 use super::placement::{Draft, Placement};

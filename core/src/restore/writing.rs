@@ -1,5 +1,5 @@
-//! Writes and removes files of a project: each file is written as a draft, and many drafts are moved to their
-//! paths together.
+//! Writes and removes files of a project. Each file is first written as a draft, under a temporary
+//! name; then many drafts are moved to their paths together.
 
 use super::batch::Batch;
 use super::placement::{Draft, Placement};

@@ -1,6 +1,6 @@
-//! Git's lock for packing a store and removing objects, `gc.pid`: `git gc` does nothing while this lock
-//! is held, and nothing may be removed here while `git gc` holds it, since each would rely on copies of
-//! objects that the other removes.
+//! Git's lock for packing a store and removing objects, `gc.pid`. `git gc` does nothing while this lock
+//! is held, and this crate removes no object while `git gc` holds it. Otherwise each of the two could
+//! remove a copy of an object because it relies on the copy that the other one removes.
 
 use crate::disk::atomic_write::replace_file;
 use crate::disk::{Disk, Stat};

@@ -1,10 +1,12 @@
-//! The lock protocol of a store.
+//! The lock protocol of a store. There are three locks, always taken in this order:
 //!
-//! There are three locks, always taken in this order. The lock of the store is shared by processes
-//! that read it or add to it, and exclusive for clearing it and collecting space. The lock of a project
-//! is exclusive for changing its history, and the lock of the boundaries for changing that list. The
-//! kernel releases the locks of a process that dies, so that no lock is stale; the wait for a held lock
-//! is bounded.
+//! 1. The lock of the store: shared to read the store or add to it, exclusive to clear it or collect
+//!    space.
+//! 2. The lock of a project: exclusive to change its history.
+//! 3. The lock of the boundaries (see [`super::shallow`]): exclusive to change that list.
+//!
+//! The kernel releases the locks of a process that dies, so that no lock is stale. The wait for a held
+//! lock is bounded.
 
 use crate::disk::{Disk, LockGuard, Sharing};
 use crate::error::{Context, Error, Result};

@@ -1,8 +1,9 @@
-//! Moves the repositories of v1, which made one for each directory, unchanged into an archive. Plain
-//! git can still read them.
+//! Moves the repositories of v1, one for each directory, unchanged into an archive. Plain git can still
+//! read them there.
 //!
-//! The move runs while the store has no HEAD, which is written last, so that after a kill the next
-//! process continues. [`crate::maintenance::prune`] removes old archives.
+//! The move runs while the store has no HEAD, and the HEAD is written afterwards. So if a process is
+//! killed during the move, the next one finds no HEAD and continues. [`crate::maintenance::prune`]
+//! removes old archives.
 
 use crate::disk::Disk;
 use crate::error::{Context, Error, Result};

@@ -1,7 +1,7 @@
 //! The packs of a store: finds and reads objects in them.
 //!
-//! An unreadable pack costs only the objects that no other pack holds. Git may move objects to other
-//! packs at any time, so that the folder is listed again when an object is not found.
+//! If a pack is unreadable, only objects that no other pack contains are lost. Git may move objects to
+//! other packs at any time, so the folder is listed again when an object is not found.
 
 use crate::disk::{Disk, is_absence, is_another_kind};
 use crate::error::{Context, Error, Result};

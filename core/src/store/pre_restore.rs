@@ -1,12 +1,13 @@
-//! The pre-restore checkpoints of a project other than its newest checkpoint, each with a ref of its
-//! own: `refs/rollbacks/<hash>/<number>-<parent>`, where later ones have larger numbers. The parent is
-//! the newest earlier checkpoint that is not a pre-restore checkpoint; it gives the position in the
-//! history even of a damaged one.
+//! The refs of the pre-restore checkpoints of a project. The newest checkpoint of a project is in the
+//! history; each other pre-restore checkpoint has the ref `refs/rollbacks/<hash>/<number>-<parent>`.
+//! Later ones have larger numbers. The parent is the newest earlier checkpoint that is not a
+//! pre-restore checkpoint; it shows the position in the history even if the checkpoint itself is
+//! damaged.
 //!
-//! Pre-restore checkpoints that are kept but do not fit in the list have their refs in
-//! `refs/unlisted`: they can be named only by id.
+//! Pre-restore checkpoints that are kept but do not fit in the list have their refs in `refs/unlisted`:
+//! they can be named only by id.
 //!
-//! They are not part of the chain of the history, so that one can be evicted without changing another
+//! Since they are not part of the chain of the history, one can be evicted without changing another
 //! checkpoint. See docs/decisions/0016-pre-restore-checkpoints-outside-the-history.md.
 
 use crate::disk::Disk;

@@ -1,5 +1,5 @@
-//! Recovers the lost ref of a history: the metadata of a project names its newest checkpoint, and
-//! while that is stored the ref can be made again.
+//! Recovers the lost ref of a history. The metadata of a project names its newest checkpoint; as long
+//! as that checkpoint is stored, its ref can be made again.
 //!
 //! A project whose metadata names no checkpoint counts as a project that never had one: other tools
 //! write the metadata before the first checkpoint.

@@ -1,7 +1,7 @@
-//! An estimate of the size of the objects of a store, without measuring them: a file of numbers to be
-//! added up, one for each checkpoint that stored objects.
+//! An estimate of the total size of the objects in a store. It is the sum of the numbers in a file, to
+//! which every checkpoint that stores objects adds the size of these objects.
 //!
-//! The estimate only decides when the objects are measured.
+//! The estimate only decides when the objects are really measured.
 
 use crate::disk::atomic_write::write_atomically;
 use crate::disk::folder;

@@ -1,7 +1,7 @@
 //! Which commands cannot be undone easily: they delete, push by force, migrate a database
 //! destructively, or change files in masses.
 //!
-//! Each simple command is judged by its own words, also those that other commands run in turn. A
+//! Each simple command is judged by its own words, including the commands that other commands run. A
 //! program that is not listed counts as harmless.
 
 use super::each_command;

@@ -1,6 +1,6 @@
-//! Finds the simple commands of a line of shell, at any depth, and its redirections that write to files.
-//! The grammar is that of tree-sitter's Bash, which also reads most of what only other shells have. What
-//! programs do is not known to this module.
+//! Finds the simple commands of a line of shell, at any depth, and its redirections that write to
+//! files. The grammar is tree-sitter's Bash grammar, which also reads most syntax that only other
+//! shells have. This module does not know what programs do.
 
 use std::ops::Range;
 use tree_sitter::{Node, Parser};

@@ -1,7 +1,7 @@
 //! The command line: its arguments, and the request that they are parsed into.
 //!
-//! The core decides whether a checkpoint or a file exists, so targets and files stay the bytes that
-//! were typed.
+//! Targets and file names stay the bytes that the user typed, because the core decides whether such a
+//! checkpoint or file exists.
 
 use crate::doctor;
 use crate::help::{

@@ -1,7 +1,7 @@
 //! Answers for programs: one JSON object on one line.
 //!
-//! The report types of the core define its content; this module adds the project, and escapes harmful
-//! characters, since people may read it, too.
+//! The report types of the core define the content of this object. This module adds the project, and
+//! escapes harmful characters, because people may read the output, too.
 
 use crate::text::is_harmful;
 use herma_core::{Interrupted, Listed, Unlisted};

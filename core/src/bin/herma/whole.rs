@@ -1,5 +1,5 @@
-//! The commands about an agent's state in addition to its files: they find the state, show what a
-//! checkpoint carries, pin checkpoints, and settle external actions.
+//! The commands about the agent state: they find it, show which parts of it a checkpoint contains, pin
+//! checkpoints, and compensate or accept external actions.
 
 use crate::arguments::ActionsCommand;
 use crate::commands::{Answer, Ending, Failure, Herma};

@@ -1,5 +1,5 @@
-//! Texts for people about an agent's state, in the layout of the document that describes it: what was
-//! restored, which external actions were done, and what a checkpoint carries.
+//! Texts for people about the agent state, in the layout of the document that describes it
+//! (`seed 003`): what was restored, which external actions were done, and what a checkpoint contains.
 
 use crate::pages::Page;
 use crate::text::{Style, Tone, count, line, local_time};
