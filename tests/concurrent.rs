@@ -1,4 +1,4 @@
-//! Several processes on one store: the core, and a store that loses concurrent writes.
+//! Several processes on one store: the core passes, and a store that loses concurrent writes fails.
 
 use herma_harness::History;
 use herma_harness::generate::{self, Options};

@@ -1,4 +1,4 @@
-//! Workspace tests: each module is one subject and reads as a list of sentences about it.
+//! Workspace tests. Each module tests one topic, and its test names read as a list of sentences about it.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod adapters;

@@ -1,8 +1,8 @@
 //! Finds the locations in the repository that refer to each rule, by searching its text.
 //!
-//! A location is a file and the name of an item in it, not a line: every line added further up would make
-//! the page of the rule book out of date, in every branch at once. A function is found as fast by its name,
-//! and is seldom renamed without a reason to look at the page.
+//! A location is a file and the name of an item in it, not a line number: every line added further up would
+//! make the page of the rule book out of date, in every branch at once. A function is found as quickly by
+//! its name. It is seldom renamed without another reason to look at the page.
 
 use crate::docs::sources;
 use herma_harness::cases::Case;

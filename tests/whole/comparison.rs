@@ -1,5 +1,6 @@
-//! Compares three ways to undo one history: `git reset`, recovery of a step of a flow, and a restore of the
-//! agent state. The generated page reports what the test finds on the disk.
+//! Compares three ways to undo one history: `git reset`, the recovery of one step of a flow (a sequence of
+//! steps that an agent follows), and a restore of the agent state. The generated page reports what the test
+//! finds on the disk.
 
 use super::agent::{Agent, DiskState};
 use crate::docs::assert_page;
