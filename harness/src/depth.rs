@@ -1,5 +1,5 @@
-//! How many of the generated operations are judged: a figure of every run. The time is for people
-//! only; no verdict depends on it.
+//! How many of the generated operations were judged; every run reports this. The time that the subject took
+//! to answer is for people only: no verdict depends on it.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

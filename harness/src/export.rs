@@ -2,8 +2,8 @@
 //! prints the replies, and needs nothing of this suite. It exits with 1 if the subject replies and leaves
 //! files as in the recorded run, so that the failure is reproduced.
 //!
-//! The history is run once to make everything concrete. Where a request contains an id that the
-//! subject chose, the script uses the id that it received itself.
+//! The history is first run once, to turn its symbolic requests into concrete ones. If a request contains
+//! an id that the subject chose, the script uses the id that it received itself.
 
 mod bash;
 mod damage;

@@ -1,4 +1,4 @@
-//! The part of a run that this machine makes, where several machines share the run.
+//! One machine's part of a run that several machines share.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,18 +1,18 @@
 //! A verdict on one history: one run, and after a failure further runs that find the cause.
 //!
-//! A fifo or an unreadable file may cause a refusal; it is blamed if the same history holds without such
-//! files. The name of a file may be the reason that it was not captured; the name is blamed if the same
-//! history holds with plain names.
+//! A fifo or an unreadable file may cause a refusal; it is blamed if the same history passes without such
+//! files. The name of a file may be the reason that the file was not captured; the name is blamed if the
+//! same history passes with plain names.
 //!
 //! A failure that only occurs while a store is damaged is blamed on the damage: damaged bookkeeping must
 //! stop nothing, and other damage may only affect what depends on the damaged file.
 //!
-//! A failure that only occurs with an injection is blamed on the injection: a process that hangs
-//! afterwards on a stale lock, everything else on the injected event.
+//! A failure that only occurs with an injection is blamed on the injection. If a process then hangs or finds
+//! the store busy, the rule about stale locks is blamed; otherwise the rule about the injected event.
 //!
 //! A failure that only occurs with the hostile git configuration in the home is blamed on that
-//! configuration, whichever rule shows it first. So a single leak is not reported as many other
-//! failures, and does not hide them.
+//! configuration, whichever rule shows it first. So a single leak is not reported as many other failures,
+//! and does not hide them.
 
 use crate::divergence::{Divergence, Fingerprint, Judge, Mismatch, Violation};
 use crate::history::plain_names::with_plain_names;

@@ -1,6 +1,10 @@
-//! Checks of the written cases: the statements of each case about itself are true, the core passes it, every
-//! planted bug that it names fails it by the bug's rule, and no null subject passes it; together the cases
-//! cover every rule and every planted bug.
+//! Checks of the written cases:
+//!
+//! - the statements of each case about itself are true
+//! - the core passes each case
+//! - every planted bug that a case names fails it by the bug's rule
+//! - no null subject passes a case
+//! - together the cases cover every rule and every planted bug
 
 use super::{Case, needs, tier};
 use crate::history::History;

@@ -1,9 +1,13 @@
-//! The fewest capabilities with which a case still works: the core passes it, the capabilities include those
-//! that its rules need, and every planted bug that it names is found (if it names none, its rules are judged).
+//! Finds the fewest capabilities with which a case still works. A case works with some capabilities if all
+//! of these hold:
 //!
-//! A subject that lacks a capability gets the closest request that it supports, as in any history; so a case
-//! does not need every capability that its requests use. If the store cannot be read, a bug of capture shows in
-//! the restored files: it is found all the same, by the rule about these.
+//! - the core passes it
+//! - they include the capabilities that its rules need
+//! - every planted bug that it names is found, or, if it names none, its rules are judged
+//!
+//! A case does not need every capability that its requests use: a subject that lacks a capability gets the
+//! closest request that it supports, as in any history. Nor does the store always have to be readable: if
+//! it is not, a bug of capture shows in the restored files, and the rule about these finds it.
 
 use super::Case;
 use super::check::run_bug;

@@ -1,8 +1,8 @@
 //! The expected failures of one implementation, and whether a run has exactly these.
 //!
-//! A file contains the plan of the run (seeds, histories, operations) and every expected failure, each with a
-//! reason and a link. `update` writes it and `gate` reads it; both need a complete run of the plan, since a
-//! failure that was not reached is not fixed.
+//! A file contains the plan of the run (seeds, histories, operations) and every expected failure, each with
+//! a reason and a link. `update` writes it and `gate` reads it. Both need a complete run of the plan: if an
+//! incomplete run did not reach a failure, the failure is not fixed.
 
 mod gate;
 pub mod report;

@@ -1,4 +1,4 @@
-//! Replies without what differs in each run.
+//! Replies without the parts that differ in each run.
 
 /// A reply without the parts that differ in each run, as `plain` of the script returns it.
 pub(super) fn without_variable_parts(reply: &str, root: &str, ids: &[String]) -> String {

@@ -1,4 +1,4 @@
-//! Requests and what becomes of their replies as lines of a shell script.
+//! Requests, and the handling of their replies, as lines of a shell script.
 
 use super::Script;
 use super::bash::{COMPARE, shell};

@@ -1,8 +1,8 @@
 //! Agent state besides files: its parts, labels and pins, external actions, events and sub-agents, mixed
 //! with edits, checkpoints, restores and limits.
 //!
-//! These fragments are generated separately, for subjects that store any agent state; other histories do not
-//! change.
+//! Only subjects that store any agent state get these fragments. They are generated separately, so that the
+//! histories of other subjects do not change.
 
 use super::content::SizeLimits;
 use super::idiom::{ProjectFile, checkpoint, once_in, project_file, restore, write};

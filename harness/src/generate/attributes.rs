@@ -1,6 +1,7 @@
 //! Attributes of files besides their content: permissions and hard links; and projects in git layouts.
 //!
-//! These fragments are generated separately, for some histories; the others do not change.
+//! These fragments are generated separately, for some histories only, so that all other histories do not
+//! change.
 
 use super::content::SizeLimits;
 use super::idiom::{ProjectFile, checkpoint, once_in, project_file, restore, write};

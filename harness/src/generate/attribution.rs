@@ -1,8 +1,8 @@
 //! Attribution: files written by tools of the agent, external edits of files, and restores that must
 //! distinguish the two.
 //!
-//! These fragments are generated separately, for subjects to which tools report their writes; other histories
-//! do not change.
+//! Only subjects to which tools report their writes get these fragments. They are generated separately, so
+//! that the histories of other subjects do not change.
 
 use super::content::SizeLimits;
 use super::idiom::{ProjectFile, checkpoint, once_in, project_file, restore, write};

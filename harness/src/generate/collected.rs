@@ -1,7 +1,8 @@
-//! Plain `git gc` in the store: from then on objects and refs are packed, when they are read and when they
-//! are damaged.
+//! Fragments with plain `git gc` in the store. After it, objects and refs are packed when requests read
+//! them and when a history damages them.
 //!
-//! These fragments are generated separately; other histories do not change.
+//! These fragments are generated separately, for some histories only, so that all other histories do not
+//! change.
 
 use super::content::SizeLimits;
 use super::damage::{follow_up, idiom};

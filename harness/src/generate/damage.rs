@@ -1,8 +1,8 @@
 //! Damage to the store: to an object, a ref or another file of it, and requests that show the effect.
 //!
-//! Damage is rare, since after it fewer rules can be judged: one in four histories has any. There it is
-//! followed by a request that needs what may be damaged, or must not need it. These fragments are generated
-//! separately; other histories do not change.
+//! Only one in four histories has damage, because fewer rules can be judged after it. The damage is
+//! followed by a request that may need the damaged file, or that must work without it. These fragments are
+//! generated separately, so that all other histories do not change.
 
 use super::content::SizeLimits;
 use super::idiom::{self, ProjectFile, checkpoint, once_in, prune, restore, write};

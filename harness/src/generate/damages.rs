@@ -1,5 +1,6 @@
-//! Damaged stores: every file of a few small stores, damaged in every way, and every kind of request
-//! afterwards. Other combinations of damage and requests are generated at random elsewhere.
+//! Histories of damaged stores, listed completely instead of at random: every file of a few small stores is
+//! damaged in every way, followed by every kind of request. `damage` generates other combinations at
+//! random.
 
 use super::idiom::{checkpoint, write};
 use crate::history::{Event, History, Operation, StoreEvent, Target};

@@ -1,8 +1,8 @@
 //! Injections into a call of a checkpoint, a restore or a maintenance request, and requests that show the
 //! effect.
 //!
-//! Injections are rare, since each may require a second run: one history of a few has any. These fragments are
-//! generated separately; other histories do not change.
+//! Injections are rare, because each may require a second run: only one in a few histories has any. These
+//! fragments are generated separately, so that all other histories do not change.
 
 use super::content::SizeLimits;
 use super::damage::follow_up;

@@ -1,7 +1,7 @@
 //! Tools that keep times: a file is written in place and its modification time is set back, so that neither
 //! its time nor its size shows the change.
 //!
-//! This fragment is generated after everything else, which does not change.
+//! This fragment is generated last, so that the rest of a history does not change.
 
 use super::content::SizeLimits;
 use super::idiom::{ProjectFile, checkpoint, once_in, project_file, write};

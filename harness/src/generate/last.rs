@@ -1,5 +1,5 @@
-//! Fragments that are generated last, so that no other part of a history changes: tools of an agent, the
-//! printed list, the configuration file, and requests without a usable store.
+//! Fragments about tools of an agent, the printed list, the configuration file, and requests without a
+//! usable store. They are generated last, so that no other part of a history changes.
 
 use super::content;
 use super::idiom::{checkpoint, write};

@@ -1,6 +1,7 @@
 //! The parts of a history: each is generated separately, and then they are combined.
 //!
-//! Parts that were added to this suite later are generated last, so that nothing else changes.
+//! Parts that were added to this suite later are generated after the older parts, so that a seed still
+//! generates the same older parts.
 
 use super::content::SizeLimits;
 use super::idiom::{self, once_in};

@@ -1,8 +1,8 @@
 //! Idioms of projects in git layouts: a sparse checkout, a linked worktree, a submodule.
 //!
-//! A checkpoint does not depend on what git makes of a path: it captures the existing files, and neither
-//! captures nor changes a repository. Git itself accepts these repositories, so a store that asks git about
-//! the project gets an answer that reflects them.
+//! A checkpoint must not depend on how git sees a path: it must capture the files that exist, and must
+//! neither capture nor change a repository. Git itself accepts these repositories. So if a store wrongly
+//! asks git about the project, git's answer reflects the layout, and the checkpoint is wrong.
 
 use super::idiom::{ProjectFile, checkpoint, restore, write};
 use super::names::join;

@@ -1,5 +1,5 @@
 //! Scenarios: a few requests in a row on one project, with every injection into each call of the last
-//! request. The effect of an injection into an earlier request is shown by a shorter scenario.
+//! request. Earlier requests get no injection, because a shorter scenario ends with them.
 
 use super::idiom::{PRUNE, checkpoint, prune, restore, write};
 use crate::history::{

@@ -1,7 +1,8 @@
-//! Injections: what is made to happen at one call to the disk during the next request, such as a kill or edits.
+//! Injections: what is made to happen at one call to the disk during the next request, such as a kill or
+//! edits.
 //!
-//! An injection is an operation like any other, so a history without it is also a history. `crate::inject`
-//! carries it out, and the model decides which answers are allowed.
+//! An injection is an operation like any other, so if it is deleted, the rest is still a history.
+//! `crate::inject` carries it out, and the model decides which answers are allowed.
 
 use super::{Event, Operation, StoreEvent, Target};
 use herma_model::{Edit, Request};

@@ -1,5 +1,6 @@
-//! The same history with plain names: names that some tool may interpret as more than a name are replaced. A
-//! failure is blamed on a name only if the history with plain names passes.
+//! The same history with plain names. Every name that some tool may interpret as more than a name, such as
+//! an option or a pattern, is replaced. A failure is blamed on a name only if the history with plain names
+//! passes.
 
 use super::{Event, History, Operation, StoreEvent};
 use herma_model::{ByteString, Piece, Request};

@@ -1,8 +1,12 @@
-//! Stored trees: any content of a checkpoint in a damaged or malicious store.
+//! Stored trees: any content of a checkpoint in a damaged or malicious store. Such a tree may contain:
 //!
-//! Names that lead out of the project, repeat, contain slashes or name a repository; modes that git does not
-//! have; trees that contain the same trees many times; links in the way of later paths. In all cases nothing
-//! panics, a refusal changes nothing, and nothing changes outside the project or in its own repository.
+//! - names that lead out of the project, repeat, contain slashes or name a repository
+//! - modes that git does not have
+//! - the same trees many times
+//! - links in the way of later paths
+//!
+//! In all cases nothing panics, a refusal changes nothing, and nothing changes outside the project or in
+//! its own repository.
 
 use super::{Fixture, escaped};
 use crate::sandbox::Scratch;

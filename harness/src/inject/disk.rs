@@ -1,5 +1,6 @@
-//! The system's disk with a hook before every call: the hook may make the call fail, or change the disk
-//! first. An injector runs after the hook.
+//! The system's disk with a hook that runs before every call and may make the call fail, or change the disk
+//! first. If there is also an injector (which carries out an injection), it runs after the hook and before
+//! the call itself.
 
 use super::{Injector, Syncs, is_torn};
 use herma_core::disk::{Access, Disk, LockGuard, Sharing, Stat, Stream, SystemDisk};

@@ -1,9 +1,13 @@
-//! The state after a power loss: everything that was synced, and of the rest what a file system may keep.
+//! The state after a power loss: everything that was synced, and the part of the rest that a file system
+//! may keep.
 //!
-//! The model is a file system with a journal. Names (created, renamed, removed) become durable in the
-//! order in which they changed, at the latest with the next sync of any file; the bytes of a file only
-//! with a sync of that file. So three images are allowed: all names with the synced bytes, all names
-//! with some blocks of the unsynced bytes, and the names of the last sync.
+//! The model is a file system with a journal. Names (created, renamed, removed) become durable in the order
+//! in which they changed, at the latest with the next sync of any file. The bytes of a file become durable
+//! only with a sync of that file. So three images are allowed:
+//!
+//! - all names with the synced bytes
+//! - all names with some blocks of the unsynced bytes
+//! - the names of the last sync
 
 use crate::history::PowerLoss;
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -1,5 +1,5 @@
-//! A gate at which a call waits while another thread does something, and at which that thread waits for
-//! the call.
+//! Makes a call of one thread wait for another thread. The call waits at this gate while the other thread
+//! does something; the other thread first waits until the call has come to the gate.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -1,5 +1,5 @@
-//! The signals between the suite and the supervisor of a process, as files: that the process is held at a
-//! call, that it is released, and that the power was lost.
+//! The signals between the suite and the supervisor of a process. Each signal is a file: the process is
+//! held at a call, it is released, or the power was lost.
 
 use std::fs::File;
 use std::io;

@@ -1,6 +1,7 @@
-//! The store as it would be without the damage that a history did to it, for plain git to read: git
-//! waits for a fifo forever, reads nothing of a store without a head, and its complaints about the damage
-//! judge nothing. Lost objects are determined from the files alone.
+//! A store that a history damaged, as plain git is to read it: if necessary, a copy in which the damaged
+//! files are repaired. Otherwise git would wait for a fifo forever, read nothing of a store without a head,
+//! and complain about damage that is not the subject's fault. Lost objects are determined from the files
+//! alone.
 
 use super::loose;
 use super::plain_git::Git;

@@ -1,8 +1,8 @@
 //! The oracle: observes files, base and store. Only the model compares them with what is allowed.
 //!
-//! [`Oracle`] observes the files and the base before and after each request. If the subject's store
-//! can be read, it uses plain git, too: a little after each request that needs it, and for everything
-//! after a failure and at the end.
+//! [`Oracle`] observes the files and the base before and after each request. If the subject's store can be
+//! read, it also observes the store with plain git: a little of it after each request that needs that, and
+//! all of it after a failure and at the end.
 
 mod base;
 mod harms;

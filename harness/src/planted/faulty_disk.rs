@@ -1,4 +1,4 @@
-//! A disk with one fault, so that a planted bug is inside the core, where a real one would be. Only
+//! A disk with one fault. With it a planted bug is inside the core, as a real bug would be. Only
 //! [`DiskFault::Mode`], [`DiskFault::NeverSyncs`] and [`DiskFault::Unlocked`] affect the store; all others
 //! affect the files of projects.
 

@@ -1,4 +1,4 @@
-//! Bugs of isolation: what reaches the store from the user's environment, and the reverse.
+//! Bugs of isolation: something from the user's environment reaches the store, or the reverse.
 
 use super::Flaw::{Disk, Intercepted as Intercept};
 use super::PlantedBug;

@@ -1,5 +1,5 @@
-//! Bugs of the layout: what other tools find in the store. While the core works on the store, the layout is
-//! correct.
+//! Bugs of the layout: what other tools find in the store. The layout is made wrong only between requests,
+//! so that the core always works on a correct one.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;

@@ -1,10 +1,12 @@
-//! Planted bugs: deliberately broken subjects, each a core that breaks one named rule. The suite
-//! must find every one, name the rule and reach the shortest history.
+//! Planted bugs: deliberately broken subjects, each a core that breaks one named rule. The suite must find
+//! every one, name the rule and reach the shortest history.
 //!
-//! A bug is a row: a name, the rule, one sentence, the minimum and the flaw. Every decided rule has one
-//! bug, and a few rules have more, for mistakes that the suite once missed or that a written case shows.
-//! Each subject of the rule book has a file or a few with its rows. This module only opens bugs as
-//! subjects; [`hunt`] searches for them.
+//! A bug is a row: a name, the rule, one sentence about the bug, the fewest operations that show it, and
+//! the flaw. Every rule that is judged has one bug. A few rules have more, for mistakes that the suite once
+//! missed or that a written case shows.
+//!
+//! For each subject of the rule book, such as `restore`, one or a few files contain the rows. This module
+//! only opens bugs as subjects; [`hunt`] searches for them.
 
 mod after_restore;
 mod agent;

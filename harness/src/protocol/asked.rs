@@ -1,8 +1,8 @@
 //! Adapts the operations of a history to an implementation that lacks some capabilities.
 //!
 //! An operation is replaced by the closest operation that the implementation is capable of; if there is
-//! none, it is left out. Neither is a verdict, and neither changes how a capability is judged.
-//! Operations that could harm the machine are left out for every implementation.
+//! none, it is left out. Neither counts as a verdict, and neither changes how the claimed capabilities are
+//! judged. Operations that could harm the machine are left out for every implementation.
 
 use super::capabilities::Capabilities;
 use super::known::{INJECTION, MEASUREMENT};

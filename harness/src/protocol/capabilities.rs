@@ -1,8 +1,8 @@
 //! The capabilities of an implementation, and what they mean for judging it.
 //!
-//! Requests beyond its capabilities are not made ([`super::asked`]), settings that it lacks have no
-//! limit, and missing parts of an answer are not compared. Rules that need a missing capability are
-//! reported as *not applicable*, never as held.
+//! Requests beyond its capabilities are not made ([`super::asked`]), limits that it cannot set are judged
+//! as no limit, and parts of an answer that it does not give are not compared. Rules that need a missing
+//! capability are reported as *not applicable*, never as held.
 
 use super::known::{
     COMPLETE, INJECTION, MAX_FILE_BYTES, MAX_TOTAL_BYTES, MEASUREMENT, OWN_WAYS, SIZES,

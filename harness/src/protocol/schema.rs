@@ -1,7 +1,8 @@
 //! The JSON Schema of the protocol, generated from the types of its messages.
 //!
-//! A line to the adapter is described as this runner writes it, and a line from it as this runner
-//! reads it: what is always sent is required, and what may be left out of a reply is not.
+//! It describes a line to the adapter as this runner writes it, and a line from the adapter as this runner
+//! reads it. So a field that the runner always sends is required, and a field that a reply may leave out is
+//! not.
 
 use super::VERSION;
 use super::claims::{Claim, claims};

@@ -1,4 +1,4 @@
-//! The reason that a rule was not judged, and what would judge it.
+//! The reason that a rule was not judged, and what a user can change so that it is.
 
 use crate::cases::Case;
 use crate::suite::{Findings, Verdict};

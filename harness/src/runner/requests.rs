@@ -1,5 +1,5 @@
-//! A request in a run: the lists around it, its judgement, and its observation. Injections, measurements and
-//! requests to several processes have modules of their own.
+//! A request in a run: the lists before and after it, its judgement, and its observation. Injections,
+//! measurements and requests to several processes have modules of their own.
 
 use super::{Event, RequestRecord, RunError, Runner, notify};
 use crate::coverage;

@@ -1,4 +1,5 @@
-//! The output of a run: its result, its errors, and its events. How a run is made is one folder up.
+//! The output of a run: its result, its errors, and its events. The other files of this folder make the
+//! run.
 
 use crate::coverage::Coverage;
 use crate::depth::Depth;

@@ -1,5 +1,5 @@
-//! Simpler names for the files of a history, each changed everywhere at once: several edits of one file
-//! may as well edit another file.
+//! Simpler names for the files of a history. A name is changed in all operations at once, because several
+//! edits of a file must still edit the same file.
 
 use crate::history::{Event, History, Operation, StoreEvent};
 use herma_model::bytes::below;

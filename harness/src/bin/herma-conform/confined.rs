@@ -1,4 +1,5 @@
-//! `confined`: runs a command that can write in one folder only, whatever it does. Mutants run like this.
+//! `confined`: runs a command that can write to one folder only. Mutants run like this, since they may do
+//! anything.
 //!
 //! Linux prevents other writes (Landlock); reading, executing and exit codes are not affected.
 

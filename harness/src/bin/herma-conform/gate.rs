@@ -1,4 +1,4 @@
-//! `gate` and `update`: compares a run with the known failures of a subject, or lists them.
+//! `gate` compares a run with the known failures of a subject; `update` lists them.
 
 use crate::arguments::GateArguments;
 use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, UNSTABLE, USAGE, print_text};

@@ -1,4 +1,4 @@
-//! `power`: how many changes of a bundled subject's source its gate notices.
+//! `power`: counts how many small changes to the source of a bundled subject its gate notices.
 
 use crate::ending::{NO_VERDICT, NoVerdict, USAGE, no_verdict, print_text, scratch};
 use crate::subjects::{ChosenSubject, quoted};

@@ -1,5 +1,5 @@
-//! The adapters that `adapter new` prints: one protocol loop for each language, with the example store
-//! that is most like the author's. They are in `harness/adapters/templates`.
+//! The adapters that `adapter new` prints: one protocol loop for each language, with the example store that
+//! is most like the user's own store. They are in `harness/adapters/templates`.
 
 use crate::ending::{USAGE, fail, print_text};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `supervised`: runs a command under supervision, and ends as it does.
+//! `supervised`: runs a command under supervision, and exits with its code.
 
 use crate::ending::{NO_VERDICT, fail};
 use herma_harness::history::InjectedEvent;
