@@ -17,7 +17,7 @@ pub enum CheckError {
     /// The subject breaks a rule.
     #[error(transparent)]
     Broken(Box<BrokenRule>),
-    /// The run itself could not be made; there is no verdict on the rules.
+    /// The run itself could not be made, for example for lack of space; there is no verdict on the rules.
     #[error(transparent)]
     NotRun(#[from] RunError),
 }
@@ -34,7 +34,7 @@ pub struct BrokenRule {
     pub expected: String,
     /// What was found.
     pub found: String,
-    /// The shortest history found that shows it.
+    /// The shortest history that was found to break the rule in this way.
     pub history: History,
     /// All fields and more, as text for people.
     text: String,
@@ -62,8 +62,9 @@ impl BrokenRule {
     }
 }
 
-/// Runs `history` on a subject; if that breaks a rule, looks for the shortest history that breaks
-/// it in the same way. [`Subject`](crate::subject::Subject) has an example of a subject.
+/// Runs `history` on a subject, which `new_subject` opens. If the subject breaks a rule, searches for the
+/// shortest history with which it breaks the rule in the same way. The documentation of
+/// [`Subject`](crate::subject::Subject) contains an example of a subject.
 ///
 /// # Errors
 /// [`CheckError::Broken`] if the subject breaks a rule, [`CheckError::NotRun`] if the run could not

@@ -46,27 +46,28 @@ pub use scenarios::scenarios;
 pub struct Options {
     /// The maximum number of operations of a history.
     pub operations_max: usize,
-    /// A real directory whose copy is the first project, and some of its paths.
+    /// A real directory whose copy is the first project, and some paths in it for the operations.
     pub workspace: Option<(PathBuf, Vec<ByteString>)>,
-    /// Whether there are maintenance requests and events of the store.
+    /// Whether histories contain maintenance requests, and changes of the store without a request.
     pub maintenance: bool,
     /// Whether the agent's tools report their writes to the subject.
     pub attribution: bool,
     /// Whether the store is damaged.
     pub damage: bool,
-    /// One history of so many has injections; none for 0.
+    /// One in this many histories has injections; 0 means none.
     pub injections: u32,
-    /// One history of so many measures the cost of requests, and does nothing else; none for 0.
+    /// One in this many histories measures the cost of requests, and does nothing else; 0 means none.
     pub measured: u32,
-    /// One history of so many has requests to several processes at once, and nothing else; none for 0.
+    /// One in this many histories has requests to several processes at once, and nothing else; 0 means
+    /// none.
     pub together: u32,
-    /// The number of the other processes in these histories.
+    /// The number of other processes in the histories with several processes.
     pub processes: RangeInclusive<u8>,
-    /// Whether there is agent state.
+    /// Whether histories use agent state.
     pub agent: bool,
-    /// Whether there are databases, whose files are units.
+    /// Whether histories contain databases, whose files are units.
     pub databases: bool,
-    /// The units of the settings that are sizes.
+    /// The multiples in which the subject can set its size limits.
     pub units: Units,
 }
 
@@ -108,12 +109,13 @@ impl Options {
     }
 }
 
-/// Histories with the default options; the documentation of this crate shows a test with them.
+/// A strategy for histories with the default options. The documentation of this crate shows a test that
+/// uses it.
 pub fn history() -> impl Strategy<Value = History> {
     history_with(Options::default())
 }
 
-/// Histories with these options.
+/// A strategy for histories with these options.
 pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let is_workspace = options.workspace.is_some();
     let options = Options {
@@ -165,7 +167,7 @@ fn settings(is_workspace: bool, unit: u64) -> BoxedStrategy<Settings> {
         .boxed()
 }
 
-/// The history for `seed` and `number`; the same on every machine.
+/// Generates the history with this `number` of a `seed`: the same on every machine.
 pub fn generate_history(options: &Options, seed: u64, number: u64) -> History {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// An effect at one call of the next request.
+/// An injection: an effect at one call that the next request makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Injection {
@@ -20,31 +20,33 @@ pub struct Injection {
     pub call: CallPosition,
     /// The effect.
     pub what: InjectedEvent,
-    /// What the call waits for: edits if the call is held, or one request to another process if it overlaps
-    /// that. For several processes: the requests to the other processes at the same time.
+    /// The operations during the injection. For [`InjectedEvent::Hold`], the edits for which the call
+    /// waits. For [`InjectedEvent::Overlap`], the one request to another process for which the call waits.
+    /// For [`InjectedEvent::Together`], the requests that the other processes get.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub meanwhile: Vec<Operation>,
 }
 
 impl Injection {
-    /// An effect without edits or other requests.
+    /// An injection without edits or requests to other processes.
     pub fn new(call: CallPosition, effect: InjectedEvent) -> Self {
         Injection { call, what: effect, meanwhile: Vec::new() }
     }
 
-    /// Edits while a call waits.
+    /// An injection of edits while a call waits.
     pub fn edited(call: CallPosition, edits: Vec<Edit>) -> Self {
         let meanwhile = edits.into_iter().map(Operation::Edit).collect();
         Injection { call, what: InjectedEvent::Hold, meanwhile }
     }
 
-    /// The next request goes to a separate process, and at the same time `requests` go to so many other
-    /// processes in turn. The first of the others is killed at that call; [`CallPosition::End`] kills none.
+    /// An injection with several processes. The next request goes to a separate process, and at the same
+    /// time `requests` go to `processes` other processes in turn. The first of the other processes is
+    /// killed at `call`; [`CallPosition::End`] kills none.
     pub fn together(call: CallPosition, processes: u8, requests: Vec<Operation>) -> Self {
         Injection { call, what: InjectedEvent::Together(processes), meanwhile: requests }
     }
 
-    /// The edits that are made meanwhile.
+    /// The edits that are made while the call waits.
     pub fn edits(&self) -> impl Iterator<Item = &Edit> {
         self.meanwhile.iter().filter_map(|operation| match operation {
             Operation::Edit(edit) => Some(edit),
@@ -52,12 +54,12 @@ impl Injection {
         })
     }
 
-    /// A request to another process while a call waits.
+    /// An injection of a request to another process while a call waits.
     pub fn overlapped(call: CallPosition, request: Request<Target>) -> Self {
         Injection { call, what: InjectedEvent::Overlap, meanwhile: vec![Operation::Ask(request)] }
     }
 
-    /// Whether `meanwhile` suits the effect.
+    /// Checks that the operations in `meanwhile` are possible for the effect.
     ///
     /// # Errors
     /// The operations that are allowed instead, in words.
@@ -93,21 +95,22 @@ impl Injection {
     }
 }
 
-/// A call of a request, among the calls at which the effect is possible.
+/// The call of a request at which an injection happens. Only calls at which the effect is possible are
+/// counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallPosition {
-    /// The call with this number, from 1; 0 is before the first call and not possible in a file.
+    /// The call with this number, from 1. 0 means before the first call; a file cannot contain it.
     Call(u64),
     /// After the answer.
     End,
     /// Every call, with a run of the entire history for each.
     Every,
-    /// So many calls, evenly spread, with a run of the entire history for each.
+    /// This many calls, evenly spread, with a run of the entire history for each.
     Spread(u64),
 }
 
 impl CallPosition {
-    /// Whether it means several runs, one for each call.
+    /// Whether the history is run several times, once for each call.
     pub fn is_for_several(self) -> bool {
         matches!(self, CallPosition::Every | CallPosition::Spread(_))
     }
@@ -123,7 +126,7 @@ pub enum InjectedEvent {
     Error,
     /// A call that needs space fails with ENOSPC, once.
     NoSpace,
-    /// From that call on, each that needs space fails with ENOSPC.
+    /// From that call on, every call that needs space fails with ENOSPC.
     DiskFull,
     /// A call that reads fails with EIO.
     ReadError,
@@ -136,7 +139,7 @@ pub enum InjectedEvent {
     Hold,
     /// The call waits while another process handles a request.
     Overlap,
-    /// So many other processes get requests at the same time.
+    /// This many other processes get requests at the same time.
     Together(u8),
 }
 
@@ -148,12 +151,12 @@ pub enum PowerLoss {
     Names,
     /// All names, and every second changed block of those files.
     Blocks,
-    /// Neither names nor bytes.
+    /// Neither names nor bytes of unsynced changes.
     Nothing,
 }
 
 impl InjectedEvent {
-    /// All effects without edits or requests meanwhile.
+    /// All effects that need no edits and no requests to other processes.
     pub const ALONE: [InjectedEvent; 9] = [
         InjectedEvent::Kill,
         InjectedEvent::Error,

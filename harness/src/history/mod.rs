@@ -18,7 +18,7 @@ use herma_model::store_edit::{Damage, Likeness, StoreFile};
 use herma_model::{ByteString, Edit, Piece, Settings};
 use serde::{Deserialize, Serialize};
 
-/// One run, which starts with a fresh sandbox.
+/// A history: the initial conditions and the operations of one run, which starts with a fresh sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct History {
@@ -28,7 +28,7 @@ pub struct History {
     /// A real directory whose copy is the first project, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<std::path::PathBuf>,
-    /// Whether the home directory has no git configuration instead of a hostile one.
+    /// Whether the home directory has no git configuration; otherwise it has a hostile one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plain_home: bool,
     /// The operations, in order.
@@ -55,17 +55,20 @@ impl History {
         settings.into_iter().chain(home).collect()
     }
 
-    /// The history with injections at `call` instead of several calls.
+    /// The history in which injections at several calls happen at `call` only; unchanged if `call` is
+    /// `None`.
     pub fn at_call(&self, call: Option<CallPosition>) -> History {
         self.with_calls(|planned| if planned.is_for_several() { call } else { None })
     }
 
-    /// The history without effects at calls: edits for which a call would wait are made before the request.
+    /// The history without effects at calls: only the edits for which a call would wait are made, before the
+    /// request.
     pub fn before_calls(&self) -> History {
         self.with_calls(|_| Some(CallPosition::Call(0)))
     }
 
-    /// The history with injections at every call instead of one call; `None` if it has no injection.
+    /// The history in which an injection at one call happens at every call instead; `None` if it has no
+    /// injection.
     pub fn at_every_call(&self) -> Option<History> {
         let every = self.with_calls(|call| {
             matches!(call, CallPosition::Call(_)).then_some(CallPosition::Every)
@@ -84,7 +87,8 @@ impl History {
         history
     }
 
-    /// Whether the history means several runs, one for each call of a request.
+    /// Whether an injection is for several calls, so that the history means several runs, one for each
+    /// call.
     pub fn is_for_every_call(&self) -> bool {
         self.injections().any(|(_, injection)| injection.call.is_for_several())
     }
@@ -136,25 +140,25 @@ pub(crate) fn is_default(settings: &Settings) -> bool {
     *settings == Settings::default()
 }
 
-/// An event in the base directory of a store that is not a request.
+/// A change in the checkpoint base (the folder that contains the store) that no request makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreEvent {
-    /// There is a repository of this directory from v1.
+    /// A v1 repository of a directory is added.
     Repository {
         /// The directory.
         dir: ByteString,
         /// The number of days since its last change.
         days: u16,
     },
-    /// There is an archive of repositories from v1.
+    /// An archive of v1 repositories is added.
     Archive {
         /// The number of days since it was made.
         days: u16,
     },
-    /// There is a third-party file.
+    /// A third-party file is added.
     Stray,
-    /// There is an unrelated folder that looks like a part of the store.
+    /// An unrelated folder that looks like a part of the store is added.
     Lookalike {
         /// The part that it looks like.
         of: Likeness,
@@ -175,12 +179,12 @@ pub enum StoreEvent {
         /// The kind of damage.
         damage: Damage,
     },
-    /// A stored piece of a checkpoint is damaged: its own file, or the pack that contains it, if the entire
-    /// pack is lost.
+    /// A stored piece of a checkpoint is damaged: its own file, or the pack that contains it. A pack is
+    /// only damaged in a way that loses all of it.
     Stored {
         /// The project.
         dir: ByteString,
-        /// The number of later checkpoints of the project.
+        /// The number of newer checkpoints of the project.
         back: usize,
         /// The piece of the checkpoint.
         piece: Piece,
@@ -205,7 +209,7 @@ pub enum StoreEvent {
     Collected,
     /// The marker of the last sweep is changed.
     Marker {
-        /// The number of hours since the sweep; `None` for text that is not a time.
+        /// The number of hours since the sweep; `None` for a marker whose text is not a time.
         hours: Option<i32>,
     },
 }

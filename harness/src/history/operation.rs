@@ -22,26 +22,26 @@ pub enum Target {
     Id {
         /// The project of the checkpoint, which may differ from the project of the request.
         of: ByteString,
-        /// The number of later checkpoints of the project.
+        /// The number of newer checkpoints of the project.
         back: usize,
         /// The number of digits, at most all of them.
         digits: usize,
     },
-    /// By the id of the checkpoint's root tree, which is not a checkpoint.
+    /// By the id of a checkpoint's root tree, which is not the id of a checkpoint.
     TreeOf {
         /// The project.
         of: ByteString,
-        /// The number of later checkpoints of the project.
+        /// The number of newer checkpoints of the project.
         back: usize,
     },
-    /// By the id of the first blob in the checkpoint, which is not a checkpoint.
+    /// By the id of the first blob in a checkpoint, which is not the id of a checkpoint.
     BlobOf {
         /// The project.
         of: ByteString,
-        /// The number of later checkpoints of the project.
+        /// The number of newer checkpoints of the project.
         back: usize,
     },
-    /// By these bytes.
+    /// By these bytes, as typed.
     Text(ByteString),
 }
 
@@ -82,7 +82,8 @@ pub enum Event {
     Database(DatabaseWrite),
     /// An injection into a call of the next request that reads or changes checkpoints.
     Inject(Injection),
-    /// The next such request goes to a separate process, and the cost of its processes is measured.
+    /// The next request that reads or changes checkpoints goes to a separate process, and the cost of its
+    /// processes is measured.
     Measure,
 }
 
@@ -104,9 +105,9 @@ pub struct DatabaseWrite {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JournalMode {
-    /// In a `-journal`, which is removed afterwards.
+    /// In a `-journal` file, which is removed after the transaction.
     Delete,
-    /// In a `-wal`.
+    /// In a `-wal` file.
     Wal,
 }
 

@@ -34,7 +34,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// The version of the lines.
+/// The version of the format of the lines.
 pub const SCHEMA: u32 = 4;
 
 /// One line of the stream.
@@ -47,7 +47,7 @@ pub enum Line {
     History(Ended),
     /// One way in which a rule is broken.
     Failure(Box<FailureFound>),
-    /// A difference that only showed after a failure.
+    /// A difference that was seen only after another failure.
     Following(FollowingFound),
     /// The verdict on a rule.
     Rule(RuleJudged),
@@ -60,7 +60,7 @@ pub enum Line {
 /// The plan of a run, and the subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Started {
-    /// The version of the lines.
+    /// The version of the format of the lines.
     pub schema: u32,
     /// The version of this suite.
     pub suite: String,
@@ -82,7 +82,7 @@ pub struct Started {
     /// The part of the histories that was run.
     #[serde(default)]
     pub share: Share,
-    /// The command that runs the same again.
+    /// The command that repeats the run.
     pub replay: String,
 }
 
@@ -106,7 +106,7 @@ pub struct FailureFound {
     pub found: String,
     /// Every path that differs, `-` as expected and `+` as found.
     pub tree: Vec<String>,
-    /// The usual cause.
+    /// The usual cause of such a failure.
     pub hint: Option<String>,
     /// The first history that failed in this way.
     pub origin: String,
@@ -114,7 +114,8 @@ pub struct FailureFound {
     pub histories: u64,
     /// How many executions shrinking took.
     pub executions: usize,
-    /// How many of the repeated runs failed again, and how many were made.
+    /// How many of the repeated runs failed again, and how many were made; `None` for a known failure,
+    /// which is not repeated.
     pub reproduced: Option<(usize, usize)>,
     /// The shortest history found.
     pub history: History,
@@ -149,13 +150,14 @@ impl Started {
 }
 
 impl FailureFound {
-    /// Whether the history never failed again, so that there is no verdict.
+    /// Whether the shortest history never failed again, so that there is no verdict.
     pub fn is_unstable(&self) -> bool {
         self.reproduced.is_some_and(|(times, _)| times == 0)
     }
 }
 
-/// A difference that no history shows without a failure before it; it is not reported as a failure.
+/// A difference that was seen only after another failure, and that no separate history shows alone. It is
+/// not reported as a failure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FollowingFound {
     /// The fingerprint of the difference.
@@ -178,7 +180,7 @@ pub struct RuleJudged {
     pub checks: u64,
     /// A missing capability without which it cannot be judged.
     pub lacking: Option<String>,
-    /// Why it was not judged, and what would judge it.
+    /// Why it was not judged, and what a user can change so that it is.
     #[serde(default)]
     pub why: Option<String>,
 }
@@ -189,7 +191,7 @@ pub struct MetBehaviour {
     /// The behaviour.
     #[serde(flatten)]
     pub behaviour: Behaviour,
-    /// How often.
+    /// How often it occurred.
     pub times: u64,
 }
 
@@ -258,7 +260,7 @@ pub struct Results {
     pub started: Started,
     /// Every way in which a rule is broken.
     pub failures: Vec<FailureFound>,
-    /// Differences that only showed after a failure.
+    /// Differences that were seen only after another failure.
     pub following: Vec<FollowingFound>,
     /// Every rule.
     pub rules: Vec<RuleJudged>,
@@ -307,7 +309,7 @@ impl Results {
         Ok(Results { started, failures, following, rules, coverage, finished })
     }
 
-    /// The results of these findings; `replay` gives the command that shows a failure again.
+    /// The results of these findings; `replay` returns the command that shows a failure again.
     pub fn of(
         started: Started,
         findings: &Findings,

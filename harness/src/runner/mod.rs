@@ -1,9 +1,9 @@
 //! Runs one history: each operation is made concrete, judged and learned.
 //!
-//! For each request the model returns what is allowed, the oracle observes, the model compares, and
-//! the world learns. Apart from that, only the history's edits change the world. Once world and
-//! subject disagree, a run ends, or goes on with the observed state; later failures may only follow
-//! from the disagreement, and are marked so.
+//! For each request the model returns what is allowed, the oracle observes, the model compares, and the
+//! world learns. Apart from that, only the history's edits change the world. Once world and subject
+//! disagree, a run ends, or continues with the observed state; a later failure may then be a mere
+//! consequence of the disagreement, and is marked so.
 //!
 //! A request passes through these levels, each of which adds one thing to the level below it:
 //!
@@ -45,10 +45,10 @@ pub const FIRST_SECOND: i64 = 1_773_635_760;
 /// When the run of a history ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Until {
-    /// Until world and subject disagree.
+    /// Until the first failure after which world and subject disagree.
     #[default]
     Disagreement,
-    /// Until its end: after a disagreement the world continues with the observed state.
+    /// Until the end of the history: after a disagreement the world is updated to the observed state.
     End,
 }
 
@@ -57,16 +57,19 @@ pub enum Until {
 pub struct RunOptions<'a> {
     /// When the run ends.
     pub until: Until,
-    /// The capabilities that the run may use.
+    /// The capabilities that the run may use at most; a capability that the subject does not claim is never
+    /// used.
     pub limit: Capabilities,
-    /// Called with every event. A watched run is a single run, even of a history for every call.
+    /// Called with every event of the run. A watched history is run only once, even if its injection is for
+    /// every call.
     pub watch: Watch<'a>,
 }
 
-/// Runs `history` in a fresh sandbox; a history for every call once for each call.
+/// Runs `history` in a fresh sandbox. If an injection of the history is for every call, the history is run
+/// once for each call.
 ///
 /// # Errors
-/// The run itself could not be made; what the subject does is part of the result.
+/// The run itself could not be made. A failure of the subject is not an error: it is part of the result.
 pub fn run<'a>(
     history: &'a History,
     new_subject: &'a NewSubject<'a>,

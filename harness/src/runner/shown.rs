@@ -28,11 +28,12 @@ pub struct Run {
     pub depth: Depth,
     /// How many injections happened.
     pub injections: u64,
-    /// The last injection.
+    /// The calls at which the last injection could happen.
     pub injected: Option<Calls>,
-    /// Every difference, once. The last one may have ended the run.
+    /// Every difference between what happened and what the model allows, once. The last difference may have
+    /// ended the run.
     pub divergences: Vec<Divergence>,
-    /// The capabilities of the subject; the history was run without operations that need others.
+    /// The capabilities with which the history was run, without operations that need others.
     pub capabilities: Capabilities,
     /// The identity of the subject.
     pub subject: Identity,
@@ -115,7 +116,8 @@ fn at_operation(step: &Option<usize>) -> String {
     step.map_or_else(String::new, |step| format!(" at operation {}", step + 1))
 }
 
-/// An event of a run, with everything concrete.
+/// An event of a run. It contains concrete paths, ids and requests instead of the symbolic ones of the
+/// history.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// The sandbox was made.
@@ -127,8 +129,8 @@ pub enum Event {
     },
     /// The runner changed files.
     Edited(Vec<Change>),
-    /// The runner edited the base of the store, and damaged this file of the store, if any; a packed
-    /// object by the path that it would have as a loose object.
+    /// The runner edited the checkpoint base. If it damaged a file of the store, the path is that of the
+    /// file; for a packed object, it is the path that the object would have as a loose object.
     StoreEdited(StoreEdit, Option<PathBuf>),
     /// A separate process wrote a database, which made these changes.
     DatabaseWritten(DatabaseWrite, Vec<Change>),

@@ -4,10 +4,10 @@
 //! ```text
 //! home/            HOME, with a git configuration that signs, converts, ignores and hooks
 //! home/.hermes/    the checkpoint base is below it
-//! hostile/         programs which leave a mark when they are run
-//! outside/         sentinels no restore may touch
+//! hostile/         programs that leave a mark when they are run
+//! outside/         sentinels that no restore may touch
 //! work/alpha/      a project with a repository of its own
-//! work/beta/       a project without
+//! work/beta/       a project without a repository
 //! work/alias       a link to work/alpha; work/homeward a link to home
 //! ```
 
@@ -37,7 +37,7 @@ use v1_repository::V1Repository;
 /// The projects that exist from the start.
 const PROJECTS: [&str; 2] = ["work/alpha", "work/beta"];
 
-/// Where sandboxes are made.
+/// The directory in which sandboxes are made, and options for them.
 #[derive(Clone, Debug)]
 pub struct Scratch {
     root: PathBuf,
@@ -48,8 +48,8 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A directory in memory if there is one, since a history writes much and keeps nothing;
-    /// otherwise the system's temporary directory.
+    /// Makes sandboxes in memory (below `/dev/shm`) if possible, since a history writes much and keeps
+    /// nothing; otherwise in the system's temporary directory.
     pub fn in_default_directory() -> Self {
         let memory = Path::new("/dev/shm");
         let probe = tempfile::Builder::new().prefix("herma-probe-").tempdir_in(memory);
@@ -57,7 +57,7 @@ impl Scratch {
         Self::at(root)
     }
 
-    /// Sandboxes are made below `root`.
+    /// Makes sandboxes below `root`.
     pub fn at(root: PathBuf) -> Self {
         Scratch {
             root,
@@ -74,13 +74,13 @@ impl Scratch {
         Scratch { fresh_processes: true, ..self.clone() }
     }
 
-    /// The same directory, for sandboxes in which this suite's command at that path serves the core and
-    /// planted bugs where they need a process of their own.
+    /// The same directory, for sandboxes with a program: the `herma-conform` command at that path. It
+    /// serves the core and planted bugs when they need a process of their own.
     pub fn with_program(&self, program: PathBuf) -> Self {
         Scratch { program: Some(program), ..self.clone() }
     }
 
-    /// A directory that is removed when it is dropped.
+    /// Makes a new directory, which is removed on drop.
     pub fn temporary(&self) -> io::Result<TempDir> {
         tempfile::Builder::new().prefix("herma-").tempdir_in(&self.root)
     }
@@ -137,7 +137,7 @@ impl Sandbox {
         Ok(sandbox)
     }
 
-    /// The same sandbox, for another subject in it.
+    /// The same sandbox, for another subject in it. It is not removed when this value is dropped.
     pub fn shared(&self) -> Self {
         Sandbox {
             _directory: None,
@@ -162,12 +162,13 @@ impl Sandbox {
         }
     }
 
-    /// Whether no process that served another sandbox may be used in this sandbox.
+    /// Whether a subject in this sandbox needs a new process, not one that served another sandbox.
     pub fn wants_fresh_process(&self) -> bool {
         self.fresh_process
     }
 
-    /// This suite's command, where it serves subjects in processes of their own.
+    /// The path of the `herma-conform` command, if it is to serve subjects that need a process of their
+    /// own.
     pub fn program(&self) -> Option<&Path> {
         self.program.as_deref()
     }
@@ -182,7 +183,7 @@ impl Sandbox {
         &self.root
     }
 
-    /// The repository from which v1 repositories are copied.
+    /// The git repository that is copied to make a v1 repository.
     pub fn v1_repository(&self) -> &V1Repository {
         &self.v1_repository
     }

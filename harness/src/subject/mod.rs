@@ -1,4 +1,4 @@
-//! The one interface between the harness and what it judges.
+//! The only interface between the harness and the implementation that it judges.
 
 mod agent;
 mod core;
@@ -25,7 +25,7 @@ use std::io;
 
 /// An implementation under test, opened on one sandbox.
 ///
-/// This implementation keeps a list and nothing else, and claims no more:
+/// The following example only keeps a list of checkpoints, and claims no more capabilities than that:
 ///
 /// ```
 /// use herma_harness::protocol::capabilities::Capabilities;
@@ -94,8 +94,9 @@ pub trait Subject {
     /// [`Answer::Crashed`].
     fn ask(&mut self, request: &Request) -> Answer;
 
-    /// Answers a request with an injection at one of its calls; a process that the injection ended is
-    /// started again before this returns. `None` if nothing can be injected: then the request was not made.
+    /// Answers a request with an injection at one of the calls that the request makes. If the injection
+    /// ends the process, the process is started again before this method returns. If nothing can be
+    /// injected, the request is not made and the result is `None`.
     ///
     /// # Errors
     /// The injection cannot be made.
@@ -103,13 +104,13 @@ pub trait Subject {
         Ok(None)
     }
 
-    /// Answers a request in a new process, and measures its processes; starts the subject again after that.
-    /// `None` if it cannot be measured.
+    /// Answers a request in a new process, measures that process and its children, and then starts the
+    /// subject again. If the subject cannot be measured, it only answers, and the measurement is `None`.
     fn ask_measured(&mut self, request: &Request) -> (Answer, Option<Measured>) {
         (self.ask(request), None)
     }
 
-    /// Whether it is started again before and after each injection.
+    /// Whether the subject is started again before and after each injection.
     fn restarts_for_injections(&self) -> bool {
         false
     }
@@ -117,22 +118,23 @@ pub trait Subject {
     /// Name and version of the subject, for reports.
     fn identity(&self) -> Identity;
 
-    /// The capabilities of the subject, by default the complete set; requests that need others are not
-    /// made.
+    /// The capabilities that the subject claims, by default [`Capabilities::complete`]. Requests that need
+    /// other capabilities are not made.
     fn capabilities(&self) -> Capabilities {
         Capabilities::complete()
     }
 
-    /// The line of its last reply, where it came from another process.
+    /// The line of the last reply, if the subject replies from another process.
     fn replied(&self) -> Option<String> {
         None
     }
 
-    /// How the adapter broke the protocol, if it did; none of its answers count then.
+    /// How the adapter broke the protocol, if it did. None of its answers counts then.
     fn fault(&self) -> Option<&Fault> {
         None
     }
 }
 
-/// Opens a subject in a sandbox, configured with these settings, at that time in seconds.
+/// A function that opens a subject in a sandbox, with these settings, at that time in seconds since the
+/// epoch.
 pub type NewSubject<'a> = dyn Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync + 'a;

@@ -17,11 +17,11 @@ pub const REPRODUCTIONS: usize = 3;
 /// One way in which a rule is broken.
 #[derive(Debug)]
 pub struct Failure {
-    /// The first failing history: its number, or the name of a kept history.
+    /// The name of the first failing history, as [`Plan::history`](super::Plan::history) returns it.
     pub origin: String,
     /// How many histories failed in this way.
     pub histories: u64,
-    /// The shortest history found; for a known failure, the first history.
+    /// The shortest history found; for a known failure, the first failing history, not shrunk.
     pub shrunk: Shrunk,
     /// How many of [`REPRODUCTIONS`] runs of that history failed in the same way; `None` for a
     /// known failure, which is not run again.
@@ -31,13 +31,14 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Whether the history never failed again, so that there is no verdict.
+    /// Whether the shortest history never failed again, so that there is no verdict.
     pub fn is_unstable(&self) -> bool {
         self.reproduced == Some(0)
     }
 }
 
-/// A difference that no history shows without a failure before it; it leads to no verdict.
+/// A difference that was seen only after another failure, and that no separate history shows alone. It
+/// leads to no verdict.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Following {
     /// The earlier failure at which world and subject disagreed.
@@ -67,7 +68,7 @@ pub struct Findings {
     pub depth: Depth,
     /// Every way in which a rule is broken.
     pub failures: BTreeMap<Fingerprint, Failure>,
-    /// Differences that only showed after another failure, and may only follow from it.
+    /// Differences that were seen only after another failure, and may be mere consequences of it.
     pub following: BTreeMap<Fingerprint, Following>,
     /// Time spent running histories, without shrinking.
     pub elapsed: Duration,

@@ -33,7 +33,7 @@ pub struct Plan {
     pub seeds: Vec<u64>,
     /// How many histories are generated for each seed.
     pub histories: u64,
-    /// What the generator chooses from.
+    /// The options of the generator.
     pub options: Options,
     /// Histories to run before the generated ones, each with a name.
     pub kept: Vec<(String, History)>,
@@ -43,11 +43,12 @@ pub struct Plan {
     pub jobs: usize,
     /// How many executions each search for a shortest history may take.
     pub shrink_budget: usize,
-    /// The time after which no history is started; running histories finish.
+    /// The time for the run. Histories are started in the first two thirds of it, and those that run then
+    /// finish; the rest is for shrinking.
     pub time_budget: Option<Duration>,
-    /// Known failures, which need no shortest history.
+    /// Known failures, whose histories are not shrunk.
     pub known: BTreeSet<Fingerprint>,
-    /// The part of the histories that is run.
+    /// The part of the histories that is run, if several machines share them.
     pub share: Share,
 }
 
@@ -57,11 +58,12 @@ const SHARE_OF_HISTORIES: f64 = 0.67;
 /// How one history ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ended {
-    /// Its number, or the name of a kept history.
+    /// The name of the history, as [`Plan::history`] returns it.
     pub origin: String,
     /// Operations applied.
     pub operations: usize,
-    /// How it failed, without differences that may only follow from a failure.
+    /// The fingerprints of its failures, without differences that may be mere consequences of an earlier
+    /// failure.
     pub failures: Vec<Fingerprint>,
 }
 
@@ -78,7 +80,8 @@ pub enum SuiteEvent<'a> {
     Shortened,
 }
 
-/// Runs the plan; `progress` is called at each step.
+/// Runs the histories of the plan on a subject and shrinks the failing ones; `progress` is called at each
+/// step.
 ///
 /// # Errors
 /// A run could not be made; there is no verdict then.
@@ -142,7 +145,7 @@ impl Plan {
         (self.kept.len() + self.cases.len()) as u64
     }
 
-    /// How many histories there are in all parts.
+    /// How many histories the plan has, in all parts of a shared run together.
     pub fn all(&self) -> u64 {
         self.written() + self.drawn()
     }
