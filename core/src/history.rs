@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::store::commit::{self, Checkpoint};
 use crate::store::metadata::{self, Recorded};
 use crate::store::objects::Objects;
+use crate::store::oid::Oid;
 use crate::store::pre_restore::{self, PreRestoreRef};
 use crate::store::shallow::{self, Boundaries};
 use crate::store::{Store, ref_recovery};
-use git2::Oid;
 use std::cmp::Reverse;
 
 /// The newest `limit` checkpoints of the project of that hash. Pre-restore checkpoints at the front,
@@ -145,7 +145,7 @@ fn damaged(id: Oid, why: String, recorded: &[Recorded]) -> Checkpoint {
     let parent = position.and_then(|position| recorded.get(position + 1)).and_then(Recorded::id);
     Checkpoint {
         id,
-        tree: Oid::ZERO_SHA1,
+        tree: Oid::ZERO,
         // Metadata that names a checkpoint twice must not make it its own parent.
         parent: parent.filter(|parent| *parent != id),
         rollback: None,

@@ -10,9 +10,9 @@ use crate::disk::atomic_write::write_atomically;
 use crate::disk::folder;
 use crate::error::{Error, Result};
 use crate::store::commit::Checkpoint;
+use crate::store::oid::Oid;
 use crate::store::snapshot::{self, Difference, Item, Mode, Snapshot};
 use crate::store::{Store, make_private};
-use git2::Oid;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -51,7 +51,7 @@ impl PathState {
         let item = |text: &str| {
             let (bits, blob) = text.split_once(' ')?;
             let mode = Mode::from_bits(u32::from_str_radix(bits, 8).ok()?)?;
-            Some(Item { mode, blob: Oid::from_str(blob).ok()? })
+            Some(Item { mode, blob: Oid::parse(blob)? })
         };
         match text {
             "nothing" => PathState::Known(None),
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     fn item(digit: char) -> PathState {
-        let blob = Oid::from_str(&digit.to_string().repeat(40)).unwrap();
+        let blob = Oid::parse(&digit.to_string().repeat(40)).unwrap();
         PathState::Known(Some(Item { mode: Mode::Plain, blob }))
     }
 
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn of_text_reads_what_to_text_wrote() {
-        let link = Item { mode: Mode::Link, blob: Oid::from_str(&"a".repeat(40)).unwrap() };
+        let link = Item { mode: Mode::Link, blob: Oid::parse(&"a".repeat(40)).unwrap() };
         for state in [item('1'), NOTHING, PathState::Unknown, PathState::Known(Some(link))] {
             assert_eq!(PathState::of_text(&state.to_text()), state);
         }

@@ -9,7 +9,7 @@ use crate::policy::Trigger;
 use crate::store::commit::Checkpoint;
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
-use git2::Oid;
+use crate::store::oid::Oid;
 use std::collections::BTreeMap;
 
 /// Why a checkpoint is taken.

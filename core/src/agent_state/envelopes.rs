@@ -10,9 +10,9 @@ use crate::error::{Error, Result};
 use crate::store::commit::Checkpoint;
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
 use crate::store::objects::Objects;
+use crate::store::oid::Oid;
 use crate::store::snapshot::{self, Item, Mode, Snapshot};
 use crate::store::{Store, refs};
-use git2::Oid;
 
 /// The names of the envelope in its tree and of the folder of the parts.
 const ENVELOPE: &[u8] = b"envelope.json";
@@ -60,7 +60,7 @@ impl Envelope {
         let item = |blob| Item { mode: Mode::Plain, blob };
         let mut snapshot = Snapshot::from([(ENVELOPE.to_vec(), item(envelope_blob))]);
         for (name, hash) in self.blobs() {
-            if let Ok(blob) = Oid::from_str(hash) {
+            if let Some(blob) = Oid::parse(hash) {
                 snapshot.insert(format!("{PARTS}/{name}.json").into_bytes(), item(blob));
             }
         }
@@ -149,7 +149,7 @@ impl Envelopes<'_> {
             Kept::Intact(envelope) => envelope,
         };
         for (name, blob) in envelope.blobs() {
-            if let Some(why) = damage(Oid::from_str(blob).unwrap_or(Oid::ZERO_SHA1))? {
+            if let Some(why) = damage(Oid::parse(blob).unwrap_or(Oid::ZERO))? {
                 return Ok(Some(format!("its {name} is damaged: {why}")));
             }
         }

@@ -52,7 +52,7 @@ impl Kind {
 
 /// The first digits of the hash of a text, as they are shown.
 fn short_hash(text: &str) -> String {
-    let id = id_of(ObjectKind::Blob, text.as_bytes()).map(|id| id.to_string()).unwrap_or_default();
+    let id = id_of(ObjectKind::Blob, text.as_bytes()).to_string();
     id.get(..6).unwrap_or_default().to_owned()
 }
 

@@ -8,9 +8,9 @@
 
 use super::Stored;
 use crate::error::{Error, Result};
+use crate::store::oid::Oid;
 use crate::store::refs;
 use crate::text::count;
-use git2::Oid;
 use std::collections::BTreeMap;
 
 fn folder_of(hash: &str) -> String {
@@ -23,7 +23,7 @@ fn name(hash: &str, number: u64, id: Oid) -> String {
 
 fn parse_name(name: &str) -> Option<(u64, Oid)> {
     let (number, id) = name.split_once('-')?;
-    Some((number.parse().ok()?, Oid::from_str(id).ok()?))
+    Some((number.parse().ok()?, Oid::parse(id)?))
 }
 
 impl Stored<'_> {
@@ -146,7 +146,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open_or_create(&SystemDisk, folder.path(), 0).unwrap();
         let stored = Stored::of(&store, "0123456789abcdef");
-        let id = |digit: char| Oid::from_str(&digit.to_string().repeat(40)).unwrap();
+        let id = |digit: char| Oid::parse(&digit.to_string().repeat(40)).unwrap();
         for digit in ['1', '2', '3', '1'] {
             stored.pin(id(digit)).unwrap();
         }

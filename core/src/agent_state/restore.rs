@@ -18,9 +18,9 @@ use crate::policy::Trigger;
 use crate::remark::Remark;
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
+use crate::store::oid::Oid;
 use crate::store::snapshot::{Snapshot, is_lost};
 use crate::token::Token;
-use git2::Oid;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -172,7 +172,7 @@ impl State {
                 continue;
             };
             let bad = |why| Error::BadState { part: note.name.clone(), why };
-            let blob = Oid::from_str(&note.hash).unwrap_or(Oid::ZERO_SHA1);
+            let blob = Oid::parse(&note.hash).unwrap_or(Oid::ZERO);
             let text = match objects.read_up_to(Kind::Blob, blob, PART_BYTES_MAX) {
                 Err(error) if error.is_damage() => Err("damaged"),
                 read => match read?.map(String::from_utf8) {

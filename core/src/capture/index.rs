@@ -12,8 +12,8 @@ use crate::disk::atomic_write::write_atomically;
 use crate::error::Result;
 use crate::store::Store;
 use crate::store::mark::{Mark, Moment, RecordedMark};
+use crate::store::oid::Oid;
 use crate::store::snapshot::{Item, Mode};
-use git2::Oid;
 use sha1::{Digest, Sha1};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -206,7 +206,7 @@ fn parse(bytes: &[u8]) -> Option<Index> {
         for (position, value) in words.iter_mut().enumerate() {
             *value = word(offset + 4 * position)?;
         }
-        let id = Oid::from_bytes(body.get(offset + 40..offset + 60)?).ok()?;
+        let id = Oid(*body.get(offset + 40..)?.first_chunk()?);
         let name = body.get(offset + FIXED_BYTES..)?;
         let name = &name[..name.iter().position(|byte| *byte == 0)?];
         index.entries.insert(name.to_vec(), FileEntry { words, id, mark: None });
@@ -247,7 +247,7 @@ mod tests {
     }
 
     fn item() -> Item {
-        Item { mode: Mode::Plain, blob: Oid::from_bytes(&[7; 20]).unwrap() }
+        Item { mode: Mode::Plain, blob: Oid([7; 20]) }
     }
 
     #[test]
@@ -269,7 +269,7 @@ mod tests {
         for path in [&b"a"[..], b"b"] {
             index.insert(path.to_vec(), FileEntry::new(&stat(9, 100), item(), true));
         }
-        let unmarked = Item { blob: Oid::from_bytes(&[8; 20]).unwrap(), ..item() };
+        let unmarked = Item { blob: Oid([8; 20]), ..item() };
         index.insert(b"c".to_vec(), FileEntry::new(&stat(9, 100), unmarked, true));
         let mark = Mark::of(b"", &[stat(9, 100)]);
         index.remember(|id| (id == item().blob).then_some(mark));

@@ -93,7 +93,7 @@ impl Leftovers<'_> {
     fn is_stored(&self, full: &Path, stat: &Stat, objects: &Objects<'_>) -> Result<bool> {
         let blob = match stat.kind {
             FileKind::Link => {
-                self.disk.read_link(full).map(|target| id_of(Kind::Blob, &target).ok())
+                self.disk.read_link(full).map(|target| Some(id_of(Kind::Blob, &target)))
             }
             _ => blob_of(self.disk, full).map(|(blob, _)| blob),
         };

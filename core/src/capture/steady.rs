@@ -5,7 +5,7 @@ use crate::disk::{Disk, Stat};
 use crate::error::Error;
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind, blob_of, id_of};
 use crate::store::objects::Objects;
-use git2::Oid;
+use crate::store::oid::Oid;
 use std::io;
 use std::path::Path;
 
@@ -60,7 +60,7 @@ pub fn read(
 pub fn blob_id(bytes: &[u8], objects: Option<&mut Objects<'_>>) -> Result<Oid, Error> {
     match objects {
         Some(objects) => objects.add(Kind::Blob, bytes),
-        None => id_of(Kind::Blob, bytes),
+        None => Ok(id_of(Kind::Blob, bytes)),
     }
 }
 

@@ -3,9 +3,9 @@
 use crate::disk::folder::text_names;
 use crate::disk::{Disk, Kind};
 use crate::error::{Context, Result};
+use crate::store::oid::Oid;
 use crate::store::pack::CHECKSUM_BYTES;
 use crate::store::pack_index::{PACK_HEAD_BYTES, PackIndex};
-use git2::Oid;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -76,8 +76,8 @@ impl Inventory {
                 self.leftovers.push(path);
             } else if is_hexadecimal(&name, 38) {
                 let stat = disk.stat(&path).context("looking at", &path)?;
-                let id = Oid::from_str(&format!("{first}{name}"));
-                if let Some(id) = id.ok().filter(|_| stat.kind == Kind::File) {
+                let id = Oid::parse(&format!("{first}{name}"));
+                if let Some(id) = id.filter(|_| stat.kind == Kind::File) {
                     self.loose.push(Loose { id, path, bytes: stat.size });
                 }
             }

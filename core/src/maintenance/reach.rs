@@ -4,9 +4,9 @@
 use crate::error::Result;
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
+use crate::store::oid::Oid;
 use crate::store::shallow::Boundaries;
 use crate::store::{commit, snapshot};
-use git2::Oid;
 use std::collections::{HashMap, HashSet};
 
 /// The objects that are reachable from some tips.

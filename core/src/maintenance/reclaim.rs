@@ -11,9 +11,9 @@ use crate::history;
 use crate::maintenance::inventory::{Inventory, PackFiles};
 use crate::maintenance::reach::Reach;
 use crate::store::objects::Objects;
+use crate::store::oid::Oid;
 use crate::store::shallow::Boundaries;
 use crate::store::{Store, git_lock, metadata, pre_restore, ref_recovery, refs, shallow, usage};
-use git2::Oid;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 

@@ -12,10 +12,10 @@ use crate::maintenance::reclaim::reclaim;
 use crate::maintenance::space;
 use crate::store::commit::Checkpoint;
 use crate::store::objects::Objects;
+use crate::store::oid::Oid;
 use crate::store::pre_restore;
 use crate::store::shallow::{self, Boundaries};
 use crate::store::{Store, metadata, ref_recovery};
-use git2::Oid;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 

@@ -10,8 +10,8 @@ use crate::report::{DamagedCheckpoint, Remark, Verified};
 use crate::store::commit::Checkpoint;
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
+use crate::store::oid::Oid;
 use crate::store::{Store, metadata, ref_recovery, snapshot};
-use git2::Oid;
 use std::collections::HashMap;
 use std::path::Path;
 

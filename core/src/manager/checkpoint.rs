@@ -15,10 +15,10 @@ use crate::project::Project;
 use crate::report::{Evicted, Outcome, Taken};
 use crate::store::commit::Checkpoint;
 use crate::store::metadata::Newest;
+use crate::store::oid::Oid;
 use crate::store::pre_restore::PreRestoreRef;
 use crate::store::snapshot;
 use crate::store::{commit, metadata, pre_restore, ref_recovery, refs, usage};
-use git2::Oid;
 
 impl Manager {
     pub(super) fn take(&self, project: &Project, occasion: &Occasion<'_>) -> Result<Taken> {
@@ -319,7 +319,7 @@ mod tests {
     // rule: capture/unchanged
     #[test]
     fn decide_keeps_the_newest_checkpoint_only_with_the_same_tree_and_parts() {
-        let tree = |byte: u8| Oid::from_bytes(&[byte; 20]).unwrap();
+        let tree = |byte: u8| Oid([byte; 20]);
         let newest = Checkpoint {
             id: tree(9),
             tree: tree(1),

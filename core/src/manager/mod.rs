@@ -7,6 +7,7 @@ mod attribution;
 mod captures;
 mod checkpoint;
 mod diff;
+mod hunks;
 mod interrupted;
 mod list;
 mod literal_path;

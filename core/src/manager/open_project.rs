@@ -8,8 +8,8 @@ use crate::project::Project;
 use crate::restore::target;
 use crate::store::commit::{self, Checkpoint};
 use crate::store::objects::Objects;
+use crate::store::oid::Oid;
 use crate::store::{Store, shallow};
-use git2::Oid;
 
 /// A project, the store and its objects. The operation decides whether it holds the project's lock.
 pub(super) struct OpenProject<'a> {

@@ -1,12 +1,12 @@
 //! Differences as people read them: line counts, and a patch that git can apply.
 //!
-//! libgit2 compares two buffers; it is never given a repository, so that no configuration and no
-//! attributes affect the result.
+//! The result depends on the two texts only: no configuration and no attributes affect it.
 
 use crate::error::Result;
+use crate::manager::hunks::{self, CONTEXT_LINES};
 use crate::report::{Change, DiffEntry, Stats};
+use crate::store::oid::Oid;
 use crate::store::snapshot::{Difference, Item, Mode};
-use git2::{DiffOptions, Oid, Patch};
 
 /// Returns the bytes of an item; `None` if they are too many to be in memory, and count as binary.
 pub type Content<'a> = dyn Fn(&[u8], &Item) -> Result<Option<Vec<u8>>> + 'a;
@@ -103,29 +103,12 @@ impl Part<'_> {
             return None;
         };
         patch.extend_from_slice(&[b"--- ", &before[..], b"\n+++ ", &after, b"\n"].concat());
-        if let Some(counts) = replace_middle(old, new, patch) {
-            return Some(counts);
-        }
-        // rule: isolation/user-config
-        let mut options = DiffOptions::new();
-        let compared = Patch::from_buffers(old, None, new, None, Some(&mut options)).ok()?;
-        for hunk in 0..compared.num_hunks() {
-            let Ok((header, lines)) = compared.hunk(hunk) else {
-                continue;
-            };
-            patch.extend_from_slice(header.header());
-            for line in (0..lines).filter_map(|line| compared.line_in_hunk(hunk, line).ok()) {
-                if matches!(line.origin(), ' ' | '+' | '-') {
-                    patch.push(line.origin() as u8);
-                }
-                patch.extend_from_slice(line.content());
-            }
-        }
-        compared.line_stats().ok().map(|(_, added, removed)| (added, removed))
+        let replaced = replace_middle(old, new, patch);
+        Some(replaced.unwrap_or_else(|| hunks::write(old, new, patch)))
     }
 
     fn write_modes(&self, patch: &mut Vec<u8>) {
-        let zero = Oid::ZERO_SHA1;
+        let zero = Oid::ZERO;
         let old = self.old.map(|side| side.item);
         let new = self.new.map(|side| side.item);
         let mode = |item: Option<Item>| item.map_or(0, |item| item.mode.bits());
@@ -153,8 +136,6 @@ impl Part<'_> {
 /// Two files that both have more lines than this between their common beginning and end count as
 /// replaced there: a comparison takes time that grows with the product of both.
 const MIDDLE_LINES_MAX: usize = 100_000;
-/// How many lines a hunk shows before and after what changed.
-const CONTEXT_LINES: usize = 3;
 
 /// Appends one hunk that replaces everything between the common beginning and end of two long files,
 /// and returns how many lines that adds and removes; `None` if a line diff is worth its time.
@@ -180,15 +161,7 @@ fn replace_middle(old: &[u8], new: &[u8], patch: &mut Vec<u8>) -> Option<(usize,
     let around = before + after;
     let header = format!("@@ -{start},{} +{start},{} @@\n", removed + around, added + around);
     patch.extend_from_slice(header.as_bytes());
-    let mut write = |origin: u8, lines: &[&[u8]]| {
-        for line in lines {
-            patch.push(origin);
-            patch.extend_from_slice(line);
-            if !line.ends_with(b"\n") {
-                patch.extend_from_slice(b"\n\\ No newline at end of file\n");
-            }
-        }
-    };
+    let mut write = |origin, lines: &[&[u8]]| hunks::write_lines(origin, lines, patch);
     write(b' ', &old[head - before..head]);
     write(b'-', &old[head..head + removed]);
     write(b'+', &new[head..head + added]);

@@ -8,9 +8,9 @@ use crate::error::{Error, Result};
 use crate::path::shown;
 use crate::project::Project;
 use crate::restore::{Restore, left_anything};
+use crate::store::oid::Oid;
 use crate::store::snapshot::{Item, is_lost};
 use crate::store::{Store, restoring};
-use git2::Oid;
 use std::sync::atomic::AtomicBool;
 
 impl Manager {
@@ -60,7 +60,7 @@ impl Manager {
         journal: &Journal,
     ) -> Result<UndoneFiles> {
         let OpenProject { store, objects, project } = open;
-        let by_id = |id: &str| Wanted::by_id(objects, Oid::from_str(id).ok());
+        let by_id = |id: &str| Wanted::by_id(objects, Oid::parse(id));
         let before = match by_id(journal.before.as_deref().unwrap_or_default()) {
             Err(error) if error.is_damage() => {
                 let why = error.cause();

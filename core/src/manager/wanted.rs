@@ -8,9 +8,9 @@ use crate::store::commit;
 use crate::store::commit::Checkpoint;
 use crate::store::left_out::LeftOut;
 use crate::store::objects::Objects;
+use crate::store::oid::Oid;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{self, Snapshot};
-use git2::Oid;
 
 /// A checkpoint that is to be restored, as it is read from the store.
 pub(super) struct Wanted {
@@ -65,7 +65,7 @@ impl Wanted {
         let ignores = TargetIgnores::read(objects, &Snapshot::new())?;
         let Some(id) = id else {
             return Ok(Wanted {
-                id: Oid::ZERO_SHA1,
+                id: Oid::ZERO,
                 seconds: 0,
                 snapshot: Snapshot::new(),
                 permissions: Permissions::default(),

@@ -4,9 +4,9 @@ use crate::error::{Error, Result};
 use crate::store::left_out::{self, LeftOut};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
+use crate::store::oid::Oid;
 use crate::store::permissions::Permissions;
 use crate::store::pre_restore::PreRestoreRef;
-use git2::Oid;
 
 /// A stored checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,7 +139,7 @@ fn parse(id: Oid, bytes: &[u8]) -> Option<Checkpoint> {
     let end = bytes.windows(2).position(|pair| pair == b"\n\n")?;
     let headers = String::from_utf8_lossy(&bytes[..end]);
     let header = |name: &str| headers.lines().find_map(|line| line.strip_prefix(name));
-    let object = |text: &str| Oid::from_str(text).ok();
+    let object = |text: &str| Oid::parse(text);
     // "Name <address> seconds zone"
     let committer = header("committer ")?;
     let seconds = committer.rsplit(' ').nth(1)?.parse().ok()?;
@@ -182,7 +182,7 @@ fn headers(bytes: &[u8], name: &str) -> impl Iterator<Item = Option<Oid>> {
     let lines = bytes.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
     lines.filter_map(move |line| {
         let digits = line.strip_prefix(name.as_bytes())?;
-        Some(std::str::from_utf8(digits).ok().and_then(|digits| Oid::from_str(digits).ok()))
+        Some(std::str::from_utf8(digits).ok().and_then(Oid::parse))
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
 use crate::store::objects::Objects;
-use git2::Oid;
+use crate::store::oid::Oid;
 
 /// The content of a file.
 pub enum Content<'a> {

@@ -1,13 +1,13 @@
 //! Reads and verifies loose objects, each of which has a file of its own.
 //!
-//! libgit2 is not used for this because its zlib stream never ends on a truncated file, and because
-//! it waits for a writer if the file is a fifo.
+//! No library is used for this: libgit2 reads a truncated file without end and waits for a writer if
+//! the file is a fifo, and gix maps the file into memory.
 
 use crate::disk::{Disk, Stream};
 use crate::error::Result;
 use crate::store::object::{Found, HashingReader, Kind, classify_read, open_at, verify_id};
+use crate::store::oid::Oid;
 use flate2::read::ZlibDecoder;
-use git2::Oid;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@ use crate::disk::atomic_write::write_atomically;
 use crate::disk::{Disk, folder};
 use crate::error::{Error, Result};
 use crate::project::Project;
-use git2::Oid;
+use crate::store::oid::Oid;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -63,7 +63,7 @@ impl Recorded {
 
     /// Its id; `None` if the recorded text is not an id.
     pub fn id(&self) -> Option<Oid> {
-        Oid::from_str(&self.id).ok()
+        Oid::parse(&self.id)
     }
 }
 

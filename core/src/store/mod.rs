@@ -20,6 +20,7 @@ pub mod metadata;
 pub mod migration;
 pub mod object;
 pub mod objects;
+pub mod oid;
 pub mod pack;
 pub mod pack_index;
 mod packed;

@@ -1,9 +1,9 @@
 //! A git object of the store: its kind, and the id that git computes from its bytes.
 
 use crate::disk::{Disk, Stat, Stream, is_absence, is_another_kind};
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Result};
+use crate::store::oid::Oid;
 use flate2::Compression;
-use git2::Oid;
 use sha1::{Digest, Sha1};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
@@ -65,16 +65,6 @@ impl Kind {
         match self {
             Kind::Commit => Compression::none(),
             _ => Compression::fast(),
-        }
-    }
-
-    /// The kind as libgit2 names it.
-    pub fn in_git(self) -> git2::ObjectType {
-        match self {
-            Kind::Blob => git2::ObjectType::Blob,
-            Kind::Tree => git2::ObjectType::Tree,
-            Kind::Commit => git2::ObjectType::Commit,
-            Kind::Tag => git2::ObjectType::Tag,
         }
     }
 }
@@ -164,9 +154,9 @@ pub fn header(kind: Kind, bytes: u64) -> String {
 }
 
 /// The id that git computes from these bytes.
-pub fn id_of(kind: Kind, bytes: &[u8]) -> Result<Oid> {
-    Oid::hash_object(kind.in_git(), bytes)
-        .map_err(|error| Error::unusable(Path::new(""), error.message()))
+pub fn id_of(kind: Kind, bytes: &[u8]) -> Oid {
+    let hash = Sha1::new_with_prefix(header(kind, bytes.len() as u64));
+    Oid(hash.chain_update(bytes).finalize().into())
 }
 
 /// The blob id of a file, and its stat when it was opened; no id if the number of bytes read differs
@@ -212,7 +202,7 @@ impl<R: Read> HashingReader<R> {
 
     /// The id of the bytes read; `None` if there were more or fewer than expected.
     pub fn id(self) -> Option<Oid> {
-        (self.remaining == Some(0)).then(|| Oid::from_bytes(&self.hash.finalize()).ok()).flatten()
+        (self.remaining == Some(0)).then(|| Oid(self.hash.finalize().into()))
     }
 }
 

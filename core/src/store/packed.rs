@@ -1,8 +1,8 @@
 //! Reads objects from a pack in git's pack format, version 2, where an object is stored completely
 //! or as a delta against another object of the same pack.
 //!
-//! libgit2 is not used for this because it trusts the index of a pack: one wrong byte in an index
-//! ends the process.
+//! No library is used for this: libgit2 trusts the index of a pack, so that one wrong byte in an index
+//! ends the process, and gix maps the pack into memory.
 
 use crate::disk::{Disk, Stream};
 use crate::error::Result;
@@ -11,9 +11,9 @@ use crate::store::mark::Mark;
 use crate::store::object::{
     Found, HashingReader, Kind, TRUNCATED, classify_read, id_of, open_at, verify_id,
 };
+use crate::store::oid::Oid;
 use crate::store::pack_index::PackIndex;
 use flate2::bufread::ZlibDecoder;
-use git2::Oid;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
@@ -216,10 +216,10 @@ impl Pack {
 
     /// Resolves the deltas of an object and verifies its id.
     fn verified(&self, id: Oid, chain: Chain) -> Result<Found<(Kind, Rc<Vec<u8>>)>> {
-        self.resolve(chain)?.and_then(|(kind, bytes)| {
-            let verified = verify_id(id, Some(id_of(kind, &bytes)?), kind);
-            Ok(verified.then(|kind| Found::Intact((kind, bytes))))
-        })
+        Ok(self.resolve(chain)?.then(|(kind, bytes)| {
+            let verified = verify_id(id, Some(id_of(kind, &bytes)), kind);
+            verified.then(|kind| Found::Intact((kind, bytes)))
+        }))
     }
 
     fn resolve(&self, chain: Chain) -> Result<Found<(Kind, Rc<Vec<u8>>)>> {
@@ -292,7 +292,7 @@ impl PackEntry {
                 let mut id = [0; 20];
                 stream.read_exact(&mut id)?;
                 header_bytes += id.len() as u64;
-                Form::RefDelta(Oid::from_bytes(&id).map_err(|_| ErrorKind::InvalidData)?)
+                Form::RefDelta(Oid(id))
             }
             _ => Form::Full(Kind::of_number(number).ok_or(ErrorKind::InvalidData)?),
         };

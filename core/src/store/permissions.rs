@@ -168,11 +168,11 @@ fn most_common(values: impl Iterator<Item = u32>, default: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::oid::Oid;
     use crate::store::snapshot::Item;
-    use git2::Oid;
 
     fn example() -> Permissions {
-        let blob = Oid::ZERO_SHA1;
+        let blob = Oid::ZERO;
         let bits: &[(&[u8], Mode, u32)] = &[
             (b"a", Mode::Plain, 0o100_644),
             (b"b", Mode::Executable, 0o755),
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn to_header_names_a_group_whose_bits_give_it_more_than_everybody_has() {
-        let blob = Oid::ZERO_SHA1;
+        let blob = Oid::ZERO;
         let snapshot = [(b"a".to_vec(), Item { mode: Mode::Plain, blob })].into_iter().collect();
         let permissions_of = |file: u32, folder: u32| {
             let files = [(b"a".to_vec(), file)].into_iter().collect();

@@ -12,8 +12,8 @@
 
 use crate::disk::Disk;
 use crate::error::Result;
+use crate::store::oid::Oid;
 use crate::store::refs;
-use git2::Oid;
 use std::path::Path;
 
 /// The folders of the refs of all projects: of listed checkpoints, and of unlisted ones.
@@ -34,14 +34,14 @@ pub struct PreRestoreRef {
 
 impl PreRestoreRef {
     fn name(self, hash: &str) -> String {
-        let parent = self.parent.unwrap_or(Oid::ZERO_SHA1);
+        let parent = self.parent.unwrap_or(Oid::ZERO);
         let folder = if self.is_listed { LISTED } else { UNLISTED };
         format!("{folder}/{hash}/{}-{parent}", self.number)
     }
 
     fn parse_name(folder: &str, name: &str) -> Option<Self> {
         let (number, parent) = name.split_once('-')?;
-        let parent = Some(Oid::from_str(parent).ok()?).filter(|parent| *parent != Oid::ZERO_SHA1);
+        let parent = Some(Oid::parse(parent)?).filter(|parent| *parent != Oid::ZERO);
         Some(PreRestoreRef { number: number.parse().ok()?, parent, is_listed: folder == LISTED })
     }
 }

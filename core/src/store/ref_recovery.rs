@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::store::lock::Lock;
 use crate::store::metadata::Recorded;
 use crate::store::objects::Objects;
+use crate::store::oid::Oid;
 use crate::store::{Store, commit, metadata, refs};
-use git2::Oid;
 
 /// The newest checkpoint of the project, even if its ref was lost. Changes nothing.
 pub fn newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Option<Oid>> {

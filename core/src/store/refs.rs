@@ -8,9 +8,9 @@ use crate::disk::atomic_write::{replace_file, write_new_named};
 use crate::disk::folder::{self, remove_file};
 use crate::disk::{Disk, Kind};
 use crate::error::{Context, Error, Result};
+use crate::store::oid::Oid;
 use crate::store::pre_restore;
 use crate::store::repository::{is_directory, make_private};
-use git2::Oid;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -45,9 +45,7 @@ pub fn read(disk: &dyn Disk, store: &Path, name: &str) -> Result<Option<Oid>> {
 
 fn parse(path: &Path, content: &[u8]) -> Result<Oid> {
     let text = String::from_utf8_lossy(content);
-    // `Oid::from_str` fills up shorter digits with zeros.
-    let digits = Some(text.trim_end()).filter(|digits| digits.len() == 40);
-    let id = digits.and_then(|digits| Oid::from_str(digits).ok());
+    let id = Oid::parse(text.trim_end());
     id.ok_or_else(|| Error::unusable(path, "it does not contain an object id"))
 }
 
@@ -412,7 +410,7 @@ mod tests {
         let name = &of_project(hash);
         fs::create_dir_all(store.join("refs/hermes")).unwrap();
         fs::write(store.join("refs/hermes").join(hash).with_extension("lock"), "").unwrap();
-        let tip = Oid::from_str(TIP).unwrap();
+        let tip = Oid::parse(TIP).unwrap();
         advance(&SystemDisk, store, name, None, tip).unwrap();
         assert_eq!(read(&SystemDisk, store, name).unwrap(), Some(tip));
     }
@@ -422,10 +420,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path();
         let name = &of_project("0123456789abcdef");
-        let tip = Oid::from_str(TIP).unwrap();
+        let tip = Oid::parse(TIP).unwrap();
         fs::create_dir_all(store.join("refs/hermes")).unwrap();
         advance(&SystemDisk, store, name, None, tip).unwrap();
-        let new = Oid::ZERO_SHA1;
+        let new = Oid::ZERO;
         assert!(matches!(advance(&SystemDisk, store, name, None, new), Err(Error::Busy(_))));
         assert_eq!(read(&SystemDisk, store, name).unwrap(), Some(tip));
         assert_eq!(fs::read_dir(store.join("refs/hermes")).unwrap().count(), 1, "a lock stayed");

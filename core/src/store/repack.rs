@@ -8,10 +8,10 @@
 use crate::disk::Disk;
 use crate::error::{Context, Result};
 use crate::store::object::Found;
+use crate::store::oid::Oid;
 use crate::store::pack::{self, CHECKSUM_BYTES, IndexEntry, write_header};
 use crate::store::packed::{EntryHeader, Form, Pack};
 use flate2::Crc;
-use git2::Oid;
 use sha1::{Digest, Sha1};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Cursor, Read};

@@ -8,9 +8,9 @@ use crate::disk::folder::{self, remove_file};
 use crate::disk::{Disk, Sharing};
 use crate::error::{Context, Result};
 use crate::store::lock;
+use crate::store::oid::Oid;
 use crate::store::refs::take_git_lock;
 use crate::store::repository::make_private;
-use git2::Oid;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub fn read(disk: &dyn Disk, store: &Path) -> Result<Boundaries> {
     let content = folder::read_if_file(disk, &store.join("shallow"), SHALLOW_BYTES_MAX)?;
     let content = content.unwrap_or_default();
     let text = String::from_utf8_lossy(&content);
-    Ok(text.lines().filter(|line| line.len() == 40).flat_map(Oid::from_str).collect())
+    Ok(text.lines().filter_map(Oid::parse).collect())
 }
 
 /// Changes the boundaries under their lock. If `edit` changes nothing, nothing is written.
@@ -80,7 +80,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path();
         assert!(read(&SystemDisk, store).unwrap().is_empty());
-        let id = Oid::from_str(ID).unwrap();
+        let id = Oid::parse(ID).unwrap();
         change(&SystemDisk, store, |_| ()).unwrap();
         assert!(!store.join("shallow").exists(), "nothing was changed and something written");
         change(&SystemDisk, store, |boundaries| boundaries.extend([id])).unwrap();
@@ -102,7 +102,7 @@ mod tests {
         }
         change(&SystemDisk, store, |_| ()).unwrap();
         assert!(graph.exists());
-        let id = Oid::from_str(ID).unwrap();
+        let id = Oid::parse(ID).unwrap();
         change(&SystemDisk, store, |boundaries| boundaries.extend([id])).unwrap();
         assert!(!graph.exists() && !chain.exists());
     }
@@ -112,7 +112,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let text = format!("\nnothing\n1111\n{ID}\n{ID}0\n");
         fs::write(folder.path().join("shallow"), text).unwrap();
-        let id = Oid::from_str(ID).unwrap();
+        let id = Oid::parse(ID).unwrap();
         assert_eq!(read(&SystemDisk, folder.path()).unwrap(), Boundaries::from([id]));
     }
 }

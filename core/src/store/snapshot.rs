@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::path::{ancestors, join, shown};
 use crate::store::object::{Kind, blob_of, id_of};
 use crate::store::objects::Objects;
-use git2::Oid;
+use crate::store::oid::Oid;
 use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::Path;
@@ -66,7 +66,7 @@ impl Item {
     pub fn standing(disk: &dyn Disk, path: &Path, stat: &Stat) -> io::Result<Option<Self>> {
         let (mode, blob) = match stat.kind {
             FileKind::File => (Mode::of_file(stat), blob_of(disk, path)?.0),
-            FileKind::Link => (Mode::Link, id_of(Kind::Blob, &disk.read_link(path)?).ok()),
+            FileKind::Link => (Mode::Link, Some(id_of(Kind::Blob, &disk.read_link(path)?))),
             FileKind::Directory | FileKind::Special => return Ok(None),
         };
         Ok(blob.map(|blob| Item { mode, blob }))
@@ -254,9 +254,9 @@ fn parse_entry(rest: &mut &[u8]) -> std::result::Result<RawEntry, &'static str> 
     let digits = std::str::from_utf8(digits).map_err(|_| no_mode)?;
     let bits = u32::from_str_radix(digits, 8).map_err(|_| no_mode)?;
     let name = take_until(rest, 0).ok_or(truncated)?.to_vec();
-    let (id, after) = rest.split_at_checked(20).ok_or(truncated)?;
+    let (id, after) = rest.split_first_chunk().ok_or(truncated)?;
     *rest = after;
-    Ok(RawEntry { bits, name, id: Oid::from_bytes(id).map_err(|_| truncated)? })
+    Ok(RawEntry { bits, name, id: Oid(*id) })
 }
 
 /// Removes the bytes up to and including the next `end`, and returns those before `end`.
@@ -300,7 +300,7 @@ mod tests {
     use crate::disk::SystemDisk;
     use std::fs;
 
-    const COMMIT: Oid = Oid::ZERO_SHA1;
+    const COMMIT: Oid = Oid::ZERO;
 
     fn with_objects(check: impl FnOnce(&mut Objects<'_>)) {
         let folder = tempfile::tempdir().unwrap();

@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::store::loose;
 use crate::store::mark::{Mark, RecordedMark};
 use crate::store::object::Found;
+use crate::store::oid::Oid;
 use crate::store::packed::Pack;
-use git2::Oid;
 use std::path::Path;
 
 impl Objects<'_> {

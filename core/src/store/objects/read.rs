@@ -5,8 +5,8 @@ use crate::disk::{Kind as FileKind, Stream, folder};
 use crate::error::{Error, Result};
 use crate::store::loose;
 use crate::store::object::{Found, Kind};
+use crate::store::oid::Oid;
 use crate::store::packed::Pack;
-use git2::Oid;
 
 /// The id of the empty tree, which git knows without storing it.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
