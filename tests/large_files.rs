@@ -3,6 +3,7 @@
 use crate::maintenance::world::{StoreFixture, before_call, fail_calls, noise, take_checkpoint};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::{Config, Manager, Outcome, RestoreOptions};
+use herma_harness::git_objects::blob_id;
 use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
 use std::fs;
@@ -34,7 +35,7 @@ fn large() -> (StoreFixture, PathBuf, String) {
 }
 
 fn object(fixture: &StoreFixture, content: &[u8]) -> PathBuf {
-    let id = git2::Oid::hash_object(git2::ObjectType::Blob, content).unwrap().to_string();
+    let id = blob_id(content).to_string();
     fixture.store().join("objects").join(&id[..2]).join(&id[2..])
 }
 

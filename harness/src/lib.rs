@@ -45,7 +45,7 @@ pub mod divergence;
 pub mod expectations;
 pub mod export;
 pub mod generate;
-mod git_objects;
+pub mod git_objects;
 pub mod history;
 pub mod hostile;
 pub mod inject;

@@ -1,10 +1,11 @@
 //! What the command refuses: it reports the code of the refusal, and changes nothing.
 
 use crate::command::world::{CommandFixture, CommandOutput, assert_text, binary};
-use crate::maintenance::world::noise;
-use git2::{ObjectType, Oid, Repository, Signature};
+use crate::maintenance::world::{git, noise, run_checked};
+use herma_harness::git_objects::object_id;
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Runs each command line, expects its code, and that nothing changed anywhere.
@@ -28,6 +29,28 @@ fn refused_in_json(said: &CommandOutput, code: &str) {
     let error = &said.json()["error"];
     assert_eq!(error["code"], code);
     assert!(error["message"].as_str().unwrap().len() > 10, "{error}");
+}
+
+/// Runs git on the store and returns what it prints.
+#[track_caller]
+fn run_git(world: &CommandFixture, words: &[&str]) -> String {
+    let mut git = git(&world.base().join("store"));
+    git.args(words);
+    String::from_utf8(run_checked(git).stdout).unwrap().trim_end().to_owned()
+}
+
+/// Adds an object to the store with git, which does not check it, and returns its id.
+fn add_object(world: &CommandFixture, kind: &str, bytes: &[u8]) -> String {
+    let file = world.root.join("object");
+    fs::write(&file, bytes).unwrap();
+    let file = file.to_str().unwrap();
+    run_git(world, &["hash-object", "-w", "--literally", "-t", kind, file])
+}
+
+/// The ref of the only project.
+fn only_ref(world: &CommandFixture) -> PathBuf {
+    let refs = fs::read_dir(world.base().join("store/refs/hermes")).unwrap();
+    refs.map(|entry| entry.unwrap().path()).next().unwrap()
 }
 
 #[test]
@@ -69,25 +92,15 @@ fn rollback_refuses_a_short_id_of_two_checkpoints() {
     world.write("a.txt", "one\n");
     let id = world.checkpoint("first");
     // Another git tool adds a second checkpoint, whose id happens to begin like the first.
-    let store = Repository::open_bare(world.base().join("store")).unwrap();
-    let first = store.find_commit(Oid::from_str(&id).unwrap()).unwrap();
-    let author = Signature::now("a", "a").unwrap();
-    let tree = first.tree().unwrap();
+    let author = "a <a@b> 1700000000 +0000";
+    let tree = run_git(&world, &["show", "-s", "--format=%T", &id]);
+    let head = format!("tree {tree}\nparent {id}\nauthor {author}\ncommitter {author}\n\n");
     let second = (0..)
-        .find_map(|number| {
-            let text = format!("attempt {number}");
-            let commit = store.commit_create_buffer(&author, &author, &text, &tree, &[&first]);
-            let commit = commit.unwrap().to_vec();
-            let hash = Oid::hash_object(ObjectType::Commit, &commit).unwrap();
-            (hash.to_string()[..4] == id[..4]).then_some(commit)
-        })
+        .map(|number| format!("{head}attempt {number}"))
+        .find(|commit| object_id("commit", commit.as_bytes()).to_string()[..4] == id[..4])
         .unwrap();
-    let second = store.odb().unwrap().write(ObjectType::Commit, &second).unwrap();
-    let name = store.references().unwrap().find_map(|reference| {
-        let name = reference.unwrap().name().unwrap().to_owned();
-        name.starts_with("refs/hermes/").then_some(name)
-    });
-    store.reference(&name.unwrap(), second, true, "").unwrap();
+    let second = add_object(&world, "commit", second.as_bytes());
+    fs::write(only_ref(&world), format!("{second}\n")).unwrap();
     let said = refused(&world, &[(&["rollback", &id[..4]], "ambiguous_checkpoint")]);
     assert!(said[0].stderr.contains("give more digits"), "{}", said[0].stderr);
     world.herma(&["rollback", &id]).done();
@@ -229,17 +242,11 @@ fn rollback_refuses_a_corrupt_checkpoint() {
     let world = CommandFixture::new();
     world.write("sub/a.txt", "old\n");
     world.checkpoint("whole");
-    let store = world.base().join("store");
-    let hash = fs::read_dir(store.join("refs/hermes")).unwrap().next().unwrap().unwrap().path();
-    let repository = Repository::open_bare(&store).unwrap();
-    let author = Signature::now("a", "a").unwrap();
     // A tree with an entry whose path leads out of the project.
-    let blob = repository.blob(b"x").unwrap();
-    let entry = [b"100644 ..\0", blob.as_bytes()].concat();
-    let tree = repository.odb().unwrap().write(ObjectType::Tree, &entry).unwrap();
-    let tree = repository.find_tree(tree).unwrap();
-    let evil = repository.commit(None, &author, &author, "evil", &tree, &[]).unwrap();
-    fs::write(&hash, format!("{evil}\n")).unwrap();
+    let entry = [&b"100644 ..\0"[..], &[7; 20]].concat();
+    let tree = add_object(&world, "tree", &entry);
+    let evil = run_git(&world, &["commit-tree", "-m", "evil", &tree]);
+    fs::write(only_ref(&world), format!("{evil}\n")).unwrap();
     refused(
         &world,
         &[
