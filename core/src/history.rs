@@ -117,7 +117,7 @@ fn read_pre_restore(
 /// the damaged checkpoint, the history ends there.
 // rule: list/newest-first
 // rule: list/complete
-// rule: maintenance/damage
+// rule: maintenance/damage: decides
 fn walk(
     objects: &Objects<'_>,
     tip: Option<Oid>,

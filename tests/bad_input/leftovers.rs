@@ -1,5 +1,5 @@
 //! Leftover temporary files of a killed restore: no checkpoint captures them, no diff shows them, and the next
-//! restore removes them. Content that is stored nowhere else stays.
+//! restore removes them, except a file that holds the only copy of its content.
 
 use super::machine::{Machine, at_each_call};
 use herma_core::RestoreOptions;

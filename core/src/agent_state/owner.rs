@@ -1,8 +1,8 @@
-//! Ownership of the agent state: the locks of the files that its parts name, which a process holds while
-//! it changes the parts, or reads them as of one moment.
+//! Ownership of the agent state: the locks of the files that its parts name. A process holds them while it
+//! changes the parts, or while it reads all parts in one consistent state.
 //!
-//! They are always taken after the lock of a project, and no lock of a project after them. The manager
-//! decides when they are taken.
+//! The order of locks is fixed: first the lock of a project, then these. While a process holds these, it
+//! takes no lock of a project. The manager decides when they are taken.
 
 use super::State;
 use crate::disk::{Disk, Sharing};

@@ -33,7 +33,7 @@ impl<'a> Reach<'a> {
     }
 
     /// Assumes that these commits cannot be read; what they refer to is not reached through them.
-    // rule: maintenance/damage: decides
+    // rule: maintenance/damage
     pub fn without(self, lost: HashSet<Oid>) -> Self {
         Reach { lost, ..self }
     }

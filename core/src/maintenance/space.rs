@@ -1,6 +1,6 @@
-//! Checks that the disk has enough space for freeing space, which stores the remaining objects of a
-//! pack again before it removes the pack. The check is made before a checkpoint is evicted: otherwise a
-//! full disk might make the eviction pointless.
+//! Checks that the disk has room for a collection. Freeing space needs space itself, because the remaining
+//! objects of a pack are stored again before the pack is removed. The check comes before a checkpoint is
+//! evicted: on a full disk the eviction might free nothing.
 
 use crate::error::{Context, Result};
 use crate::maintenance::inventory::{Inventory, PackFiles};

@@ -1,5 +1,5 @@
-//! The status of a store: what it contains, and the space that it takes. It belongs to no single
-//! project.
+//! The status of a store: what it contains, and the space that it takes. It covers all
+//! projects.
 
 use crate::disk::{Disk, folder};
 use crate::error::Result;

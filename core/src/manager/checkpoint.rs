@@ -152,7 +152,9 @@ impl Manager {
         let base = draft.newest.map(|newest| newest.id);
         let envelope = draft.carried.envelope(occasion, base, tree, now);
         let envelope = envelope.map(|envelope| envelope.write(objects)).transpose()?;
+        // The ref moves only after all objects are durable.
         // rule: capture/honest
+        // rule: crash/power-loss: decides
         objects.flush()?;
         let stored = Stored::of(store, hash);
         stored.begin_checkpoint(id, envelope)?;

@@ -23,7 +23,7 @@ pub struct Unrecorded {
 
 impl Unrecorded {
     /// The unrecorded paths of a project, among those that the checkpoint left out.
-    // rule: restore/left-out: decides
+    // rule: restore/left-out
     pub fn of(disk: &dyn Disk, root: &Path, left_out: &[LeftOut]) -> Self {
         let mut unrecorded = Unrecorded::default();
         for entry in left_out {

@@ -52,7 +52,7 @@ impl Restore<'_> {
     /// What is done with a path that the target does not have.
     pub(super) fn surplus(&self, path: &[u8], exact: bool) -> Surplus {
         if self.why_left_out(path).is_some() {
-            // rule: restore/left-out
+            // rule: restore/left-out: decides
             Surplus::LeftOut
         } else if !exact {
             // rule: restore/leaves-new

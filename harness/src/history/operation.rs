@@ -1,5 +1,5 @@
-//! Operations of a history. An operation is parsed by its name, so that an error is reported for the named
-//! operation.
+//! Operations of a history. The name of an operation is read first and selects its parser, so that an error says
+//! which operation is wrong.
 
 use super::{Injection, StoreEvent};
 use crate::nearest::nearest;

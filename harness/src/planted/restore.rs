@@ -1,4 +1,4 @@
-//! Bugs of restores: which are refused, which checkpoint is taken before, and what becomes of the history.
+//! Bugs in restores: wrong refusals, a missing or wrong checkpoint before a restore, and a damaged list after it.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;

@@ -1,5 +1,5 @@
-//! Every capability, by name. `capabilities` holds what a claim means for judging, and `claims` further
-//! information about each.
+//! Every capability, by name. `capabilities` says how an implementation is judged that has a capability, and
+//! `claims` describes each capability for the page.
 
 use super::claims::closest;
 use herma_model::request::{Capability, REQUESTS};

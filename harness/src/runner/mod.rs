@@ -1,4 +1,4 @@
-//! Runs one history: each operation is made concrete, judged and learned.
+//! Runs one history: makes each operation concrete, runs it, judges its result, and updates the expected world.
 //!
 //! For each request the model returns what is allowed, the oracle observes, the model compares, and the
 //! world learns. Apart from that, only the history's edits change the world. Once world and subject

@@ -1,5 +1,5 @@
-//! The runner's own edits of a checkpoint base: v1 repositories and archives as v1 made them,
-//! third-party files, and damage.
+//! The runner's own edits of a checkpoint base, the folder of the store: it adds v1 repositories, archives as v1
+//! made them and third-party files, and damages files.
 
 use super::harm::Replacement;
 use super::stock::{Stock, files};

@@ -1,4 +1,5 @@
-//! Tests of a capture: which files it contains, which it leaves out, and which rules these files test.
+//! Tests of a capture: which files it contains, which it leaves out, and which rules are counted as
+//! tested by it.
 
 use super::*;
 use crate::edit::Edit;

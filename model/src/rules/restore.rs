@@ -372,8 +372,8 @@ super::rules! {
         since: "0.1",
         source: "docs/decisions/0024-attribution-of-edits.md",
         needs: ["restore.others"],
-        hint: "Only the agent's last write is considered: compare the file before each write with \
-            the result of the write before, and the present file with that of the last.",
+        hint: "Only the agent's last write is considered: before each write, compare the file with \
+            the result of the previous write, and at the end with the result of the last.",
     }
     RESTORE_KEEPS_SAVES {
         id: "restore/keeps-saves",

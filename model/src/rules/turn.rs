@@ -9,8 +9,8 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Turns and triggers; seeds 000, 002",
         needs: ["ensure_checkpoint"],
-        hint: "That a turn has its checkpoint is remembered per process or per path as typed: \
-            remember it by the canonical directory.",
+        hint: "The record that a turn has its checkpoint is kept per process, or per path as typed: \
+            keep it per canonical directory.",
     }
     TURN_RESET {
         id: "turn/reset",

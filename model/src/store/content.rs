@@ -136,7 +136,7 @@ fn no_commit(checkpoint: &Checkpoint) -> Mismatch {
 
 /// Compares the metadata of each checkpoint, and whether each is stored.
 ///
-/// Implements [`rules::LAYOUT_STORE`], [`rules::LIST_TIME`], [`rules::ISOLATION_USER_CONFIG`] (decides) and
+/// Implements [`rules::LAYOUT_STORE`], [`rules::LIST_TIME`], [`rules::ISOLATION_USER_CONFIG`] and
 /// [`rules::ISOLATION_NO_SIGNING`] (decides).
 pub(super) fn compare_commits(world: &World, stored: &Histories, checks: &mut Checks) {
     // A damaged checkpoint need not be the parent of the next one.

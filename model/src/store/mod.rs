@@ -92,7 +92,7 @@ pub struct End {
 impl World {
     /// Compares the observation at the end of a history with what must hold of it.
     ///
-    /// Implements [`rules::ISOLATION_USER_CONFIG`] and [`rules::ISOLATION_NO_SIGNING`].
+    /// Implements [`rules::ISOLATION_USER_CONFIG`] (decides) and [`rules::ISOLATION_NO_SIGNING`].
     pub fn compare_end(&self, end: &End) -> Checks {
         let mut settled = self.clone();
         if let Some(histories) = &end.histories {

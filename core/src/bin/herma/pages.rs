@@ -1,4 +1,5 @@
-//! Answers for people, in the layout of the first document behind the rules (`seed 000`).
+//! Answers for people, in the layout of the document that the first rules come from (their source is
+//! `seed 000`).
 //!
 //! Every name, reason and message is escaped by [`crate::text`]. Only a patch that is written to a file
 //! or to another program stays unchanged, so that git can apply it.
