@@ -4,7 +4,6 @@ use super::Manager;
 use super::captures::ProjectCapture;
 use super::open_project::OpenProject;
 use super::owner::OperationLocks;
-use super::upkeep::Upkeep;
 use crate::agent_state::{Carried, Occasion, Stored, Taking};
 use crate::capture::Captured;
 use crate::capture::index;
@@ -12,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::maintenance::limits::Limit;
 use crate::policy::Trigger;
 use crate::project::Project;
-use crate::report::{Evicted, Outcome, Taken};
+use crate::report::{Outcome, Taken};
 use crate::store::commit::Checkpoint;
 use crate::store::metadata::Newest;
 use crate::store::oid::Oid;
@@ -34,18 +33,13 @@ impl Manager {
             self.record_capture(&mut open, &mut capture, &taking)?;
         notices.extend(undone);
         notices.extend(self.end_interrupted(&open, &capture.captured.current));
-        let mut upkeep = Upkeep::None;
-        let mut evicted = Evicted::default();
-        if matches!(outcome, Outcome::Created { .. }) {
-            let evicted_now = self.limit(&open).keep_newest();
-            upkeep = Upkeep::after(&evicted_now);
-            evicted = evicted_now.into();
-        }
+        let is_new = matches!(outcome, Outcome::Created { .. });
+        let evicted = is_new.then(|| self.limit(&open).keep_newest());
         // The upkeep takes the locks that it needs.
         drop(open);
         drop(project_lock);
         drop(store);
-        evicted.for_size = self.do_upkeep(upkeep);
+        let evicted = self.do_upkeep_after(evicted);
         Ok(Taken { outcome, skipped: capture.skipped(), notices, evicted })
     }
 

@@ -1,17 +1,17 @@
 //! Compares a project with one of its checkpoints.
 
 use super::patch::{self, Compared};
-use super::{Manager, OpenProject, no_checkpoint};
+use super::{Manager, OpenProject};
 use crate::error::{Context, Result};
 use crate::path::on_disk;
 use crate::project::Project;
 use crate::report::Diff;
 use crate::restore::Unrecorded;
+use crate::store::commit;
 use crate::store::left_out::covering;
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
 use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Item, Mode};
-use crate::store::{Store, commit};
 use std::path::Path;
 
 impl Manager {
@@ -21,8 +21,7 @@ impl Manager {
     /// A target that names no checkpoint of the project; a project that cannot be read.
     pub fn diff(&self, dir: &Path, target: &[u8]) -> Result<Diff> {
         let project = self.project(dir);
-        let not_found = || no_checkpoint(target);
-        let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(not_found)?;
+        let store = self.store_with(target)?;
         let open = OpenProject::new(&store, &project);
         let history = self.history(&open)?;
         let checkpoint = open.find(&history, target)?.intact()?;

@@ -39,6 +39,7 @@ use crate::report::{
     Cleared, ClearedLegacy, Evicted, Holdings, Outcome, Pruned, Status, Swept, Taken, Verified,
 };
 use crate::restore::target;
+use crate::store::Store;
 use crate::store::commit::Checkpoint;
 use open_project::OpenProject;
 use std::collections::BTreeSet;
@@ -253,13 +254,20 @@ impl Manager {
         Project::resolve(self.disk.as_ref(), &self.environment, dir)
     }
 
+    /// Opens the store, in which `target` is to be found.
+    ///
+    /// # Errors
+    /// Without a store, the refusal of the target.
+    fn store_with(&self, target: &[u8]) -> Result<Store<'_>> {
+        Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(|| {
+            // The same refusals as with an empty list, so that a malformed target is distinguished.
+            let refusal = target::find(&[], target).err();
+            refusal.unwrap_or_else(|| Error::UnknownCheckpoint(shown(target)))
+        })
+    }
+
     /// The checkpoints of an open project that the limit keeps, newest first.
     fn history(&self, open: &OpenProject<'_>) -> Result<Vec<Checkpoint>> {
         open.history(self.most())
     }
-}
-
-fn no_checkpoint(target: &[u8]) -> Error {
-    // The same refusals as with an empty list, so that a malformed target is distinguished.
-    target::find(&[], target).err().unwrap_or_else(|| Error::UnknownCheckpoint(shown(target)))
 }

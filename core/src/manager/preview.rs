@@ -3,7 +3,7 @@
 
 use super::scope::{LiteralScope, Scope};
 use super::wanted::Wanted;
-use super::{Manager, OpenProject, no_checkpoint};
+use super::{Manager, OpenProject};
 use crate::agent_state::{AgentRestored, Change, StateRestore, WantedParts};
 use crate::capture::Current;
 use crate::disk::Sharing;
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::own_folders::OwnFolders;
 use crate::report::{Preview, Restored};
 use crate::restore::{CapturedProject, Restore, Units};
-use crate::store::{Store, lock};
+use crate::store::lock;
 use crate::token::Token;
 use std::path::Path;
 
@@ -53,7 +53,7 @@ impl Manager {
         let disk = self.disk.as_ref();
         let project = self.project(dir);
         let scope = scope.resolve(disk, &project)?;
-        let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
+        let store = self.store_with(target)?;
         let open = OpenProject::new(&store, &project);
         let mut pending = self.find_restore(open, target, &scope)?;
         let Preview { would, token } = self.plan(&pending)?;

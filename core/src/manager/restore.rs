@@ -15,14 +15,13 @@ use super::captures::ProjectCapture;
 use super::owner::OperationLocks;
 use super::preview::PendingRestore;
 use super::scope::{RestoreOptions, Scope};
-use super::upkeep::Upkeep;
-use super::{Manager, Occasion, OpenProject, no_checkpoint};
+use super::{Manager, Occasion, OpenProject};
 use crate::agent_state::{Journal, Owner, Taking};
 use crate::capture::Captured;
 use crate::error::{Error, Result};
 use crate::policy::Trigger;
 use crate::project::Project;
-use crate::report::{Evicted, Outcome, Preview, Remark, Restored};
+use crate::report::{Outcome, Preview, Remark, Restored};
 use crate::restore::{CHANGED_SINCE, Restore, has_changed_since, left_anything};
 use crate::store::oid::Oid;
 use crate::store::{Store, ref_recovery, restoring};
@@ -104,15 +103,11 @@ impl Manager {
             pending.parts.give_up();
         }
         let report = self.write(&pending, &present, pre_restore.before)?;
-        let mut upkeep = Upkeep::None;
-        let mut evicted = Evicted::default();
         // Only after everything is restored, and never the target.
         // rule: restore/safety-keeps-target
-        if pre_restore.id.is_some() && report.failed.is_empty() {
-            let evicted_now = self.limit(&pending.open).evict_after_restore(pending.wanted.id);
-            upkeep = Upkeep::after(&evicted_now);
-            evicted = evicted_now.into();
-        }
+        let is_complete = pre_restore.id.is_some() && report.failed.is_empty();
+        let evict = || self.limit(&pending.open).evict_after_restore(pending.wanted.id);
+        let evicted = is_complete.then(evict);
         let id = pending.wanted.id.to_string();
         let mut agent = self.agent_of(&pending, true);
         if let Some(agent) = &mut agent {
@@ -123,7 +118,7 @@ impl Manager {
         drop(owner);
         drop(project_lock);
         drop(store);
-        evicted.for_size = self.do_upkeep(upkeep);
+        let evicted = self.do_upkeep_after(evicted);
         let PreRestore { id: safety, left_out, .. } = pre_restore;
         let PresentState { forced_past, others, .. } = present;
         let others = others.map(|others| by_others(others, &report));
@@ -134,8 +129,7 @@ impl Manager {
     /// or locked.
     // rule: restore/refusal-changes-nothing
     fn open_with_target(&self, project: &Project, target: &[u8]) -> Result<Store<'_>> {
-        let store = Store::open(self.disk.as_ref(), &self.base())?;
-        let store = store.ok_or_else(|| no_checkpoint(target))?;
+        let store = self.store_with(target)?;
         {
             let open = OpenProject::new(&store, project);
             let history = self.history(&open)?;

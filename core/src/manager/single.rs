@@ -3,7 +3,6 @@
 use super::{Manager, OpenProject};
 use crate::agent_state::{Envelope, Kept};
 use crate::error::{Error, Result};
-use crate::store::Store;
 use crate::store::commit::{self, Checkpoint};
 use crate::store::left_out::LeftOut;
 use std::path::Path;
@@ -71,8 +70,7 @@ impl Manager {
         work: impl FnOnce(&OpenProject<'_>, &Checkpoint) -> Result<T>,
     ) -> Result<T> {
         let project = self.project(dir);
-        let missing = || super::no_checkpoint(target);
-        let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(missing)?;
+        let store = self.store_with(target)?;
         let open = OpenProject::new(&store, &project);
         let _lock = is_change.then(|| store.lock_project(&project.hash)).transpose()?;
         let mut listed = self.history(&open)?;

@@ -3,6 +3,7 @@
 
 use super::Manager;
 use crate::maintenance::limits::{self, Evicted};
+use crate::report;
 use std::sync::Mutex;
 
 /// What the store needs after an operation. Each includes the ones before it.
@@ -28,9 +29,13 @@ pub(super) enum UpkeepTime {
 }
 
 impl Upkeep {
-    /// The upkeep after checkpoints were added and the limit of their project evicted these.
-    pub fn after(evicted: &Evicted) -> Self {
-        if evicted.must_reclaim { Upkeep::Collect } else { Upkeep::CheckSize }
+    /// The upkeep after the limit of a project was applied and evicted these; `None` if it was not applied.
+    fn after(evicted: Option<&Evicted>) -> Self {
+        match evicted {
+            None => Upkeep::None,
+            Some(evicted) if evicted.must_reclaim => Upkeep::Collect,
+            Some(_) => Upkeep::CheckSize,
+        }
     }
 }
 
@@ -51,9 +56,16 @@ impl Manager {
         self.keep_limits(deferred.unwrap_or_default())
     }
 
-    /// Does the upkeep after an operation, or defers it. No lock is held. Returns how many checkpoints
-    /// were evicted because the store was too large.
-    pub(super) fn do_upkeep(&self, upkeep: Upkeep) -> usize {
+    /// Does the upkeep after an operation whose limit evicted these, or defers it. No lock is held. Returns all
+    /// that was evicted.
+    pub(super) fn do_upkeep_after(&self, evicted: Option<Evicted>) -> report::Evicted {
+        let for_size = self.do_upkeep(Upkeep::after(evicted.as_ref()));
+        let evicted = report::Evicted::from(evicted.unwrap_or_default());
+        report::Evicted { for_size, ..evicted }
+    }
+
+    /// Returns how many checkpoints were evicted because the store was too large.
+    fn do_upkeep(&self, upkeep: Upkeep) -> usize {
         match &self.upkeep_time {
             UpkeepTime::AtOnce => self.keep_limits(upkeep),
             UpkeepTime::Deferred(deferred) => {
@@ -82,8 +94,9 @@ mod tests {
     #[test]
     fn after_asks_to_collect_only_where_space_is_to_be_freed_and_a_collection_outweighs_a_check() {
         let evicted = |must_reclaim| Evicted { must_reclaim, ..Evicted::default() };
-        assert_eq!(Upkeep::after(&evicted(false)), Upkeep::CheckSize);
-        assert_eq!(Upkeep::after(&evicted(true)), Upkeep::Collect);
+        assert_eq!(Upkeep::after(None), Upkeep::None);
+        assert_eq!(Upkeep::after(Some(&evicted(false))), Upkeep::CheckSize);
+        assert_eq!(Upkeep::after(Some(&evicted(true))), Upkeep::Collect);
         assert_eq!(Upkeep::CheckSize.max(Upkeep::None), Upkeep::CheckSize);
         assert_eq!(Upkeep::CheckSize.max(Upkeep::Collect), Upkeep::Collect);
     }
