@@ -86,7 +86,6 @@ impl Recovery<'_> {
         Ok(recovered)
     }
 
-    /// Whether a restore died that is not among these.
     /// As [`Recovery::run`], for one project; waits for a running restore if that is needed.
     fn undo_interrupted(&self, hash: &str, recovered: &mut Recovered) -> Result<()> {
         let Recovery { state, store, is_needed, .. } = *self;
