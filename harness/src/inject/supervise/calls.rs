@@ -38,7 +38,7 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenFlags {
     /// In this argument.
-    CallPosition(usize),
+    Argument(usize),
     /// In a structure that this argument points to.
     Behind(usize),
     /// Nowhere: the call always creates the file.
@@ -63,14 +63,9 @@ const fn call(number: i64, name: &'static str, file: FileArgument, effect: Effec
 
 /// Every call that can be reported.
 pub const CALLS: &[Call] = &[
-    call(
-        libc::SYS_openat,
-        "open",
-        FileArgument::From(0, 1),
-        Effect::Opens(OpenFlags::CallPosition(2)),
-    ),
+    call(libc::SYS_openat, "open", FileArgument::From(0, 1), Effect::Opens(OpenFlags::Argument(2))),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_open, "open", FileArgument::Path(0), Effect::Opens(OpenFlags::CallPosition(1))),
+    call(libc::SYS_open, "open", FileArgument::Path(0), Effect::Opens(OpenFlags::Argument(1))),
     call(libc::SYS_openat2, "open", FileArgument::From(0, 1), Effect::Opens(OpenFlags::Behind(2))),
     call(libc::SYS_write, "write", FileArgument::Open(0), Effect::Fills),
     call(libc::SYS_pwrite64, "write", FileArgument::Open(0), Effect::Fills),
@@ -133,7 +128,7 @@ impl Call {
             Effect::Fills | Effect::Changes | Effect::Syncs | Effect::Opens(OpenFlags::Creates) => {
                 true
             }
-            Effect::Opens(OpenFlags::CallPosition(at)) => creates(pending.arguments[at]),
+            Effect::Opens(OpenFlags::Argument(at)) => creates(pending.arguments[at]),
             Effect::Opens(OpenFlags::Behind(at)) => {
                 pending.number_at(pending.arguments[at]).is_some_and(creates)
             }

@@ -175,14 +175,13 @@ fn filter(calls: Calls) -> Vec<libc::sock_filter> {
         let number = call.number as u32;
         match call.effect {
             // Files are opened all the time; only calls that create or truncate them are reported.
-            Effect::Opens(OpenFlags::CallPosition(at)) if calls == Calls::Changing => filter
-                .extend([
-                    jump(IS, number, 0, 4),
-                    step(LOAD, argument_at(at)),
-                    jump(HAS, CREATING, 0, 1),
-                    step(RETURN, report),
-                    step(RETURN, allow),
-                ]),
+            Effect::Opens(OpenFlags::Argument(at)) if calls == Calls::Changing => filter.extend([
+                jump(IS, number, 0, 4),
+                step(LOAD, argument_at(at)),
+                jump(HAS, CREATING, 0, 1),
+                step(RETURN, report),
+                step(RETURN, allow),
+            ]),
             Effect::Reads if calls == Calls::Changing => {}
             Effect::Fills | Effect::Changes | Effect::Syncs if calls == Calls::Reading => {}
             _ => filter.extend([jump(IS, number, 0, 1), step(RETURN, report)]),
