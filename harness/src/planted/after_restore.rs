@@ -46,6 +46,17 @@ pub fn after_restore(
     answer
 }
 
+/// Asks the core, and applies a change to every path that it restored.
+pub fn after_each_restored(
+    subject: &mut Intercepted,
+    request: &Request,
+    change: impl Fn(&RestoreOutcome<'_>, &ByteString) -> io::Result<()>,
+) -> Answer {
+    after_restore(subject, request, |outcome| {
+        outcome.report.restored.iter().try_for_each(|path| change(outcome, path))
+    })
+}
+
 /// Asks the core, and changes the report if it restored something.
 pub fn with_report(
     subject: &mut Intercepted,
@@ -82,14 +93,6 @@ impl RestoreOutcome<'_> {
     /// Restores a path to its state before the restore.
     pub fn put_back(&self, path: &[u8]) -> io::Result<()> {
         self.subject.put_back(&self.before, &self.in_sandbox(path))
-    }
-
-    /// Applies a change to every path that was restored.
-    pub fn each_restored(
-        &self,
-        change: impl Fn(&Self, &ByteString) -> io::Result<()>,
-    ) -> io::Result<()> {
-        self.report.restored.iter().try_for_each(|path| change(self, path))
     }
 
     /// If a file replaced a link: puts the link back and writes the file's bytes into the link's target,

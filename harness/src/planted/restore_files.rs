@@ -3,7 +3,7 @@
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::after_restore::{RestoreOutcome, after_restore};
+use super::after_restore::{RestoreOutcome, after_each_restored, after_restore};
 use crate::sandbox::manifest;
 use crate::sandbox::manifest::on_disk;
 use herma_model::bytes::join;
@@ -40,11 +40,9 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A deleted file is restored with default permissions.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
-            after_restore(subject, request, |outcome| {
-                outcome.each_restored(|outcome, path| match outcome.before(path) {
-                    None => set_default_permissions(outcome, path),
-                    Some(_) => Ok(()),
-                })
+            after_each_restored(subject, request, |outcome, path| match outcome.before(path) {
+                None => set_default_permissions(outcome, path),
+                Some(_) => Ok(()),
             })
         }),
     },
@@ -54,16 +52,15 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A file whose content is restored loses its permissions.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
-            after_restore(subject, request, |outcome| {
-                outcome.each_restored(|outcome, path| {
-                    match (outcome.before(path), outcome.after(path)) {
-                        (
-                            Some(Node::File { content, .. }),
-                            Some(Node::File { content: now, .. }),
-                        ) if content != now => set_default_permissions(outcome, path),
-                        _ => Ok(()),
+            after_each_restored(subject, request, |outcome, path| {
+                match (outcome.before(path), outcome.after(path)) {
+                    (Some(Node::File { content, .. }), Some(Node::File { content: now, .. }))
+                        if content != now =>
+                    {
+                        set_default_permissions(outcome, path)
                     }
-                })
+                    _ => Ok(()),
+                }
             })
         }),
     },
@@ -76,14 +73,12 @@ pub static BUGS: &[PlantedBug] = &[
             let manifest = manifest::read(subject.sandbox.root(), &subject.sandbox.base(), None);
             let names = manifest.map(|manifest| manifest.names).unwrap_or_default();
             let project = subject.project_inside(request).unwrap_or_default();
-            after_restore(subject, request, |outcome| {
-                outcome.each_restored(|outcome, path| {
-                    let path_in_sandbox = ByteString(join(&project, path));
-                    let hard_links = names.get(&path_in_sandbox).into_iter().flatten();
-                    hard_links
-                        .cloned()
-                        .try_for_each(|hard_link| link_again(outcome, &project, path, &hard_link))
-                })
+            after_each_restored(subject, request, |outcome, path| {
+                let path_in_sandbox = ByteString(join(&project, path));
+                let hard_links = names.get(&path_in_sandbox).into_iter().flatten();
+                hard_links
+                    .cloned()
+                    .try_for_each(|hard_link| link_again(outcome, &project, path, &hard_link))
             })
         }),
     },

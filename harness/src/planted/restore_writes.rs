@@ -2,7 +2,7 @@
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::after_restore::{after_restore, with_report};
+use super::after_restore::{after_each_restored, after_restore, with_report};
 use super::restore::with_full_options;
 use crate::subject::Subject;
 use herma_model::answer::Change;
@@ -37,13 +37,11 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A restored file is never executable, whatever was recorded.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            after_restore(subject, request, |outcome| {
-                outcome.each_restored(|outcome, path| match outcome.after(path) {
-                    Some(Node::File { executable: true, .. }) => {
-                        fs::set_permissions(outcome.on_disk(path), Permissions::from_mode(0o644))
-                    }
-                    _ => Ok(()),
-                })
+            after_each_restored(subject, request, |outcome, path| match outcome.after(path) {
+                Some(Node::File { executable: true, .. }) => {
+                    fs::set_permissions(outcome.on_disk(path), Permissions::from_mode(0o644))
+                }
+                _ => Ok(()),
             })
         }),
     },
@@ -53,14 +51,12 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A link is restored as a file that contains the target of the link.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            after_restore(subject, request, |outcome| {
-                outcome.each_restored(|outcome, path| match outcome.after(path) {
-                    Some(Node::Link { target }) => {
-                        fs::remove_file(outcome.on_disk(path))?;
-                        fs::write(outcome.on_disk(path), target)
-                    }
-                    _ => Ok(()),
-                })
+            after_each_restored(subject, request, |outcome, path| match outcome.after(path) {
+                Some(Node::Link { target }) => {
+                    fs::remove_file(outcome.on_disk(path))?;
+                    fs::write(outcome.on_disk(path), target)
+                }
+                _ => Ok(()),
             })
         }),
     },
@@ -71,9 +67,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 5,
         flaw: Intercept(|subject, request| match request {
             Request::RestoreFile { .. } => subject.ask(request),
-            _ => after_restore(subject, request, |outcome| {
-                outcome.each_restored(|outcome, path| outcome.follow(path, true))
-            }),
+            _ => after_each_restored(subject, request, |outcome, path| outcome.follow(path, true)),
         }),
     },
     PlantedBug {
@@ -82,9 +76,9 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A restore of a single file writes through a link at its path; a full restore replaces the link.",
         operations_min: 5,
         flaw: Intercept(|subject, request| match request {
-            Request::RestoreFile { .. } => after_restore(subject, request, |outcome| {
-                outcome.each_restored(|outcome, path| outcome.follow(path, true))
-            }),
+            Request::RestoreFile { .. } => {
+                after_each_restored(subject, request, |outcome, path| outcome.follow(path, true))
+            }
             _ => subject.ask(request),
         }),
     },
@@ -94,11 +88,9 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A file or link is not restored if there is now a directory with files at its path.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            after_restore(subject, request, |outcome| {
-                outcome.each_restored(|outcome, path| match outcome.before(path) {
-                    Some(Node::Directory) => outcome.put_back(path),
-                    _ => Ok(()),
-                })
+            after_each_restored(subject, request, |outcome, path| match outcome.before(path) {
+                Some(Node::Directory) => outcome.put_back(path),
+                _ => Ok(()),
             })
         }),
     },
@@ -202,9 +194,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A restore writes a file through a link at its path, to a file outside the project.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            after_restore(subject, request, |outcome| {
-                outcome.each_restored(|outcome, path| outcome.follow(path, false))
-            })
+            after_each_restored(subject, request, |outcome, path| outcome.follow(path, false))
         }),
     },
 ];

@@ -5,7 +5,7 @@
 
 use super::Flaw::{Disk, Intercepted as Intercept};
 use super::PlantedBug;
-use super::after_restore::{RestoreOutcome, after_restore};
+use super::after_restore::{RestoreOutcome, after_each_restored, after_restore};
 use super::faulty_disk::DiskFault::{List, Read};
 use herma_model::{ByteString, Node, rules};
 use std::fs;
@@ -49,14 +49,12 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A database is restored without the rows of its `-wal`.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            after_restore(subject, request, |outcome| {
-                outcome.each_restored(|outcome, path| {
-                    let is_real = length(outcome.after(path)) >= REAL_BYTES_MIN;
-                    match path.ends_with(b"-wal") && is_real {
-                        true => fs::write(outcome.on_disk(path), b""),
-                        false => Ok(()),
-                    }
-                })
+            after_each_restored(subject, request, |outcome, path| {
+                let is_real = length(outcome.after(path)) >= REAL_BYTES_MIN;
+                match path.ends_with(b"-wal") && is_real {
+                    true => fs::write(outcome.on_disk(path), b""),
+                    false => Ok(()),
+                }
             })
         }),
     },
@@ -103,11 +101,9 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A database is restored without its `-journal`.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
-            after_restore(subject, request, |outcome| {
-                outcome.each_restored(|outcome, path| {
-                    let is_journal = path.ends_with(b"-journal") && is_small(outcome.after(path));
-                    if is_journal { fs::remove_file(outcome.on_disk(path)) } else { Ok(()) }
-                })
+            after_each_restored(subject, request, |outcome, path| {
+                let is_journal = path.ends_with(b"-journal") && is_small(outcome.after(path));
+                if is_journal { fs::remove_file(outcome.on_disk(path)) } else { Ok(()) }
             })
         }),
     },
