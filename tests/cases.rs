@@ -6,8 +6,9 @@ use herma_harness::coverage::Behaviour;
 use herma_harness::history::file;
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::CoreSubject;
-use herma_harness::{RunOptions, null, planted, run};
+use herma_harness::{null, planted};
 use herma_model::rules;
+use herma_tests::run_on_core;
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::path::Path;
@@ -161,13 +162,7 @@ fn the_canary_fails_on_every_subject() {
 #[test]
 fn coverage_counts_each_operation_with_its_state_and_outcome() {
     let case = list_in_order("list-in-wrong-order", TAKE_AND_LIST);
-    let run = run(
-        &case.history(),
-        &CoreSubject::boxed,
-        &Scratch::in_default_directory(),
-        RunOptions::default(),
-    )
-    .unwrap();
+    let run = run_on_core(&case.history());
     let behaviour = |state: &str, operation: &str, outcome: &str| Behaviour {
         state: state.into(),
         operation: operation.into(),

@@ -1,6 +1,7 @@
 //! The core against the model, over generated and written histories.
 
 use herma_harness::cases;
+use herma_harness::check;
 use herma_harness::generate::{self, Options};
 use herma_harness::history::{History, Operation, file};
 use herma_harness::protocol::capabilities::Units;
@@ -9,8 +10,8 @@ use herma_harness::share::Share;
 use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::CoreSubject;
 use herma_harness::suite::{Plan, run_suite};
-use herma_harness::{RunOptions, check, run};
 use herma_model::{Edit, Request};
+use herma_tests::run_on_core;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -45,13 +46,7 @@ proptest! {
 fn every_written_case_holds() {
     let cases = cases::bundled().unwrap();
     for case in &cases {
-        let outcome = run(
-            &case.history(),
-            &CoreSubject::boxed,
-            &Scratch::in_default_directory(),
-            RunOptions::default(),
-        )
-        .unwrap();
+        let outcome = run_on_core(&case.history());
         assert!(outcome.divergences.is_empty(), "{}: {:?}", case.id, outcome.divergences);
     }
     assert!(cases.len() >= 15, "only {} cases were found", cases.len());
@@ -64,13 +59,7 @@ fn no_history_in_tests_found_fails_again() {
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
     let replayed = files.map(|path| {
         let history = file::from_yaml(&file::read(&path).unwrap(), &path).unwrap();
-        let outcome = run(
-            &history,
-            &CoreSubject::boxed,
-            &Scratch::in_default_directory(),
-            RunOptions::default(),
-        )
-        .unwrap();
+        let outcome = run_on_core(&history);
         assert!(outcome.divergences.is_empty(), "{path:?}: {:?}", outcome.divergences);
     });
     assert!(replayed.count() >= 15);
@@ -81,9 +70,7 @@ fn a_project_that_became_a_link_holds_every_rule() {
     let text = "operations:\n- write: {path: work/alpha/b/c, content: x}\n\
                 - checkpoint: {dir: work/alpha/b, reason: r}\n- link: {path: work/alpha/b, target: x}\n";
     let history = file::from_yaml(text, Path::new("memory")).unwrap();
-    let outcome =
-        run(&history, &CoreSubject::boxed, &Scratch::in_default_directory(), RunOptions::default())
-            .unwrap();
+    let outcome = run_on_core(&history);
     assert!(outcome.divergences.is_empty(), "{:?}", outcome.divergences);
 }
 

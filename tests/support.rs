@@ -2,6 +2,9 @@
 //! binaries of other packages and an existing binary may be older than its source.
 #![allow(clippy::unwrap_used)]
 
+use herma_harness::sandbox::Scratch;
+use herma_harness::subject::CoreSubject;
+use herma_harness::{History, Run, RunOptions, run};
 use herma_model::rules::{self, RuleRef};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -28,6 +31,12 @@ pub fn built_binary(name: &str) -> PathBuf {
          name another with {variable}"
     );
     binary
+}
+
+/// Runs a history on the core until it breaks a rule.
+pub fn run_on_core(history: &History) -> Run {
+    let scratch = Scratch::in_default_directory();
+    run(history, &CoreSubject::boxed, &scratch, RunOptions::default()).unwrap()
 }
 
 /// How often each rule was checked, without the rules about the size of the store. That size varies by some
