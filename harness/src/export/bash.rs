@@ -13,7 +13,7 @@ trap 'rm -rf -- "$ROOT"' EXIT
 start() {
     coproc ADAPTER { cd "$FOLDER" && exec env -i "${ENVIRONMENT[@]}" "${COMMAND[@]}"; }
     exec {TO}>&"${ADAPTER[1]}" {FROM}<&"${ADAPTER[0]}"
-    # The adapter sees the end of its input once nobody holds the other side any more.
+    # The adapter sees the end of its input once no process holds the other end.
     eval "exec ${ADAPTER[1]}>&- ${ADAPTER[0]}<&-"
 }
 stop() {
