@@ -29,6 +29,8 @@ pub static COMMANDS: &[(&str, bool)] = &[
     ("git restore a.txt", true),
     ("git switch main", true),
     ("git stash", true),
+    ("\\rm a.txt", true),
+    ("ls\n\\rm a.txt", true),
     ("ls 2>&1", false),
     ("ls >/dev/null", false),
     ("echo 'a -> b'", false),

@@ -37,11 +37,34 @@ pub struct Line {
 /// How many commands may be nested: parsing takes time quadratic in their number.
 const NESTED_MAX: usize = 256;
 
-/// Parses a line; `None` if the grammar does not load, or if parsing would take too long.
+/// Characters that mean something to a shell, so that a backslash before them has an effect.
+const SPECIAL: &str = "\\\"'`$|&;<>()*?[]{}!#~=%";
+
+/// The text with a blank for each backslash that begins a line and only quotes an ordinary character, as in
+/// `\rm`, or the end of the line: the grammar takes such a line for more words of the command before it.
+/// Offsets stay the same. `None` if a line begins with a backslash before another character.
+fn without_backslashes_at_line_starts(text: &str) -> Option<String> {
+    let blank_first = |line: &str| {
+        let rest = line.trim_start_matches([' ', '\t']);
+        let Some(quoted) = rest.strip_prefix('\\') else { return Some(line.to_owned()) };
+        let blanks = &line[..line.len() - rest.len()];
+        let is_ordinary =
+            |character: char| !character.is_whitespace() && !SPECIAL.contains(character);
+        match quoted {
+            "" | "\n" => Some(" ".repeat(line.len())),
+            _ => quoted.starts_with(is_ordinary).then(|| format!("{blanks} {quoted}")),
+        }
+    };
+    text.split_inclusive('\n').map(blank_first).collect()
+}
+
+/// Parses a line; `None` if the grammar does not load, if parsing would take too long, or if the grammar would
+/// read it wrongly.
 pub fn read(text: &str) -> Option<Line> {
     if text.matches("$(").count() > NESTED_MAX {
         return None;
     }
+    let text = &without_backslashes_at_line_starts(text)?;
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
     let tree = parser.parse(text, None)?;

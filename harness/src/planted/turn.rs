@@ -35,6 +35,19 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "an-escaped-name-on-its-own-line-is-not-read",
+        rule: &rules::TURN_SHELL_WORDS,
+        about: "A line that begins with a backslash counts as words of the command before it.",
+        operations_min: 1,
+        flaw: Intercept(|subject, request| match request {
+            Request::Classify { command } => {
+                let command = command.replace("\n\\", " \\");
+                subject.ask(&Request::Classify { command })
+            }
+            request => subject.ask(request),
+        }),
+    },
+    PlantedBug {
         name: "only-commands-are-looked-at",
         rule: &rules::TURN_TRIGGERS,
         about: "A file is written without a checkpoint before it.",
