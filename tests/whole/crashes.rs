@@ -235,3 +235,18 @@ fn recover_reports_a_damaged_journal_once() {
     assert!(notices[0].contains("its journal is damaged"), "{notices:?}");
     assert_eq!(round.agent.manager().recover().unwrap(), Vec::<String>::new());
 }
+
+// rule: agent/all-or-none
+#[test]
+fn recover_undoes_nothing_in_a_directory_that_is_not_the_journals_project() {
+    let round = killed_restore(|_| ());
+    let journal = fs::read_dir(round.journals()).unwrap().next().unwrap().unwrap().path();
+    let other = tempfile::tempdir().unwrap();
+    let mut record: serde_json::Value =
+        serde_json::from_slice(&fs::read(&journal).unwrap()).unwrap();
+    record["directory"] = other.path().as_os_str().as_encoded_bytes().into();
+    fs::write(journal, record.to_string()).unwrap();
+    let notices = round.agent.manager().recover().unwrap();
+    assert!(notices[0].contains("its journal is damaged"), "{notices:?}");
+    assert_eq!(fs::read_dir(other.path()).unwrap().count(), 0);
+}

@@ -6,10 +6,13 @@ use super::Stored;
 use crate::disk::atomic_write::write_atomically;
 use crate::disk::{Disk, folder};
 use crate::error::{Context, Error, Result};
+use crate::project::hash_of;
 use crate::store::{make_private, refs};
 use crate::text::size;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Size limit of a journal in bytes; no journal is larger: it holds every part of an agent, quoted.
@@ -114,6 +117,11 @@ pub fn projects(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
 pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Journal>> {
     let path = path(store, hash);
     let Some(bytes) = folder::read_file(disk, &path, BYTES_MAX)? else { return Ok(None) };
-    let journal = serde_json::from_slice(&bytes);
-    journal.map(Some).map_err(|error| Error::unusable(&path, error.to_string()))
+    let journal: Journal = serde_json::from_slice(&bytes)
+        .map_err(|error| Error::unusable(&path, error.to_string()))?;
+    // A damaged path may be that of any directory, in which nothing must be undone.
+    if hash_of(Path::new(OsStr::from_bytes(&journal.directory))) != hash {
+        return Err(Error::unusable(&path, "its directory is not that of its project"));
+    }
+    Ok(Some(journal))
 }
