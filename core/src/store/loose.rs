@@ -7,7 +7,7 @@ use crate::disk::{Disk, Stream};
 use crate::error::Result;
 use crate::store::object::{Found, HashingReader, Kind, classify_read, open_at, verify_id};
 use crate::store::oid::Oid;
-use flate2::read::ZlibDecoder;
+use flate2::bufread::ZlibDecoder;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -21,12 +21,20 @@ pub struct Opened {
     /// The stated size in bytes.
     pub bytes: u64,
     // Buffered again, because a decoder at the end of its input reads from the disk on every call.
-    inflated: BufReader<ZlibDecoder<Stream>>,
+    inflated: BufReader<ZlibDecoder<BufReader<Stream>>>,
+    /// Whether nothing may follow the compressed bytes: git reads no such file.
+    is_strict: bool,
 }
 
 impl Read for Opened {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.inflated.read(buffer)
+        let bytes = self.inflated.read(buffer)?;
+        let file = self.inflated.get_mut().get_mut();
+        let has_ended = bytes == 0 && !buffer.is_empty();
+        if has_ended && self.is_strict && !file.fill_buf()?.is_empty() {
+            return Err(ErrorKind::InvalidData.into());
+        }
+        Ok(bytes)
     }
 }
 
@@ -60,12 +68,13 @@ pub fn read(
     Ok(kind.then(|kind| Found::Intact((kind, Some(content)))))
 }
 
-/// Verifies all bytes of an object, however many, and returns its kind.
+/// Verifies all bytes of an object, however many, and returns its kind. An object with the right bytes and more
+/// is damaged, since git does not read it; [`read`] reads it.
 ///
 /// # Errors
 /// As [`read`].
 pub fn check(disk: &dyn Disk, objects: &Path, id: Oid) -> Result<Found<Kind>> {
-    copy(open(disk, objects, id)?, objects, id, |_| {})
+    copy(open_as(true, disk, objects, id)?, objects, id, |_| {})
 }
 
 /// Opens an object with its stated kind and size; its bytes are not read yet.
@@ -73,8 +82,12 @@ pub fn check(disk: &dyn Disk, objects: &Path, id: Oid) -> Result<Found<Kind>> {
 /// # Errors
 /// As [`read`].
 pub fn open(disk: &dyn Disk, objects: &Path, id: Oid) -> Result<Found<Opened>> {
+    open_as(false, disk, objects, id)
+}
+
+fn open_as(is_strict: bool, disk: &dyn Disk, objects: &Path, id: Oid) -> Result<Found<Opened>> {
     let path = path_of(objects, id);
-    open_at(disk, &path, 0)?.and_then(|stream| classify_read(open_stream(stream), &path))
+    open_at(disk, &path, 0)?.and_then(|stream| classify_read(open_stream(stream, is_strict), &path))
 }
 
 fn copy(
@@ -91,13 +104,13 @@ fn copy(
     })
 }
 
-fn open_stream(stream: Stream) -> io::Result<Opened> {
-    let mut inflated = BufReader::new(ZlibDecoder::new(stream));
+fn open_stream(stream: Stream, is_strict: bool) -> io::Result<Opened> {
+    let mut inflated = BufReader::new(ZlibDecoder::new(BufReader::new(stream)));
     let mut text = Vec::new();
     inflated.by_ref().take(HEADER_BYTES_MAX).read_until(0, &mut text)?;
     let (kind, bytes) =
         text.strip_suffix(&[0]).and_then(parse_header).ok_or(ErrorKind::InvalidData)?;
-    Ok(Opened { kind, bytes, inflated })
+    Ok(Opened { kind, bytes, inflated, is_strict })
 }
 
 fn parse_header(text: &[u8]) -> Option<(Kind, u64)> {
@@ -142,6 +155,10 @@ mod tests {
             assert!(!is_intact || length + 4 >= intact.len(), "cut to {length}");
             let _ = open(&SystemDisk, folder.path(), id).unwrap();
         }
+        fs::write(&path, [&intact[..], b"garbage"].concat()).unwrap();
+        assert_eq!(read_object(), Found::Intact(expected.clone()));
+        let checked = check(&SystemDisk, folder.path(), id).unwrap();
+        assert!(matches!(checked, Found::Damaged(_)), "{checked:?}");
         for position in 0..intact.len() - 4 {
             let mut flipped = intact.clone();
             flipped[position] ^= 0x10;
