@@ -34,9 +34,9 @@ const HARNESS: &str = "
     database sandbox workspace
     oracle protocol generate
     subject bundled null runner
-    canary export hostile transcript trial apart shrink check compare
+    canary export transcript trial apart shrink arbitrary check compare
     large
-    planted cases
+    planted cases hostile
     suite careful results expectations power";
 
 /// The packages that only the commands need.

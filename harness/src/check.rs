@@ -1,6 +1,7 @@
 //! Checks one history against one subject, for tests of other crates. The error names the broken rule
 //! and shows the shortest history that breaks it.
 
+use crate::divergence::Divergence;
 use crate::history::History;
 use crate::report;
 use crate::runner::{RunError, Until};
@@ -34,7 +35,7 @@ pub struct BrokenRule {
     pub expected: String,
     /// What was found.
     pub found: String,
-    /// The shortest history that was found to break the rule in this way.
+    /// The shortest history that was found to break the rule in this way; without a search, the given one.
     pub history: History,
     /// All fields and more, as text for people.
     text: String,
@@ -47,8 +48,7 @@ impl fmt::Display for BrokenRule {
 }
 
 impl BrokenRule {
-    fn new(shrunk: Shrunk) -> Self {
-        let Shrunk { history, divergence, .. } = shrunk;
+    fn new(history: History, divergence: Divergence) -> Self {
         let text = report::counterexample(&history, &divergence);
         let mismatch = divergence.mismatch;
         BrokenRule {
@@ -96,9 +96,32 @@ pub fn check(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<(), CheckError> {
+    let Some(divergence) = first_divergence(history, new_subject, scratch)? else { return Ok(()) };
+    let failing = FailingHistory { history, divergence: &divergence };
+    let budget = shrink::BUDGET_DEFAULT.into();
+    let Shrunk { history, divergence, .. } = shrink::shrink(failing, new_subject, scratch, &budget);
+    Err(CheckError::Broken(Box::new(BrokenRule::new(history, divergence))))
+}
+
+/// As [`check`], but without the search for a shorter history: for test stacks that shrink by themselves, such
+/// as `quickcheck`, whose candidates are those of our search.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_unshrunk(
+    history: &History,
+    new_subject: &NewSubject<'_>,
+    scratch: &Scratch,
+) -> Result<(), CheckError> {
+    let Some(divergence) = first_divergence(history, new_subject, scratch)? else { return Ok(()) };
+    Err(CheckError::Broken(Box::new(BrokenRule::new(history.clone(), divergence))))
+}
+
+fn first_divergence(
+    history: &History,
+    new_subject: &NewSubject<'_>,
+    scratch: &Scratch,
+) -> Result<Option<Divergence>, RunError> {
     let outcome = trial(history, new_subject, scratch, Until::Disagreement)?;
-    let Some(divergence) = outcome.run.divergences.first() else { return Ok(()) };
-    let failing = FailingHistory { history, divergence };
-    let shrunk = shrink::shrink(failing, new_subject, scratch, &shrink::BUDGET_DEFAULT.into());
-    Err(CheckError::Broken(Box::new(BrokenRule::new(shrunk))))
+    Ok(outcome.run.divergences.into_iter().next())
 }

@@ -27,11 +27,17 @@
 //! # mine_does_what_the_model_allows();
 //! ```
 //!
+//! For other test stacks, [`History`] implements `quickcheck::Arbitrary` (feature `quickcheck`) and
+//! `arbitrary::Arbitrary` (feature `arbitrary`); for any other source of bytes there is
+//! [`generate::history_of`]. The folder `harness/examples` contains a test for each.
+//!
 //! The default feature `cli` builds the command `herma-conform` and changes nothing in this library: such a
 //! crate needs only `default-features = false`.
 #![deny(unsafe_code)]
 
 pub mod apart;
+#[cfg(any(feature = "quickcheck", feature = "arbitrary"))]
+pub mod arbitrary;
 pub mod bundled;
 pub mod canary;
 pub mod careful;
@@ -70,6 +76,6 @@ pub mod transcript;
 pub mod trial;
 pub mod workspace;
 
-pub use check::{BrokenRule, CheckError, check};
+pub use check::{BrokenRule, CheckError, check, check_unshrunk};
 pub use history::{History, Operation};
 pub use runner::{Run, RunError, RunOptions, run};

@@ -1,4 +1,5 @@
-//! Generated histories, as proptest strategies that any test can use.
+//! Generated histories: proptest strategies that any test can use, and a function from bytes to a history
+//! for every other source of choices, such as `quickcheck`, `arbitrary` and libFuzzer.
 //!
 //! Histories are biased towards collisions: few projects and names, so that edits collide; names with
 //! every awkward character; small random limits, and sizes at a limit or off by one. Swarm testing: each
@@ -7,10 +8,12 @@
 mod agent;
 mod attributes;
 mod attribution;
+mod choices;
 mod collected;
 mod content;
 mod damage;
 mod damages;
+pub mod guided;
 mod idiom;
 mod injections;
 mod kept_times;
@@ -32,11 +35,14 @@ use herma_model::{ByteString, Settings};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::fmt::Debug;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+pub use choices::{BYTES_PER_FRAGMENT, bytes_for, history_of};
 use content::SizeLimits;
 pub use damages::damages;
+pub(crate) use idiom::PRUNE;
 pub use measured::measured;
 pub use operation::Kinds;
 pub use scenarios::scenarios;
@@ -107,6 +113,14 @@ impl Options {
         let options = Options { maintenance, attribution, damage, injections, ..self.clone() };
         Options { measured, together, agent, databases, units, ..options }
     }
+
+    /// These options without anything that a real workspace cannot have, if there is one.
+    fn restricted(self) -> Options {
+        if self.workspace.is_none() {
+            return self;
+        }
+        Options { damage: false, injections: 0, measured: 0, together: 0, databases: false, ..self }
+    }
 }
 
 /// A strategy for histories with the default options. The documentation of this crate shows a test that
@@ -117,27 +131,24 @@ pub fn history() -> impl Strategy<Value = History> {
 
 /// A strategy for histories with these options.
 pub fn history_with(options: Options) -> impl Strategy<Value = History> {
+    let options = options.restricted();
+    settings_and_swarm(&options).prop_flat_map(move |(settings, swarm)| {
+        let options = options.clone();
+        parts::parts(&options, SizeLimits::of(&settings, options.units), Kinds(swarm))
+            .prop_map(move |parts| parts.history(&options, settings.clone()))
+    })
+}
+
+/// Generates the settings of a history, and the bits of its kinds of operation.
+fn settings_and_swarm(options: &Options) -> BoxedStrategy<(Settings, u64)> {
     let is_workspace = options.workspace.is_some();
-    let options = Options {
-        damage: options.damage && !is_workspace,
-        injections: if is_workspace { 0 } else { options.injections },
-        measured: if is_workspace { 0 } else { options.measured },
-        together: if is_workspace { 0 } else { options.together },
-        databases: options.databases && !is_workspace,
-        ..options
-    };
     let units = options.units;
     let settings_and_swarm = (settings(is_workspace, units.file), any::<u64>()).boxed();
-    let settings_and_swarm = if options.maintenance {
+    if options.maintenance {
         maintenance::with_bounds(settings_and_swarm, is_workspace, units.total)
     } else {
         settings_and_swarm
-    };
-    settings_and_swarm.prop_flat_map(move |(settings, swarm)| {
-        let options = options.clone();
-        parts::parts(&options, SizeLimits::of(&settings, units), Kinds(swarm))
-            .prop_map(move |parts| parts.history(&options, settings.clone()))
-    })
+    }
 }
 
 /// Settings with small limits that histories reach; the file size limit is as small as its unit permits. A real
@@ -172,9 +183,13 @@ pub fn generate_history(options: &Options, seed: u64, number: u64) -> History {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     bytes[8..16].copy_from_slice(&number.to_le_bytes());
-    let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    drawn(&history_with(options.clone()), &bytes)
+}
+
+/// The value that a strategy generates from a seed.
+fn drawn<T: Debug>(strategy: &impl Strategy<Value = T>, seed: &[u8; 32]) -> T {
+    let random = TestRng::from_seed(RngAlgorithm::ChaCha, seed);
     let config = Config { failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, random);
-    let tree = history_with(options.clone()).new_tree(&mut runner);
-    tree.expect("no strategy here rejects a value").current()
+    strategy.new_tree(&mut runner).expect("no strategy here rejects a value").current()
 }

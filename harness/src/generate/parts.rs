@@ -21,9 +21,17 @@ use proptest::sample::Index;
 type Placed = Vec<(Index, Vec<Operation>)>;
 
 /// The generated parts of a history.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct HistoryParts {
-    fragments: Vec<Vec<Operation>>,
+    /// A few operations each, one after the other.
+    pub fragments: Vec<Vec<Operation>>,
+    /// Everything else, most of it among the fragments.
+    pub others: OtherParts,
+}
+
+/// The parts of a history without its fragments.
+#[derive(Clone, Debug, Default)]
+pub struct OtherParts {
     attributes: Placed,
     command: Option<Operation>,
     last: Vec<Vec<Operation>>,
@@ -40,13 +48,28 @@ pub struct HistoryParts {
 
 /// Generates the parts of a history with file sizes around these limits.
 pub fn parts(options: &Options, limits: SizeLimits, kinds: Kinds) -> BoxedStrategy<HistoryParts> {
-    let maintenance = options.maintenance;
+    let fragments = vec(fragment(options, limits, kinds), 1..=options.operations_max);
+    (fragments, other_parts(options, limits))
+        .prop_map(|(fragments, others)| HistoryParts { fragments, others })
+        .boxed()
+}
+
+/// Generates one fragment.
+pub fn fragment(
+    options: &Options,
+    limits: SizeLimits,
+    kinds: Kinds,
+) -> BoxedStrategy<Vec<Operation>> {
     let workspace_paths = options.workspace.as_ref().map(|(_, paths)| paths.clone());
     let operation = operation::operation(limits, kinds, workspace_paths.unwrap_or_default());
     let single = operation.prop_map(|operation| vec![operation]);
     let fragment = prop_oneof![24 => single, 1 => idiom::idiom(limits)].boxed();
-    let fragment = if maintenance { maintenance::among(fragment, limits, kinds) } else { fragment };
-    let fragments = vec(fragment, 1..=options.operations_max);
+    if options.maintenance { maintenance::among(fragment, limits, kinds) } else { fragment }
+}
+
+/// Generates everything but the fragments.
+pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<OtherParts> {
+    let maintenance = options.maintenance;
     let attributes = attributes::fragments(limits);
     let command = option::weighted(0.3, operation::command());
     let last = last::fragments(maintenance);
@@ -64,12 +87,11 @@ pub fn parts(options: &Options, limits: SizeLimits, kinds: Kinds) -> BoxedStrate
     let packs = injections::fragments_with_packs(limits, options.injections);
     let together = together::history(options.together, options.processes.clone());
     let rest = (ending, databases, injected, (measured, packs, together));
-    let parts = (fragments, attributes, command, last, attribution, damage, agent, gc, rest);
+    let parts = (attributes, command, last, attribution, damage, agent, gc, rest);
     parts
-        .prop_map(|(fragments, attributes, command, last, attribution, damage, agent, gc, rest)| {
+        .prop_map(|(attributes, command, last, attribution, damage, agent, gc, rest)| {
             let ((kept_times, leftovers), databases, injected, (measured, packs, together)) = rest;
-            HistoryParts {
-                fragments,
+            OtherParts {
                 attributes,
                 command,
                 last,
@@ -89,26 +111,27 @@ pub fn parts(options: &Options, limits: SizeLimits, kinds: Kinds) -> BoxedStrate
 impl HistoryParts {
     /// Combines the parts, as far as the history has room for them.
     pub fn history(self, options: &Options, settings: Settings) -> History {
-        if let Some(history) = self.alone {
+        let HistoryParts { fragments, others } = self;
+        if let Some(history) = others.alone {
             return history;
         }
         // No rule decides how damage affects agent state, so a history has only one of both.
-        let mut packed = self.gc.iter().flat_map(|(_, operations)| operations);
-        let is_undamaged = self.damage.is_empty() && !packed.any(collected::damages);
+        let mut packed = others.gc.iter().flat_map(|(_, operations)| operations);
+        let is_undamaged = others.damage.is_empty() && !packed.any(collected::damages);
         // Nor does any rule decide about damage or agent state together with injections.
-        let without_injections = self.injections.is_empty();
-        let agent = if is_undamaged && without_injections { self.agent } else { Vec::new() };
-        let damage = if without_injections { self.damage } else { Vec::new() };
-        let mut operations: Vec<Operation> = self.fragments.into_iter().flatten().collect();
-        let all_placed = [self.attributes, self.attribution, damage, self.gc, agent];
-        for placed in all_placed.into_iter().chain([self.databases, self.injections]) {
+        let without_injections = others.injections.is_empty();
+        let agent = if is_undamaged && without_injections { others.agent } else { Vec::new() };
+        let damage = if without_injections { others.damage } else { Vec::new() };
+        let mut operations: Vec<Operation> = fragments.into_iter().flatten().collect();
+        let all_placed = [others.attributes, others.attribution, damage, others.gc, agent];
+        for placed in all_placed.into_iter().chain([others.databases, others.injections]) {
             operations = attributes::among(operations, placed);
         }
         operations.truncate(options.operations_max);
         if operations.len() < options.operations_max {
-            operations.extend(self.command);
+            operations.extend(others.command);
         }
-        for fragment in self.last.into_iter().chain(self.ending) {
+        for fragment in others.last.into_iter().chain(others.ending) {
             if operations.len() + fragment.len() <= options.operations_max {
                 operations.extend(fragment);
             }

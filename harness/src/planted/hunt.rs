@@ -12,7 +12,7 @@ use crate::trial::trial;
 use std::time::{Duration, Instant};
 
 /// After so many histories without a failure a bug counts as missed.
-const HISTORIES_MAX: u64 = 1_000;
+pub const HISTORIES_MAX: u64 = 1_000;
 
 /// How a bug was found.
 pub struct Score {
@@ -28,15 +28,9 @@ pub struct Score {
     pub shrinking: Duration,
 }
 
-/// Runs the histories of `seed` on a planted bug until one fails, and shrinks that history.
-///
-/// # Errors
-/// A run that could not be made.
-pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, RunError> {
-    let open = bug.opener();
-    let started = Instant::now();
-    // The histories are about what the bug breaks: agent state, damage, databases, injections, cost, or
-    // anything else.
+/// Options of histories about what the bug breaks: agent state, damage, databases, injections, cost, or
+/// anything else.
+pub fn options(bug: &PlantedBug) -> Options {
     let agent = bug.rule.id.starts_with("agent/");
     let damage_rules = ["maintenance/damage", "capture/stored", "restore/honest"];
     let damage = damage_rules.contains(&bug.rule.id);
@@ -47,7 +41,17 @@ pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, Run
     let injections = injection_rules.into_iter().any(|prefix| bug.rule.id.starts_with(prefix));
     let injections = if injections { 2 } else { 0 };
     let measured = u32::from(bug.rule.subject() == "cost");
-    let options = Options { agent, damage, databases, injections, measured, ..Options::default() };
+    Options { agent, damage, databases, injections, measured, ..Options::default() }
+}
+
+/// Runs the histories of `seed` on a planted bug until one fails, and shrinks that history.
+///
+/// # Errors
+/// A run that could not be made.
+pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, RunError> {
+    let open = bug.opener();
+    let started = Instant::now();
+    let options = options(bug);
     for number in 0..HISTORIES_MAX {
         let history = generate_history(&options, seed, number);
         let outcome = trial(&history, &open, scratch, Until::Disagreement)?;

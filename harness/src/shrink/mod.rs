@@ -8,18 +8,21 @@
 
 mod edits;
 mod renaming;
+mod steps;
 mod values;
 
 use crate::divergence::Divergence;
-use crate::history::{CallPosition, History, Operation};
+use crate::history::{CallPosition, History};
 use crate::runner::{Run, Until};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
 use crate::trial::trial;
+use herma_model::blame;
 use herma_model::verdict::Kind;
-use herma_model::{Settings, blame};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
+
+pub use steps::simpler_histories;
 
 /// Enough executions for any history of default length.
 pub const BUDGET_DEFAULT: usize = 3_000;
@@ -198,8 +201,11 @@ fn search(
     let mut search = HistorySearch { best, executions: 0, budget, tried: BTreeSet::new(), fails };
     loop {
         search.delete_operations();
-        let simpler = search.simplify_values() || search.rename_files();
-        if !simpler && !search.exchange_edits() && !search.put_edits_earlier() {
+        let is_simpler = search.simplify_values()
+            || search.accept_any(renaming::renamed(&search.best))
+            || search.accept_any(steps::with_exchanged_edits(&search.best))
+            || search.accept_any(steps::with_earlier_edits(&search.best));
+        if !is_simpler {
             break;
         }
     }
@@ -230,17 +236,8 @@ impl HistorySearch<'_> {
             let mut deleted = false;
             while end > 0 {
                 let start = end.saturating_sub(size);
-                let mut candidate = self.best.clone();
-                candidate.operations.drain(start..end);
-                // Without these operations there may be one checkpoint or one file less, so numbers and
-                // limits that counted it are lowered by one as well.
-                let with_earlier_targets =
-                    |history: &History| values::with_earlier_targets(history, start);
-                let fewer = (size == 1).then(|| values::with_lower_limits(&candidate)).flatten();
-                let back = (size == 1).then(|| with_earlier_targets(&candidate)).flatten();
-                let both = fewer.as_ref().and_then(with_earlier_targets);
-                let mut candidates = [Some(candidate), back, fewer, both].into_iter().flatten();
-                deleted |= candidates.any(|candidate| self.accept(candidate));
+                let candidates = steps::without(&self.best, start..end);
+                deleted |= self.accept_any(candidates);
                 end = start.min(self.best.operations.len());
             }
             if !(deleted && size == 1) {
@@ -252,87 +249,23 @@ impl HistorySearch<'_> {
     /// Makes one pass over all values; returns whether any became simpler.
     fn simplify_values(&mut self) -> bool {
         let mut simplified = false;
-        for simpler in values::SETTINGS_TO_DEFAULT {
-            let mut candidate = self.best.clone();
-            simpler(&mut candidate.settings, &Settings::default());
-            simplified |= candidate != self.best && self.accept(candidate);
+        // Every setting that can have its default gets it, but only one limit is lowered in a pass.
+        while self.accept_any(steps::with_default_settings(&self.best)) {
+            simplified = true;
         }
-        for settings in values::lower_limits(&self.best.settings) {
-            let candidate = History { settings, ..self.best.clone() };
-            if self.accept(candidate) {
-                simplified = true;
-                break;
-            }
-        }
+        simplified |= self.accept_any(steps::with_lower_limits(&self.best));
         let mut index = 0;
         while index < self.best.operations.len() {
-            let mut again = true;
-            while again {
-                again = false;
-                for simpler in self.simpler_operations(index) {
-                    let mut candidate = self.best.clone();
-                    candidate.operations[index] = simpler;
-                    if self.accept(candidate) {
-                        simplified = true;
-                        again = index < self.best.operations.len();
-                        break;
-                    }
-                }
+            while self.accept_any(steps::with_simpler_operation(&self.best, index)) {
+                simplified = true;
             }
             index += 1;
         }
         simplified
     }
 
-    /// Gives one file a simpler name; returns whether any got one.
-    fn rename_files(&mut self) -> bool {
-        renaming::renamed(&self.best).into_iter().any(|candidate| self.accept(candidate))
-    }
-
-    /// Swaps two edits if the history then fails earlier: if a second restore fails for a file that only
-    /// the first restore wrote, a single restore can show that as well. Returns whether any swap was
-    /// accepted.
-    fn exchange_edits(&mut self) -> bool {
-        let is_edit = |operation: &Operation| matches!(operation, Operation::Edit(_));
-        let operations = self.best.operations.iter().enumerate();
-        let edits = operations.filter(|(_, operation)| is_edit(operation));
-        let edits: Vec<usize> = edits.map(|(index, _)| index).collect();
-        for (nth, later) in edits.iter().enumerate() {
-            for earlier in &edits[..nth] {
-                let mut candidate = self.best.clone();
-                candidate.operations.swap(*earlier, *later);
-                // Without its last operation, the candidate is only accepted if it fails earlier; otherwise
-                // the search would not end.
-                candidate.operations.pop();
-                if self.accept(candidate) {
-                    return true;
-                }
-            }
-        }
-        false
-    }
-
-    /// Replaces an edit by a later edit, which saves an operation: a file that is needed later may as
-    /// well exist from the start.
-    fn put_edits_earlier(&mut self) -> bool {
-        let is_edit = |operation: &Operation| matches!(operation, Operation::Edit(_));
-        for later in (1..self.best.operations.len()).rev() {
-            for earlier in 0..later {
-                let operations = &self.best.operations;
-                if is_edit(&operations[later]) && is_edit(&operations[earlier]) {
-                    let mut candidate = self.best.clone();
-                    let edit = candidate.operations.remove(later);
-                    candidate.operations[earlier] = edit;
-                    if self.accept(candidate) {
-                        return true;
-                    }
-                }
-            }
-        }
-        false
-    }
-
-    fn simpler_operations(&self, index: usize) -> Vec<Operation> {
-        self.best.operations.get(index).map(values::simpler).unwrap_or_default()
+    /// Whether any of the candidates fails in the same way; the first that does becomes the best.
+    fn accept_any(&mut self, candidates: Vec<History>) -> bool {
+        candidates.into_iter().any(|candidate| self.accept(candidate))
     }
 }
