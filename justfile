@@ -20,9 +20,23 @@ lint:
 docs:
     UPDATE_DOCS=1 INSTA_UPDATE=always cargo test -p herma-tests --test workspace
 
-# Every fuzz target for some seconds each (nightly).
-fuzz seconds="60":
-    .ci/fuzz {{seconds}}
+# One fuzz target for some seconds, from a seed (0: a fresh one); `just fuzz TARGET FILE` replays an input.
+fuzz target seconds="60" seed="0":
+    .ci/fuzz {{target}} {{seconds}} {{seed}}
+
+# Every fuzz target for some minutes each, two at a time.
+fuzz-all minutes="1":
+    .ci/fuzz all $(({{minutes}} * 60))
+
+# Mutants of the kept inputs of every fuzz target, as in CI.
+fuzz-smoke seed="1" percent="100":
+    cargo run --release --example fuzz_smoke -- {{seed}} {{percent}}
+
+# How soon each generator finds each planted bug: docs/generation.md (half an hour on two cores).
+generators:
+    .ci/fuzz build target/fuzz/targets
+    cargo run --release -p herma-harness --features quickcheck,arbitrary --example generators -- \
+        docs/generation.md --libfuzzer $PWD/target/fuzz/targets/history
 
 # Break a crate in one small way after the other (`model` or `core`): does a test notice each?
 mutants crate:

@@ -1,11 +1,14 @@
 //! Hostile input from a user or a damaged store: the oracles of the fuzz targets, run on stable Rust.
 
+use herma_harness::hostile::stored_file::FILES;
 use herma_harness::hostile::stored_tree::{Child, MODES, NAMES, StoredEntry};
-use herma_harness::hostile::{arguments, stored_tree};
-use herma_harness::sandbox::Scratch;
+use herma_harness::hostile::targets::{FuzzTarget, Start, targets};
+use herma_harness::hostile::{StartingState, arguments, stored_tree};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use std::fs;
+use std::path::Path;
 
 fn entry() -> impl Strategy<Value = StoredEntry> {
     let name = prop_oneof![
@@ -70,38 +73,37 @@ proptest! {
 
     #[test]
     fn rollback_arguments_never_escape_panic_or_half_refuse(target in target(), path in path()) {
-        arguments::judge(&target, &path, &Scratch::in_default_directory())
+        arguments::judge(&target, &path, &StartingState::new())
             .map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn a_typed_line_never_escapes_panics_or_half_refuses(typed in typed()) {
-        arguments::judge_line(&typed, &Scratch::in_default_directory()).map_err(TestCaseError::fail)?;
+        arguments::judge_line(&typed, &StartingState::new()).map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn a_stored_tree_never_escapes_or_panics(trees in vec(vec(entry(), 0..5), 1..5)) {
-        stored_tree::judge(&trees, &Scratch::in_default_directory()).map_err(TestCaseError::fail)?;
+        stored_tree::judge(&trees, &StartingState::new()).map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn a_plausible_stored_tree_never_escapes(
         trees in vec(vec(plausible_entry(), 0..5), 1..5),
     ) {
-        stored_tree::judge(&trees, &Scratch::in_default_directory()).map_err(TestCaseError::fail)?;
+        stored_tree::judge(&trees, &StartingState::new()).map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn from_bytes_returns_trees_for_every_fuzz_input(bytes in vec(any::<u8>(), 0..64)) {
         let trees = stored_tree::from_bytes(&bytes);
         prop_assert!(!trees.is_empty());
-        stored_tree::judge(&trees, &Scratch::in_default_directory()).map_err(TestCaseError::fail)?;
+        stored_tree::judge(&trees, &StartingState::new()).map_err(TestCaseError::fail)?;
     }
 }
 
 #[test]
 fn a_restore_refuses_exponentially_nested_trees_in_time() {
-    let scratch = Scratch::in_default_directory();
     let bomb: Vec<Vec<StoredEntry>> = (0..16)
         .map(|_| {
             let name = |index: u8| vec![b'a' + index];
@@ -110,5 +112,46 @@ fn a_restore_refuses_exponentially_nested_trees_in_time() {
                 .collect()
         })
         .collect();
-    stored_tree::judge(&bomb, &scratch).unwrap();
+    stored_tree::judge(&bomb, &StartingState::new()).unwrap();
+}
+
+/// Every input that fuzzing kept for a target: `fuzz/corpus/TARGET`.
+fn corpus(target: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
+    let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    files.map(|file| fs::read(file.unwrap().path()).unwrap()).collect()
+}
+
+/// Every kept input of a target, and its seeds.
+fn inputs(target: &FuzzTarget, start: &Start) -> Vec<Vec<u8>> {
+    [corpus(target.name), target.seeds(start)].concat()
+}
+
+#[test]
+fn every_input_that_fuzzing_kept_and_every_seed_is_judged_again() {
+    let start = Start::default();
+    for target in targets() {
+        for input in inputs(&target, &start) {
+            if let Err(violation) = target.judge(&input, &start) {
+                panic!("{}: {violation}\ninput: {}", target.name, input.escape_ascii());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_store_that_the_core_calls_intact_is_read_by_git() {
+    let state = StartingState::new();
+    let start = Start::default();
+    for target in targets() {
+        let Some(file) = FILES.iter().find(|file| file.name == target.name) else { continue };
+        // Git is a process, so only some of the inputs are given to it.
+        let inputs = inputs(&target, &start);
+        let step = inputs.len().div_ceil(20).max(1);
+        for input in inputs.iter().step_by(step) {
+            if let Err(violation) = file.judge_by_git(input, &state) {
+                panic!("{}: {violation}\ninput: {}", file.name, input.escape_ascii());
+            }
+        }
+    }
 }
