@@ -4,6 +4,7 @@ use super::*;
 use crate::disk::{Sharing, SystemDisk};
 use crate::environment::{Config, MEBIBYTE};
 use crate::manager::Manager;
+use crate::project::hash_of;
 use pretty::assert_verdict;
 use std::fs;
 use std::io;
@@ -418,7 +419,7 @@ fn examine_checks_the_state_of_an_agent() {
 fn examine_reports_a_restore_of_an_agent_that_was_interrupted_but_not_one_that_runs() {
     let fixture = Fixture::with_store();
     let store = fixture.base().join("store");
-    let hash = "0123456789abcdef";
+    let hash = &hash_of(Path::new("/p"));
     let undo = store.join("undo");
     fs::create_dir(&undo).unwrap();
     let journal = undo.join(format!("{hash}.json"));

@@ -156,8 +156,8 @@ fn is_allowed(path: &Path) -> bool {
 /// Whether this is one of the objects, refs and metadata of a store, and not a lock or derived from them.
 fn is_stored(path: &Path) -> bool {
     let store = Path::new(BASE).join("store");
-    let is_in = |name: &&str| path.starts_with(store.join(name));
-    ["objects", "refs", "projects", "packed-refs"].iter().any(|name| is_in(&name))
+    let names = ["objects", "refs", "projects", "packed-refs"];
+    names.iter().any(|name| path.starts_with(store.join(name)))
 }
 
 /// Every path in which two trees differ.
