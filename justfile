@@ -32,7 +32,7 @@ fuzz-all minutes="1":
 fuzz-smoke seed="1" percent="100":
     cargo run --release --example fuzz_smoke -- {{seed}} {{percent}}
 
-# How soon each generator finds each planted bug: docs/generation.md (half an hour on two cores).
+# How soon each generator finds each planted bug: docs/generation.md (an hour on two cores).
 generators:
     .ci/fuzz build target/fuzz/targets
     cargo run --release -p herma-harness --features quickcheck,arbitrary --example generators -- \

@@ -8,7 +8,7 @@
 
 use herma_harness::coverage::Coverage;
 use herma_harness::generate::history_of;
-use herma_harness::hostile::targets::{Start, FuzzTarget, targets};
+use herma_harness::hostile::targets::{FuzzTarget, Start, targets};
 use herma_harness::planted::{self, hunt};
 use herma_harness::sandbox::Scratch;
 use herma_harness::{RunOptions, run};
@@ -50,7 +50,11 @@ fn judge(input: &[u8]) -> Result<(), String> {
         let run = run(&history, &bug.opener(), &scratch, RunOptions::default());
         let run = run.map_err(|error| error.to_string())?;
         count(&run.coverage);
-        return if run.divergences.is_empty() { Ok(()) } else { Err("the planted bug shows".into()) };
+        return if run.divergences.is_empty() {
+            Ok(())
+        } else {
+            Err("the planted bug shows".into())
+        };
     }
     let seen = match planted {
         Some(_) => TARGET.judge_planted(input, &START),

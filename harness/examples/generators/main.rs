@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release --example generators --features quickcheck,arbitrary -- docs/generation.md` computes
 //! the page and its plot; with `--libfuzzer FILE` also for the fuzz target `history`, of which FILE is the
-//! built binary. With `--check` it compares a sample of the bugs with the page instead: `--check N` takes
+//! built binary. `--before LOG` takes the results of the bugs from the output of a run that was ended, and after `--minutes
+//! N` no further search starts. With `--check` it compares a sample of the bugs with the page instead: `--check N` takes
 //! each 47th bug, starting at the N-th.
 
 mod challenge;
@@ -17,7 +18,7 @@ use search::{Generator, SearchResult};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The seed of every search.
 const SEED: u64 = 1;
@@ -28,12 +29,16 @@ const SAMPLE: usize = 47;
 struct CommandArguments {
     page: PathBuf,
     libfuzzer: Option<PathBuf>,
+    /// The output of a run that was ended.
+    before: String,
+    /// After so long no search starts.
+    most: Duration,
     /// The first bug of a sample; `None` computes the page.
     check: Option<usize>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let CommandArguments { page, libfuzzer, check } = arguments()?;
+    let CommandArguments { page, libfuzzer, before, most, check } = arguments()?;
     let mut generators =
         vec![Generator::Proptest, Generator::Quickcheck, Generator::Arbitrary, Generator::Guided];
     generators.extend(libfuzzer.map(Generator::LibFuzzer));
@@ -41,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let step = if check.is_some() { SAMPLE } else { 1 };
     let bugs: Vec<&PlantedBug> = planted::catalogue().skip(first).step_by(step).collect();
     println!("seed {SEED}, {} bugs, {} generators", bugs.len(), generators.len());
-    let rows = rows(&bugs, &generators)?;
+    let rows = rows(&bugs, &generators, &before, most)?;
     if check.is_some() {
         return check_sample(&rows, &page);
     }
@@ -51,12 +56,27 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn arguments() -> Result<CommandArguments, String> {
-    let mut read = CommandArguments { page: PathBuf::new(), libfuzzer: None, check: None };
+    let mut read = CommandArguments {
+        page: PathBuf::new(),
+        libfuzzer: None,
+        before: String::new(),
+        most: Duration::MAX,
+        check: None,
+    };
     let mut given = std::env::args().skip(1);
     while let Some(argument) = given.next() {
         let mut value = || given.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument.as_str() {
             "--libfuzzer" => read.libfuzzer = Some(value()?.into()),
+            "--before" => {
+                let file = value()?;
+                read.before = std::fs::read_to_string(&file)
+                    .map_err(|error| format!("{file} cannot be read: {error}"))?;
+            }
+            "--minutes" => {
+                let minutes: u64 = value()?.parse().map_err(|_| "--minutes needs a number")?;
+                read.most = Duration::from_secs(minutes * 60);
+            }
             "--check" => read.check = Some(value()?.parse().map_err(|_| "--check needs a number")?),
             _ => read.page = argument.into(),
         }
@@ -67,19 +87,24 @@ fn arguments() -> Result<CommandArguments, String> {
     Ok(read)
 }
 
-/// Searches for each bug with each generator, and prints each result.
+/// Searches for each bug with each generator, unless the output `before` has its results; prints each result.
 fn rows(
     bugs: &[&'static PlantedBug],
     generators: &[Generator],
+    before: &str,
+    most: Duration,
 ) -> Result<Vec<BugRow>, Box<dyn Error>> {
     let started = Instant::now();
     let scratch = Scratch::in_default_directory();
     let done = AtomicUsize::new(0);
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let searched = parallel::try_map(bugs.iter().enumerate(), jobs, |(number, bug)| {
+        if let Some(results) = page::published(before, bug.name) {
+            return Ok(BugRow { bug, results });
+        }
         let results = generators.iter().map(|generator| match generator.is_for(number) {
-            true => generator.search(bug, SEED, &scratch),
-            false => Ok(SearchResult::NotRun),
+            true if started.elapsed() < most => generator.search(bug, SEED, &scratch),
+            _ => Ok(SearchResult::NotRun),
         });
         let row = BugRow { bug, results: results.collect::<Result<_, String>>()? };
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
@@ -99,7 +124,7 @@ fn check_sample(rows: &[BugRow], file: &Path) -> Result<(), Box<dyn Error>> {
         let published = page::published(&page, row.bug.name)
             .ok_or_else(|| format!("{file:?} has no row for {}", row.bug.name))?;
         for (outcome, published) in row.results.iter().zip(published) {
-            let Some(published) = published else { continue };
+            let Some(published) = published.found().map(|found| found.histories) else { continue };
             let most = 10 * published + 100;
             if outcome.found().is_none_or(|found| found.histories > most) {
                 let line = row.line();
