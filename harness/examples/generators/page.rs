@@ -137,8 +137,10 @@ fn blind(names: &[&str], rows: &[BugRow]) -> String {
     for (column, name) in names.iter().enumerate() {
         let missed = rows.iter().filter(|row| matches!(row.results[column], SearchResult::Missed));
         let missed: Vec<&str> = missed.map(|row| row.bug.name).collect();
-        let missed = if missed.is_empty() { "nothing".to_owned() } else { missed.join(", ") };
-        let _ = writeln!(text, "- Not found by {name}: {missed}.");
+        let _ = match missed.is_empty() {
+            true => writeln!(text, "- Not found by {name}: nothing."),
+            false => writeln!(text, "- Not found by {name}:\n  - {}", missed.join("\n  - ")),
+        };
     }
     text
 }
