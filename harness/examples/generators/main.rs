@@ -2,9 +2,9 @@
 //!
 //! `cargo run --release --example generators --features quickcheck,arbitrary -- docs/generation.md` computes
 //! the page and its plot; with `--libfuzzer FILE` also for the fuzz target `history`, of which FILE is the
-//! built binary. `--before LOG` takes the results of the bugs from the output of a run that was ended, and after `--minutes
-//! N` no further search starts. With `--check` it compares a sample of the bugs with the page instead: `--check N` takes
-//! each 47th bug, starting at the N-th.
+//! built binary. `--before LOG` takes the results of the bugs from the output of a run that was ended, and
+//! after `--minutes N` no further search starts. `--check N` compares a sample with the page instead: of the
+//! bugs that every generator finds soon, each 40th, starting at the N-th.
 
 mod challenge;
 mod page;
@@ -14,7 +14,7 @@ mod search;
 use herma_harness::planted::{self, PlantedBug};
 use herma_harness::{parallel, sandbox::Scratch};
 use page::BugRow;
-use search::{Generator, SearchResult};
+use search::{Found, Generator, SearchResult};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,9 @@ use std::time::{Duration, Instant};
 /// The seed of every search.
 const SEED: u64 = 1;
 /// Of so many bugs, a sample contains one.
-const SAMPLE: usize = 47;
+const SAMPLE: usize = 40;
+/// A bug is found soon within so many histories.
+const SOON: u64 = 30;
 
 /// The arguments of the command.
 struct CommandArguments {
@@ -42,9 +44,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut generators =
         vec![Generator::Proptest, Generator::Quickcheck, Generator::Arbitrary, Generator::Guided];
     generators.extend(libfuzzer.map(Generator::LibFuzzer));
-    let first = check.unwrap_or_default() % SAMPLE;
-    let step = if check.is_some() { SAMPLE } else { 1 };
-    let bugs: Vec<&PlantedBug> = planted::catalogue().skip(first).step_by(step).collect();
+    let mut bugs: Vec<&PlantedBug> = planted::catalogue().collect();
+    if let Some(number) = check {
+        let text = std::fs::read_to_string(&page)?;
+        bugs.retain(|bug| is_found_soon(&text, bug, generators.len()));
+        bugs = bugs.into_iter().skip(number % SAMPLE).step_by(SAMPLE).collect();
+    }
     println!("seed {SEED}, {} bugs, {} generators", bugs.len(), generators.len());
     let rows = rows(&bugs, &generators, &before, most)?;
     if check.is_some() {
@@ -113,6 +118,14 @@ fn rows(
         Ok::<BugRow, String>(row)
     });
     Ok(searched?)
+}
+
+/// Whether a page says that the first so many generators found this bug soon.
+fn is_found_soon(page: &str, bug: &PlantedBug, generators: usize) -> bool {
+    let results = page::published(page, bug.name).unwrap_or_default();
+    let is_soon = |found: &Found| found.histories <= SOON;
+    let soon = results.iter().take(generators).filter(|result| result.found().is_some_and(is_soon));
+    soon.count() == generators
 }
 
 /// Compares a sample with the page: what the page says was found is found again, within ten times as many
