@@ -1,6 +1,7 @@
 //! The generators, and the search of each for a planted bug: histories run until one fails.
 
 use herma_harness::arbitrary::history_from;
+use herma_harness::coverage::Coverage;
 use herma_harness::generate::guided::Guided;
 use herma_harness::generate::{bytes_for, generate_history, history_of};
 use herma_harness::planted::{PlantedBug, hunt};
@@ -91,18 +92,24 @@ impl Generator {
         let mut source = quickcheck::Gen::from_size_and_seed(options.operations_max, seed);
         match self {
             Generator::Proptest => {
-                first_failure(bug, scratch, |number| generate_history(&options, seed, number))
+                first_failure(bug, scratch, |number, _| generate_history(&options, seed, number))
             }
             Generator::Quickcheck => {
-                first_failure(bug, scratch, |_| history_from(&mut source, &options))
+                first_failure(bug, scratch, |_, _| history_from(&mut source, &options))
             }
-            Generator::Arbitrary => first_failure(bug, scratch, |_| {
+            Generator::Arbitrary => first_failure(bug, scratch, |_, _| {
                 let length = random.random_range(0..=bytes_for(options.operations_max));
                 let mut bytes = vec![0; length];
                 random.fill_bytes(&mut bytes);
                 history_of(&options, &bytes)
             }),
-            Generator::Guided => first_guided_failure(bug, scratch, Guided::new(options, seed)),
+            Generator::Guided => {
+                let mut guided = Guided::new(options, seed);
+                first_failure(bug, scratch, |_, covered| {
+                    guided.learn(covered);
+                    guided.generate()
+                })
+            }
             Generator::LibFuzzer(binary) => {
                 let length_max = bytes_for(options.operations_max);
                 libfuzzer(binary, bug, seed, length_max)
@@ -111,37 +118,23 @@ impl Generator {
     }
 }
 
+/// Runs histories until one fails. Each is generated from its number and what the one before covered.
 fn first_failure(
     bug: &PlantedBug,
     scratch: &Scratch,
-    mut generate: impl FnMut(u64) -> History,
+    mut generate: impl FnMut(u64, &Coverage) -> History,
 ) -> Result<SearchResult, String> {
     let started = Instant::now();
+    let mut covered = Coverage::default();
     for number in 0..hunt::HISTORIES_MAX {
-        let run = run(&generate(number), &bug.opener(), scratch, RunOptions::default());
-        if !run.map_err(|error| error.to_string())?.divergences.is_empty() {
-            let seconds = started.elapsed().as_secs_f64();
-            return Ok(SearchResult::Found(Found { histories: number + 1, seconds }));
-        }
-    }
-    Ok(SearchResult::Missed)
-}
-
-fn first_guided_failure(
-    bug: &PlantedBug,
-    scratch: &Scratch,
-    mut guided: Guided,
-) -> Result<SearchResult, String> {
-    let started = Instant::now();
-    for number in 0..hunt::HISTORIES_MAX {
-        let history = guided.generate();
+        let history = generate(number, &covered);
         let run = run(&history, &bug.opener(), scratch, RunOptions::default());
         let run = run.map_err(|error| error.to_string())?;
         if !run.divergences.is_empty() {
             let seconds = started.elapsed().as_secs_f64();
             return Ok(SearchResult::Found(Found { histories: number + 1, seconds }));
         }
-        guided.learn(&run.coverage);
+        covered = run.coverage;
     }
     Ok(SearchResult::Missed)
 }

@@ -6,13 +6,15 @@
 //! git reads the store.
 
 use super::memory_disk::Key;
-use super::stored_tree::{plant_commit, write_object};
+use super::stored_tree::{commit_of, plant_commit, write_object};
 use super::{BASE, Fixture, PROJECT, StartingState, export, hash_of_project, hexadecimal, project};
 use crate::generate::PRUNE;
+use crate::git_objects::blob_id;
+use crate::sandbox::git_alone;
 use herma_model::answer::{Answer, Code};
 use herma_model::{ByteString, Request};
 use sha1::{Digest, Sha1};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -177,7 +179,7 @@ impl StoredFile {
             Placement::File(path) => content(&below_base(path)),
             Placement::Sealed(path) => content(&below_base(path)).map(unsealed),
             Placement::LooseCommit => content(&loose_path(&fixture.ids[0])),
-            Placement::LooseBlob => content(&loose_path(&blob_id(b"one\n"))),
+            Placement::LooseBlob => content(&loose_path(&blob_id(b"one\n").to_string())),
             Placement::Commit => {
                 packed::object(&tree, &fixture.ids[1]).map(|object| object.content)
             }
@@ -220,11 +222,13 @@ impl StoredFile {
             Placement::File(path) => fixture.disk.place(&below_base(path), bytes),
             Placement::Sealed(path) => fixture.disk.place(&below_base(path), &sealed(bytes)),
             Placement::LooseCommit => fixture.disk.place(&loose_path(&fixture.ids[0]), bytes),
-            Placement::LooseBlob => fixture.disk.place(&loose_path(&blob_id(b"one\n")), bytes),
+            Placement::LooseBlob => {
+                fixture.disk.place(&loose_path(&blob_id(b"one\n").to_string()), bytes)
+            }
             Placement::Commit => drop(plant_commit(fixture, bytes)?),
             Placement::Tree => {
                 let tree = hexadecimal(&write_object(fixture, "tree", bytes)?);
-                plant_commit(fixture, packed::commit(&tree, &fixture.ids[1]).as_bytes())?;
+                plant_commit(fixture, commit_of(&tree, &fixture.ids[1]).as_bytes())?;
             }
             Placement::Envelope => {
                 let blob = write_object(fixture, "blob", bytes)?;
@@ -264,21 +268,23 @@ fn read_by_git(store: &Path, ids: &[String]) -> Result<(), String> {
     // The store may have lost its settings, without which git does not know it.
     write("HEAD", "ref: refs/heads/main\n")?;
     write("config", "[core]\n\trepositoryformatversion = 0\n\tbare = true\n")?;
-    let git = |arguments: &[&str], ids: &[String]| {
-        let mut command = Command::new("git");
-        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.env("HOME", store).env("GIT_CONFIG_NOSYSTEM", "1").arg("--git-dir").arg(store);
-        let output = command.args(arguments).args(ids).output();
-        let output = output.map_err(|error| format!("not run: {error}"))?;
+    let git = |command: &mut Command| {
+        let output = command.output().map_err(|error| format!("not run: {error}"))?;
         match output.status.success() {
-            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            true => Ok(output.stdout),
             false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
         }
     };
-    let listed = git(&["rev-list", "--objects", "--no-object-names", "--all"], ids)?;
-    write("listed", &listed)?;
-    let batch = ["-c", "alias.all=!git cat-file --batch --buffer <\"$GIT_DIR\"/listed", "all"];
-    git(&batch, &[]).map(|_| ())
+    let in_store = || {
+        let mut git = git_alone();
+        git.arg("--git-dir").arg(store);
+        git
+    };
+    let listing = ["rev-list", "--objects", "--no-object-names", "--all"];
+    let listed = git(in_store().args(listing).args(ids))?;
+    write("listed", &String::from_utf8_lossy(&listed))?;
+    let listed = File::open(store.join("listed")).map_err(|error| format!("not run: {error}"))?;
+    git(in_store().args(["cat-file", "--batch", "--buffer"]).stdin(listed)).map(|_| ())
 }
 
 fn sealed(bytes: &[u8]) -> Vec<u8> {
@@ -291,11 +297,6 @@ fn below_base(path: &str) -> PathBuf {
 
 fn loose_path(id: &str) -> PathBuf {
     below_base(&format!("store/objects/{}/{}", &id[..2], &id[2..]))
-}
-
-fn blob_id(content: &[u8]) -> String {
-    let object = [format!("blob {}\0", content.len()).as_bytes(), content].concat();
-    hexadecimal(&Sha1::digest(object))
 }
 
 #[cfg(test)]

@@ -145,10 +145,14 @@ fn plant(trees: &Trees, fixture: &Fixture) -> io::Result<String> {
         ids.push(write_object(fixture, "tree", &bytes)?);
     }
     let tree = hexadecimal(&ids.pop().unwrap_or(text));
-    let parent = fixture.ids.last().map(|id| format!("parent {id}\n")).unwrap_or_default();
+    let parent = fixture.ids.last().map(String::as_str).unwrap_or_default();
+    plant_commit(fixture, commit_of(&tree, parent).as_bytes())
+}
+
+/// The text of a commit of a tree.
+pub(super) fn commit_of(tree: &str, parent: &str) -> String {
     let author = "Planted <planted@localhost> 1773635760 +0000";
-    let commit = format!("tree {tree}\n{parent}author {author}\ncommitter {author}\n\nplanted\n");
-    plant_commit(fixture, commit.as_bytes())
+    format!("tree {tree}\nparent {parent}\nauthor {author}\ncommitter {author}\n\nplanted\n")
 }
 
 /// Stores the text of a commit as the newest checkpoint of the project, and returns its id.

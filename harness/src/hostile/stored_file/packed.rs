@@ -55,12 +55,6 @@ pub fn envelope(tree: &Tree) -> Option<Vec<u8>> {
     objects(tree).into_iter().find(is_envelope).map(|object| object.content)
 }
 
-/// The text of a commit of a tree.
-pub fn commit(tree: &str, parent: &str) -> String {
-    let author = "Planted <planted@localhost> 1773635760 +0000";
-    format!("tree {tree}\nparent {parent}\nauthor {author}\ncommitter {author}\n\nplanted\n")
-}
-
 /// A pack with every loose object, and its index.
 pub fn pack(tree: &Tree) -> (Vec<u8>, Vec<u8>) {
     let objects = objects(tree);
