@@ -22,7 +22,7 @@ pub struct Opened {
     pub bytes: u64,
     // Buffered again, because a decoder at the end of its input reads from the disk on every call.
     inflated: BufReader<ZlibDecoder<BufReader<Stream>>>,
-    /// Whether nothing may follow the compressed bytes: git reads no such file.
+    /// Whether nothing may follow the compressed bytes: `git fsck` calls such a file corrupt.
     is_strict: bool,
 }
 
@@ -68,8 +68,8 @@ pub fn read(
     Ok(kind.then(|kind| Found::Intact((kind, Some(content)))))
 }
 
-/// Verifies all bytes of an object, however many, and returns its kind. An object with the right bytes and more
-/// is damaged, since git does not read it; [`read`] reads it.
+/// Verifies all bytes of an object, however many, and returns its kind. A file with the right bytes and more is
+/// damaged, as it is for `git fsck`; [`read`] reads it.
 ///
 /// # Errors
 /// As [`read`].
