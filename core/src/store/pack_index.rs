@@ -14,6 +14,8 @@ const ID_BYTES: usize = 20;
 const PACK_MAGIC: &[u8] = b"PACK\x00\x00\x00\x02";
 /// The length of the head of a pack, which includes the number of its objects.
 pub const PACK_HEAD_BYTES: u64 = 12;
+/// The length of the checksum that ends a pack.
+pub const PACK_CHECKSUM_BYTES: u64 = 20;
 /// Marks an entry whose other bits are the position of its offset in the table of large offsets.
 pub const IS_LARGE: u32 = 1 << 31;
 
@@ -21,6 +23,7 @@ pub const IS_LARGE: u32 = 1 << 31;
 pub struct PackIndex {
     bytes: Vec<u8>,
     count: usize,
+    is_strict: bool,
 }
 
 impl PackIndex {
@@ -30,8 +33,37 @@ impl PackIndex {
             return None;
         }
         let count = number(&bytes, IDS - 4)? as usize;
-        let index = PackIndex { bytes, count };
-        (index.large_offsets()? <= index.end()?).then_some(index)
+        let mut index = PackIndex { bytes, count, is_strict: false };
+        if index.large_offsets()? > index.end()? {
+            return None;
+        }
+        index.is_strict = index.has_right_counts() == Some(true);
+        Some(index)
+    }
+
+    /// Whether git reads the index with a pack that begins with `head` and ends with `checksum`. The core reads
+    /// more: it needs neither the counts by first byte nor the checksum of the pack.
+    pub fn is_read_by_git(&self, head: &[u8], checksum: &[u8]) -> bool {
+        let stored = self.end().and_then(|end| self.bytes.get(end..end + ID_BYTES));
+        self.is_strict && count_of(head) == Some(self.count) && stored == Some(checksum)
+    }
+
+    /// Whether each count by first byte is the number of ids up to that byte, and the table of large offsets is
+    /// no longer than the offsets allow.
+    fn has_right_counts(&self) -> Option<bool> {
+        let ids = self.ids()?;
+        let mut start = 0;
+        for byte in 0..=u8::MAX {
+            let end = number(&self.bytes, MAGIC.len() + usize::from(byte) * 4)? as usize;
+            let Some(with_byte) = ids.get(start..end) else { return Some(false) };
+            let ends = [with_byte.first(), with_byte.last()];
+            if ends.into_iter().flatten().any(|id| id[0] != byte) {
+                return Some(false);
+            }
+            start = end;
+        }
+        let large = self.end()?.checked_sub(self.large_offsets()?)?;
+        Some(large <= self.count.saturating_sub(1) * 8)
     }
 
     /// Whether the index lists every object of the pack that begins with `head`: the checksum of the
@@ -40,9 +72,7 @@ impl PackIndex {
     pub fn names_all_of(&self, head: &[u8]) -> bool {
         let Some(end) = self.bytes.len().checked_sub(ID_BYTES) else { return false };
         let (body, checksum) = self.bytes.split_at(end);
-        let count = head.starts_with(PACK_MAGIC).then(|| number(head, PACK_MAGIC.len())).flatten();
-        count.is_some_and(|count| count as usize == self.count)
-            && Sha1::digest(body)[..] == *checksum
+        count_of(head) == Some(self.count) && Sha1::digest(body)[..] == *checksum
     }
 
     /// The offset of an object in the pack, in bytes; `None` if the object is not in the index.
@@ -91,6 +121,12 @@ impl PackIndex {
     fn end(&self) -> Option<usize> {
         self.bytes.len().checked_sub(2 * ID_BYTES)
     }
+}
+
+/// The number of objects that the start of a pack states.
+fn count_of(head: &[u8]) -> Option<usize> {
+    let is_pack = head.starts_with(PACK_MAGIC);
+    is_pack.then(|| number(head, PACK_MAGIC.len())).flatten().map(|count| count as usize)
 }
 
 fn number(index: &[u8], position: usize) -> Option<u32> {

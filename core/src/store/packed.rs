@@ -5,16 +5,16 @@
 //! ends the process, and gix maps the pack into memory.
 
 use crate::disk::{Disk, Stream};
-use crate::error::Result;
+use crate::error::{Context, Result};
 use crate::store::delta;
 use crate::store::mark::Mark;
 use crate::store::object::{
     Found, HashingReader, Kind, TRUNCATED, classify_read, id_of, open_at, verify_id,
 };
 use crate::store::oid::Oid;
-use crate::store::pack_index::PackIndex;
+use crate::store::pack_index::{PACK_CHECKSUM_BYTES, PACK_HEAD_BYTES, PackIndex};
 use flate2::bufread::ZlibDecoder;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::PathBuf;
@@ -36,6 +36,7 @@ pub struct Pack {
     pub index: PackIndex,
     /// The mark of the pack and its index, taken before either was read.
     pub mark: Mark,
+    is_read_by_git: OnceCell<bool>,
     cache: RefCell<Cache>,
 }
 
@@ -97,7 +98,7 @@ enum Base {
 impl Pack {
     /// A pack with that index and mark.
     pub fn new(path: PathBuf, index: PackIndex, mark: Mark) -> Self {
-        Pack { path, index, mark, cache: RefCell::default() }
+        Pack { path, index, mark, is_read_by_git: OnceCell::new(), cache: RefCell::default() }
     }
 
     /// Returns the kind and bytes of an object and verifies its id. If its stated size is more than
@@ -122,12 +123,38 @@ impl Pack {
     }
 
     /// Verifies all bytes of an object and returns its kind. An object that is not stored as a delta
-    /// is not read into memory completely.
+    /// is not read into memory completely. An object that git does not find is damaged; [`Pack::read`]
+    /// reads it.
     ///
     /// # Errors
     /// As [`Pack::read`].
     // rule: cost/memory
     pub fn check(&self, disk: &dyn Disk, id: Oid) -> Result<Found<Kind>> {
+        let checked = self.check_object(disk, id)?;
+        checked.and_then(|kind| match self.is_read_by_git(disk)? {
+            true => Ok(Found::Intact(kind)),
+            false => Ok(Found::Damaged("is in a pack that git refuses")),
+        })
+    }
+
+    /// Whether git reads the pack with its index.
+    fn is_read_by_git(&self, disk: &dyn Disk) -> Result<bool> {
+        if let Some(known) = self.is_read_by_git.get() {
+            return Ok(*known);
+        }
+        let size = disk.stat(&self.path).context("looking at", &self.path)?.size;
+        let read_at = |offset: u64, bytes: u64| -> io::Result<Vec<u8>> {
+            let mut read = Vec::new();
+            disk.open_at(&self.path, offset)?.0.take(bytes).read_to_end(&mut read)?;
+            Ok(read)
+        };
+        let head = read_at(0, PACK_HEAD_BYTES).context("reading", &self.path)?;
+        let checksum = read_at(size.saturating_sub(PACK_CHECKSUM_BYTES), PACK_CHECKSUM_BYTES)
+            .context("reading", &self.path)?;
+        Ok(*self.is_read_by_git.get_or_init(|| self.index.is_read_by_git(&head, &checksum)))
+    }
+
+    fn check_object(&self, disk: &dyn Disk, id: Oid) -> Result<Found<Kind>> {
         self.chain(disk, id)?.and_then(|chain| match chain {
             Chain { kind, base: Base::Stored(entry), deltas, .. } if deltas.is_empty() => {
                 let read = HashingReader::new(kind, entry.bytes, entry.inflated).copy(|_| {});

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release --example generators --features quickcheck,arbitrary -- docs/generation.md` computes
 //! the page and its plot; with `--libfuzzer FILE` also for the fuzz target `history`, of which FILE is the
-//! built binary. `--before LOG` takes the results of the bugs from the output of a run that was ended, and
+//! built binary. `--before LOG` takes results from the output of a run that was ended, or from the page, and
 //! after `--minutes N` no further search starts. `--check N` compares a sample with the page instead: of the
 //! bugs that every generator finds soon, each 40th, starting at the N-th.
 
@@ -104,7 +104,9 @@ fn rows(
     let done = AtomicUsize::new(0);
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let searched = parallel::try_map(bugs.iter().enumerate(), jobs, |(number, bug)| {
-        if let Some(results) = page::published(before, bug.name) {
+        let published = page::published(before, bug.name);
+        if let Some(results) = published.filter(|results| results.iter().any(SearchResult::was_run))
+        {
             return Ok(BugRow { bug, results });
         }
         let results = generators.iter().map(|generator| match generator.is_for(number) {

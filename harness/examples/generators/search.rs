@@ -41,6 +41,11 @@ pub enum SearchResult {
 }
 
 impl SearchResult {
+    /// Whether anything was searched.
+    pub fn was_run(&self) -> bool {
+        !matches!(self, SearchResult::NotRun)
+    }
+
     /// How the bug was found, if it was.
     pub fn found(&self) -> Option<&Found> {
         match self {

@@ -2,8 +2,8 @@
 //!
 //! In all cases nothing panics, loops or changes anything outside the project; a refusal changes no file of
 //! the project; a checkpoint whose restore reports success is restored byte for byte. If the file is
-//! bookkeeping, the restore succeeds. And if the file is a loose object and the core calls every checkpoint intact,
-//! git reads the store.
+//! bookkeeping, the restore succeeds. And if the file holds objects and the core calls every checkpoint intact, git
+//! reads the store.
 
 use super::memory_disk::Key;
 use super::stored_tree::{commit_of, plant_commit, write_object};
@@ -146,18 +146,16 @@ impl StoredFile {
         Ok(reported.is_empty())
     }
 
-    /// Whether git reads the loose objects of a store that the core calls intact; too slow for fuzzing. Other
-    /// files are not judged: the core ignores what is damaged there, such as the counts at the beginning of the
-    /// index of a pack, and git may not.
+    /// Whether git reads the objects of a store that the core calls intact; too slow for fuzzing. Other files
+    /// are not judged: the core ignores what is damaged there, and git may not.
     ///
     /// # Errors
     /// The violated expectation, as a text.
     pub fn judge_by_git(&self, bytes: &[u8], state: &StartingState) -> Result<(), String> {
         let fixture = Fixture::new(state);
         self.place(bytes, &fixture).map_err(|error| format!("not placed: {error}"))?;
-        use Placement::{Commit, Envelope, LooseBlob, LooseCommit, Tree};
-        let is_loose = matches!(self.placement, LooseCommit | LooseBlob | Commit | Tree | Envelope);
-        if !(is_loose && is_intact(&fixture)) {
+        let is_object = !matches!(self.placement, Placement::File(_) | Placement::Sealed(_));
+        if !(is_object && is_intact(&fixture)) {
             return Ok(());
         }
         let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
