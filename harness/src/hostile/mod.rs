@@ -5,6 +5,7 @@
 //! one project; whole histories run in a sandbox.
 
 pub mod arguments;
+pub mod external_log;
 mod memory_disk;
 mod planted;
 mod seeds;

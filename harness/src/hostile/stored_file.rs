@@ -5,7 +5,7 @@
 //! bookkeeping, the restore succeeds. And if the file holds objects and the core calls every checkpoint intact, git
 //! reads the store.
 
-use super::memory_disk::Key;
+use super::memory_disk::{Key, Tree};
 use super::stored_tree::{commit_of, plant_commit, write_object};
 use super::{BASE, Fixture, PROJECT, StartingState, export, hash_of_project, hexadecimal, project};
 use crate::generate::PRUNE;
@@ -28,6 +28,8 @@ enum Placement {
     File(&'static str),
     /// The same, followed by the SHA-1 of the input: without it, no input would be read any further.
     Sealed(&'static str),
+    /// The file with this name of a repository of v1, which the next checkpoint archives.
+    V1(&'static str),
     /// The compressed file of the first commit.
     LooseCommit,
     /// The compressed file of a blob of both checkpoints.
@@ -74,9 +76,8 @@ pub const FILES: &[StoredFile] = &[
     file("restore_journal", Placement::File("store/undo/{hash}.json"), false),
     file("attribution_log", Placement::File("store/hands/{hash}.json"), true),
     file("agent_state", Placement::File("agent/goal.json"), false),
-    file("external_actions", Placement::File("agent/external.json"), false),
-    file("v1_head", Placement::File("0123456789abcdef/HEAD"), true),
-    file("v1_directory", Placement::File("0123456789abcdef/HERMES_WORKDIR"), true),
+    file("v1_head", Placement::V1("HEAD"), true),
+    file("v1_directory", Placement::V1("HERMES_WORKDIR"), true),
     file("loose_commit", Placement::LooseCommit, false),
     file("loose_blob", Placement::LooseBlob, false),
     file("commit", Placement::Commit, false),
@@ -84,6 +85,16 @@ pub const FILES: &[StoredFile] = &[
     file("envelope", Placement::Envelope, false),
     file("pack", Placement::Pack, false),
     file("pack_index", Placement::PackIndex, false),
+];
+
+/// The name of a repository of v1.
+const V1: &str = "0123456789abcdef";
+/// Its files.
+const V1_FILES: [(&str, &str); 4] = [
+    ("HEAD", "ref: refs/heads/master\n"),
+    ("HERMES_WORKDIR", PROJECT),
+    ("config", "[core]\n\tbare = true\n"),
+    ("refs/heads/master", "0123456789abcdef0123456789abcdef01234567\n"),
 ];
 
 /// What the requests on a store with such a file did.
@@ -116,6 +127,11 @@ impl StoredFile {
         if let (true, Answer::Refused { code, message, .. }) = (self.is_bookkeeping, &taken.answer)
         {
             return Err(format!("no checkpoint ({code:?}): {message}"));
+        }
+        if let Placement::V1(name) = self.placement
+            && !keeps_v1(&taken.after, name, bytes)
+        {
+            return Err("a file of the repository of v1 is lost".into());
         }
         fixture.ask(&PRUNE.with_target(|_| ByteString::default()))?;
         fixture.ask(&Request::RestoreFile { dir, target: "1".into(), path: "a.txt".into() })?;
@@ -154,7 +170,8 @@ impl StoredFile {
     pub fn judge_by_git(&self, bytes: &[u8], state: &StartingState) -> Result<(), String> {
         let fixture = Fixture::new(state);
         self.place(bytes, &fixture).map_err(|error| format!("not placed: {error}"))?;
-        let is_object = !matches!(self.placement, Placement::File(_) | Placement::Sealed(_));
+        let is_object =
+            !matches!(self.placement, Placement::File(_) | Placement::V1(_) | Placement::Sealed(_));
         if !(is_object && is_intact(&fixture)) {
             return Ok(());
         }
@@ -175,6 +192,7 @@ impl StoredFile {
         };
         let from_store = match self.placement {
             Placement::File(path) => content(&below_base(path)),
+            Placement::V1(_) => None,
             Placement::Sealed(path) => content(&below_base(path)).map(unsealed),
             Placement::LooseCommit => content(&loose_path(&fixture.ids[0])),
             Placement::LooseBlob => content(&loose_path(&blob_id(b"one\n").to_string())),
@@ -205,9 +223,6 @@ impl StoredFile {
             "restore_mark" => format!("{{\"target\":\"{old}\",\"before\":\"{new}\"}}"),
             "restore_journal" => journal,
             "attribution_log" => format!("[{{\"checkpoint\":\"{old}\"}}]"),
-            "external_actions" => {
-                "{\"version\":1,\"last\":1,\"actions\":[{\"number\":1,\"kind\":\"mail\"}]}".into()
-            }
             "v1_head" => "ref: refs/heads/master\n".into(),
             "v1_directory" => format!("{PROJECT}\n"),
             _ => return Vec::new(),
@@ -218,6 +233,10 @@ impl StoredFile {
     fn place(&self, bytes: &[u8], fixture: &Fixture) -> io::Result<()> {
         match self.placement {
             Placement::File(path) => fixture.disk.place(&below_base(path), bytes),
+            Placement::V1(name) => {
+                place_v1_repository(fixture);
+                fixture.disk.place(&below_base(V1).join(name), bytes);
+            }
             Placement::Sealed(path) => fixture.disk.place(&below_base(path), &sealed(bytes)),
             Placement::LooseCommit => fixture.disk.place(&loose_path(&fixture.ids[0]), bytes),
             Placement::LooseBlob => {
@@ -283,6 +302,27 @@ fn read_by_git(store: &Path, ids: &[String]) -> Result<(), String> {
     write("listed", &String::from_utf8_lossy(&listed))?;
     let listed = File::open(store.join("listed")).map_err(|error| format!("not run: {error}"))?;
     git(in_store().args(["cat-file", "--batch", "--buffer"]).stdin(listed)).map(|_| ())
+}
+
+/// A repository of v1, and no HEAD of the store: without one, the next checkpoint looks for such repositories.
+fn place_v1_repository(fixture: &Fixture) {
+    let repository = below_base(V1);
+    for (name, text) in V1_FILES {
+        fixture.disk.place(&repository.join(name), text.as_bytes());
+    }
+    fixture.disk.take_away(&below_base("store/HEAD"));
+}
+
+/// Whether every file of the repository of v1 is still there, or archived, with these bytes in one of them.
+fn keeps_v1(after: &Tree, file: &str, bytes: &[u8]) -> bool {
+    let expected = V1_FILES.iter().map(|(name, text)| match *name == file {
+        true => (*name, bytes),
+        false => (*name, text.as_bytes()),
+    });
+    expected.into_iter().all(|(name, bytes)| {
+        let below = Path::new(V1).join(name);
+        after.iter().any(|(key, node)| key.path().ends_with(&below) && node.content[..] == *bytes)
+    })
 }
 
 fn sealed(bytes: &[u8]) -> Vec<u8> {

@@ -5,7 +5,7 @@
 
 use super::stored_file::{FILES, StoredFile};
 use super::stored_tree;
-use super::{StartingState, arguments, planted, seeds, texts};
+use super::{StartingState, arguments, external_log, planted, seeds, texts};
 use crate::coverage::Coverage;
 use crate::generate::{Options, bytes_for, history_of};
 use crate::history::{History, Operation};
@@ -120,6 +120,7 @@ pub fn targets() -> Vec<FuzzTarget> {
         text("configuration", texts::judge_configuration, seeds::configurations),
         text("ignore_file", texts::judge_ignore_file, seeds::ignore_files),
         text("request_line", texts::judge_request_line, seeds::request_lines),
+        text("external_actions", external_log::judge, external_log::seeds),
         target("reply_line", 4_096, Oracle::Reply),
         target("rollback_arguments", 512, Oracle::Rollback),
         target("stored_tree", 512, Oracle::Tree),
