@@ -6,7 +6,14 @@
 
 use crate::disk::{Disk, Stat, canonical};
 use crate::environment::Environment;
+use crate::path::on_disk;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+/// Whether a folder with that device and inode has that stat.
+fn is_known(identity: Option<(u64, u64)>, stat: Option<&Stat>) -> bool {
+    identity.is_some() && identity == stat.map(Stat::identity)
+}
 
 /// The folders, each with its device and inode if it exists.
 #[derive(Clone, Debug)]
@@ -27,10 +34,16 @@ impl OwnFolders {
     /// Whether a path, whose stat is given if it exists, is one of the folders.
     // rule: scope/base-not-captured: decides
     pub fn has(&self, path: &Path, stat: Option<&Stat>) -> bool {
-        let identity = stat.map(Stat::identity);
-        self.0.iter().any(|(folder, folder_identity)| {
-            folder == path || folder_identity.is_some() && *folder_identity == identity
-        })
+        self.0.iter().any(|(folder, identity)| folder == path || is_known(*identity, stat))
+    }
+
+    /// As [`OwnFolders::has`], for a path relative to a project.
+    pub fn has_below(&self, root: &Path, path: &[u8], stat: Option<&Stat>) -> bool {
+        // Most paths end in another name, which is quickly seen.
+        let is_there = |folder: &Path| {
+            folder.as_os_str().as_bytes().ends_with(path) && folder == on_disk(root, path)
+        };
+        self.0.iter().any(|(folder, identity)| is_known(*identity, stat) || is_there(folder))
     }
 
     /// Whether any of these paths is one of the folders; a path that does not exist is compared by name alone.

@@ -11,11 +11,13 @@ use crate::disk::Stat;
 use crate::disk::atomic_write::write_atomically;
 use crate::error::Result;
 use crate::store::Store;
-use crate::store::mark::{Mark, Moment, RecordedMark};
+use crate::store::mark::{Mark, MarkDigest, Moment, RecordedMark};
+use crate::store::objects::Objects;
 use crate::store::oid::Oid;
 use crate::store::snapshot::{Item, Mode};
 use sha1::{Digest, Sha1};
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// The stat data of a file when it was read, and its blob.
@@ -24,29 +26,39 @@ pub struct FileEntry {
     words: [u32; 10],
     id: Oid,
     /// The digest of the mark of the file in which the blob was intact.
-    mark: Option<[u8; Mark::BYTES]>,
+    mark: Option<MarkDigest>,
 }
 
 /// The files of a project when they were last read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Index {
-    entries: BTreeMap<Vec<u8>, FileEntry>,
-    /// When the index was stored; not part of its content.
-    written: Written,
+    /// Sorted by path.
+    entries: Vec<(Vec<u8>, FileEntry)>,
+    /// The trees of the last checkpoint, sorted, each with the digest of the mark of the file in which it was
+    /// intact.
+    trees: Vec<(Oid, MarkDigest)>,
+    /// When the index was stored, by the file system's clock; not part of its content.
+    written: Option<Moment>,
+    /// The entry that is looked up next, if paths are looked up in their order; not part of the content.
+    next: Cell<usize>,
 }
 
-/// Seconds and nanoseconds of the file system's clock. Any two of these compare as equal, so that
-/// indexes are compared by their entries.
-#[derive(Clone, Copy, Debug, Default)]
-struct Written(Option<Moment>);
-
-impl PartialEq for Written {
-    fn eq(&self, _: &Self) -> bool {
-        true
+impl PartialEq for Index {
+    fn eq(&self, other: &Self) -> bool {
+        self.entries == other.entries && self.trees == other.trees
     }
 }
 
-impl Eq for Written {}
+/// What an index knows of a file that did not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unchanged {
+    /// Its item.
+    pub item: Item,
+    /// Its entry.
+    pub entry: FileEntry,
+    /// The mark of the file in which its blob was intact.
+    pub mark: RecordedMark,
+}
 
 /// Size limit of an index in bytes; no index is larger.
 const INDEX_BYTES_MAX: u64 = 1024 * 1024 * 1024;
@@ -55,14 +67,16 @@ const MODE: usize = 6;
 const SIZE: usize = 9;
 const FIXED_BYTES: usize = 62;
 const HASH_BYTES: usize = 20;
-/// The name of the extension that identifies this tool as the writer, and holds the digest of each
-/// entry's mark. Git skips an extension whose name begins with a capital, and drops it when git writes
+/// The name of the extension that identifies this tool as the writer. It holds the digest of each entry's mark,
+/// and then the id of each tree with such a digest. Git skips an extension whose name begins with a capital, and drops it when git writes
 /// the index.
 const OUR_EXTENSION: [u8; 4] = *b"HRMA";
 /// Written in place of a missing mark; no digest has this value.
-const NO_MARK: [u8; Mark::BYTES] = [0; Mark::BYTES];
+const NO_MARK: MarkDigest = [0; Mark::BYTES];
 /// Longer names are stored with this length; the terminating NUL marks their end.
 const NAME_LENGTH_MAX: usize = 0xfff;
+/// The length of a tree's id and its digest.
+const TREE_BYTES: usize = HASH_BYTES + Mark::BYTES;
 
 impl FileEntry {
     /// The entry of a file with this stat and item. `settled` means that the file was last changed
@@ -100,35 +114,60 @@ fn words_of(stat: &Stat, mode: Mode) -> [u32; 10] {
 }
 
 impl Index {
-    /// The item of a file with this stat, if the file certainly did not change.
-    pub fn unchanged(&self, path: &[u8], stat: &Stat, mode: Mode) -> Option<Item> {
-        let entry = self.entries.get(path)?;
-        let same = entry.words == words_of(stat, mode) && stat.size <= u64::from(u32::MAX);
-        // An entry that was stored without its size looks like the entry of an empty file.
-        let certain = stat.size > 0;
-        if same && certain { entry.item() } else { None }
+    /// The index of these files, which are sorted by path.
+    pub fn of(entries: Vec<(Vec<u8>, FileEntry)>) -> Self {
+        Index { entries, ..Index::default() }
     }
 
-    /// The mark of the file in which the blob of a project's file was intact. `started` is the stat of a
+    /// What is known of a file with this stat, if the file certainly did not change. `started` is the stat of a
     /// file made just now: a younger index was written with another clock, whose times prove nothing.
     // rule: capture/stored
     // rule: cost/unchanged
-    pub fn recorded_mark(&self, path: &[u8], started: Option<&Stat>) -> RecordedMark {
+    pub fn unchanged(&self, path: &[u8], stat: &Stat, started: Option<&Stat>) -> Option<Unchanged> {
+        let mode = Mode::of_file(stat);
+        let entry = self.entry(path)?;
+        let same = entry.words == words_of(stat, mode) && stat.size <= u64::from(u32::MAX);
+        // An entry that was stored without its size looks like the entry of an empty file.
+        let certain = stat.size > 0;
+        let mark = RecordedMark { digest: entry.mark, moment: self.moment(started) };
+        let item = entry.item().filter(|_| same && certain)?;
+        Some(Unchanged { item, entry: *entry, mark })
+    }
+
+    fn entry(&self, path: &[u8]) -> Option<&FileEntry> {
+        let is_next = |entry: &&(Vec<u8>, FileEntry)| entry.0 == path;
+        let position = match self.entries.get(self.next.get()).filter(is_next) {
+            Some(_) => self.next.get(),
+            None => self.entries.binary_search_by(|entry| entry.0[..].cmp(path)).ok()?,
+        };
+        self.next.set(position + 1);
+        self.entries.get(position).map(|(_, entry)| entry)
+    }
+
+    /// When the index was stored, unless that is still to come.
+    fn moment(&self, started: Option<&Stat>) -> Option<Moment> {
         let is_past = |moment: &Moment| started.is_none_or(|started| *moment <= started.modified);
-        let digest = self.entries.get(path).and_then(|entry| entry.mark);
-        RecordedMark { digest, moment: self.written.0.filter(is_past) }
+        self.written.filter(is_past)
     }
 
-    /// Records a file.
-    pub fn insert(&mut self, path: Vec<u8>, entry: FileEntry) {
-        self.entries.insert(path, entry);
+    /// The marks of the files in which the trees were intact. `started` is as in [`Index::unchanged`].
+    pub fn recorded_trees(&self, started: &Stat) -> HashMap<Oid, RecordedMark> {
+        let moment = self.moment(Some(started));
+        let recorded = self
+            .trees
+            .iter()
+            .map(|(id, digest)| (*id, RecordedMark { digest: Some(*digest), moment }));
+        recorded.collect()
     }
 
-    /// Records the marks of the files in which the blobs are intact.
-    pub fn remember(&mut self, mark_of: impl Fn(Oid) -> Option<Mark>) {
-        for entry in self.entries.values_mut() {
-            entry.mark = mark_of(entry.id).map(|mark| mark.digest());
+    /// Records the marks of the files in which the blobs and trees are intact.
+    pub fn remember(&mut self, objects: &Objects<'_>) {
+        for (_, entry) in &mut self.entries {
+            entry.mark = objects.mark(entry.id, entry.mark);
         }
+        self.trees = objects.trees().collect();
+        self.trees.sort_unstable();
+        self.trees.dedup();
     }
 
     /// Reads an index that this tool wrote. An index of another tool counts as empty: git may have
@@ -156,9 +195,14 @@ impl Index {
             bytes.extend(std::iter::repeat_n(0, padding));
         }
         bytes.extend_from_slice(&OUR_EXTENSION);
-        bytes.extend_from_slice(&((self.entries.len() * Mark::BYTES) as u32).to_be_bytes());
-        for entry in self.entries.values() {
+        let length = self.entries.len() * Mark::BYTES + self.trees.len() * TREE_BYTES;
+        bytes.extend_from_slice(&(length as u32).to_be_bytes());
+        for (_, entry) in &self.entries {
             bytes.extend_from_slice(&entry.mark.unwrap_or(NO_MARK));
+        }
+        for (id, digest) in &self.trees {
+            bytes.extend_from_slice(id.as_bytes());
+            bytes.extend_from_slice(digest);
         }
         let hash = Sha1::digest(&bytes);
         bytes.extend_from_slice(&hash);
@@ -170,9 +214,7 @@ impl Index {
 // rule: maintenance/heals
 pub fn load(store: &Store<'_>, hash: &str) -> Index {
     match store.disk.read(&path_of(store, hash), INDEX_BYTES_MAX) {
-        Ok((bytes, stat)) => {
-            Index { written: Written(Some(stat.modified)), ..Index::parse(&bytes) }
-        }
+        Ok((bytes, stat)) => Index { written: Some(stat.modified), ..Index::parse(&bytes) },
         Err(_) => Index::default(),
     }
 }
@@ -209,21 +251,25 @@ fn parse(bytes: &[u8]) -> Option<Index> {
         let id = Oid(*body.get(offset + 40..)?.first_chunk()?);
         let name = body.get(offset + FIXED_BYTES..)?;
         let name = &name[..name.iter().position(|byte| *byte == 0)?];
-        index.entries.insert(name.to_vec(), FileEntry { words, id, mark: None });
+        index.entries.push((name.to_vec(), FileEntry { words, id, mark: None }));
         let length = FIXED_BYTES + name.len();
         offset += length + 8 - length % 8;
     }
     let (length, marks) = body.get(offset..)?.strip_prefix(&OUR_EXTENSION)?.split_first_chunk()?;
-    let (marks, rest) = marks.as_chunks::<{ Mark::BYTES }>();
-    let length = u32::from_be_bytes(*length) as usize;
-    if marks.len() != index.entries.len() || length != marks.len() * Mark::BYTES || !rest.is_empty()
-    {
+    let is_complete = u32::from_be_bytes(*length) as usize == marks.len();
+    let (marks, trees) = marks.split_at_checked(index.entries.len() * Mark::BYTES)?;
+    let (trees, rest) = trees.as_chunks::<TREE_BYTES>();
+    let is_sorted = index.entries.is_sorted_by(|(left, _), (right, _)| left < right);
+    if !is_complete || !rest.is_empty() || !is_sorted {
         return None;
     }
     // The marks are in the order of the entries.
-    for (entry, mark) in index.entries.values_mut().zip(marks) {
+    let (marks, _) = marks.as_chunks::<{ Mark::BYTES }>();
+    for ((_, entry), mark) in index.entries.iter_mut().zip(marks) {
         entry.mark = Some(*mark).filter(|mark| *mark != NO_MARK);
     }
+    let tree = |bytes: &[u8; TREE_BYTES]| Some((Oid(*bytes.first_chunk()?), *bytes.last_chunk()?));
+    index.trees = trees.iter().filter_map(tree).collect();
     Some(index)
 }
 
@@ -250,35 +296,46 @@ mod tests {
         Item { mode: Mode::Plain, blob: Oid([7; 20]) }
     }
 
+    fn index_of(paths: &[&[u8]], item: Item) -> Index {
+        let entry = |path: &&[u8]| (path.to_vec(), FileEntry::new(&stat(9, 100), item, true));
+        Index::of(paths.iter().map(entry).collect())
+    }
+
     #[test]
     fn parse_reads_what_to_bytes_wrote() {
-        let mut index = Index::default();
-        for path in [&b"a"[..], b"dir/b\n", &[b'x'; 5000], b"\xff"] {
-            index.insert(path.to_vec(), FileEntry::new(&stat(9, 100), item(), true));
-        }
+        let mut index = index_of(&[b"a", b"dir/b\n", &[b'x'; 5000], b"\xff"], item());
+        index.trees = vec![(Oid([1; 20]), [2; Mark::BYTES]), (Oid([3; 20]), [4; Mark::BYTES])];
         let read = Index::parse(&index.to_bytes());
         assert_eq!(read, index);
-        assert_eq!(read.unchanged(b"a", &stat(9, 100), Mode::Plain), Some(item()));
-        assert_eq!(read.unchanged(b"a", &stat(9, 101), Mode::Plain), None);
-        assert_eq!(read.unchanged(b"a", &stat(9, 100), Mode::Executable), None);
+        let unchanged = |path: &[u8], stat: &Stat| {
+            read.unchanged(path, stat, None).map(|unchanged| unchanged.item)
+        };
+        for path in [&b"\xff"[..], b"a", b"dir/b\n", b"a"] {
+            assert_eq!(unchanged(path, &stat(9, 100)), Some(item()));
+        }
+        assert_eq!(unchanged(b"a", &stat(9, 101)), None);
+        assert_eq!(unchanged(b"b", &stat(9, 100)), None);
+        assert_eq!(unchanged(b"a", &Stat { mode: 0o755, ..stat(9, 100) }), None);
     }
 
     #[test]
     fn recorded_mark_returns_no_mark_from_an_index_written_in_the_future() {
-        let mut index = Index::default();
-        for path in [&b"a"[..], b"b"] {
-            index.insert(path.to_vec(), FileEntry::new(&stat(9, 100), item(), true));
-        }
-        let unmarked = Item { blob: Oid([8; 20]), ..item() };
-        index.insert(b"c".to_vec(), FileEntry::new(&stat(9, 100), unmarked, true));
+        let mut index = index_of(&[b"a", b"b", b"c"], item());
         let mark = Mark::of(b"", &[stat(9, 100)]);
-        index.remember(|id| (id == item().blob).then_some(mark));
+        for (_, entry) in &mut index.entries[..2] {
+            entry.mark = Some(mark.digest());
+        }
+        index.trees = vec![(Oid([1; 20]), mark.digest())];
         let mut read = Index::parse(&index.to_bytes());
         assert_eq!(read, index);
-        read.written = Written(Some((200, 5)));
+        read.written = Some((200, 5));
         let is_unchanged = |path: &[u8], now| {
-            mark.is_unchanged_since(&read.recorded_mark(path, Some(&stat(1, now))))
+            let unchanged = read.unchanged(path, &stat(9, 100), Some(&stat(1, now)));
+            unchanged.is_some_and(|unchanged| mark.is_unchanged_since(&unchanged.mark))
         };
+        let is_tree_unchanged =
+            |now| mark.is_unchanged_since(&read.recorded_trees(&stat(1, now))[&Oid([1; 20])]);
+        assert!(is_tree_unchanged(200) && !is_tree_unchanged(199));
         assert!(is_unchanged(b"a", 200) && is_unchanged(b"b", 201));
         assert!(!is_unchanged(b"a", 199), "the index is of a time that is still to come");
         assert!(!is_unchanged(b"c", 201) && !is_unchanged(b"d", 201));
@@ -286,23 +343,21 @@ mod tests {
 
     #[test]
     fn unchanged_never_matches_an_entry_that_could_hide_a_change() {
-        let mut index = Index::default();
-        index.insert(b"a".to_vec(), FileEntry::new(&stat(9, 100), item(), false));
-        assert_eq!(index.unchanged(b"a", &stat(9, 100), Mode::Plain), None);
+        let is_unchanged = |stat: &Stat, settled| {
+            let index = Index::of(vec![(b"a".to_vec(), FileEntry::new(stat, item(), settled))]);
+            index.unchanged(b"a", stat, None).is_some()
+        };
+        assert!(!is_unchanged(&stat(9, 100), false));
         // An entry holds 32 bits of a size, and a size of 0 means that no size was recorded.
         for size in [0, 1 << 32] {
-            index.insert(b"a".to_vec(), FileEntry::new(&stat(size, 100), item(), true));
-            assert_eq!(index.unchanged(b"a", &stat(size, 100), Mode::Plain), None, "{size}");
+            assert!(!is_unchanged(&stat(size, 100), true), "{size}");
         }
-        let largest = stat(u64::from(u32::MAX), 100);
-        index.insert(b"a".to_vec(), FileEntry::new(&largest, item(), true));
-        assert_eq!(index.unchanged(b"a", &largest, Mode::Plain), Some(item()));
+        assert!(is_unchanged(&stat(u64::from(u32::MAX), 100), true));
     }
 
     #[test]
     fn parse_returns_an_empty_index_for_damage_another_version_or_another_tool() {
-        let mut index = Index::default();
-        index.insert(b"a".to_vec(), FileEntry::new(&stat(9, 100), item(), true));
+        let index = index_of(&[b"a"], item());
         let bytes = index.to_bytes();
         let hashed = |mut body: Vec<u8>| {
             let hash = Sha1::digest(&body);
@@ -322,6 +377,8 @@ mod tests {
         // An index from before marks were recorded.
         let without_marks = [&without_extension[..], &OUR_EXTENSION, &[0; 4]].concat();
         assert_eq!(Index::parse(&hashed(without_marks)), Index::default());
+        let unsorted = index_of(&[b"b", b"a"], item());
+        assert_eq!(Index::parse(&unsorted.to_bytes()), Index::default());
         for length in [Mark::BYTES - 1, Mark::BYTES + 1, 2 * Mark::BYTES] {
             let stated = (length as u32).to_be_bytes();
             let wrong_length =

@@ -31,7 +31,7 @@ pub struct LeftoverName<'a> {
 impl<'a> LeftoverName<'a> {
     /// Parses a name; `None` if no restore gives such a name.
     pub fn read(name: &'a [u8]) -> Option<Self> {
-        let rest = std::str::from_utf8(name).ok()?.strip_prefix(TEMPORARY)?;
+        let rest = std::str::from_utf8(name.strip_prefix(TEMPORARY.as_bytes())?).ok()?;
         let (hash, numbers) = rest.split_once('-')?;
         let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         let is_number =

@@ -8,7 +8,7 @@ mod steady;
 mod together;
 mod walk;
 
-use crate::capture::index::{FileEntry, Index};
+use crate::capture::index::{FileEntry, Index, Unchanged};
 use crate::capture::leftover::{Fate, LeftoverName, Leftovers};
 use crate::capture::steady::Failure;
 use crate::capture::together::{FoundUnit, Members, Scan};
@@ -22,7 +22,7 @@ use crate::path::on_disk;
 use crate::store::left_out::{LeftOut, Reason};
 use crate::store::object::blob_of;
 use crate::store::objects::Objects;
-use crate::store::permissions::{Permissions, is_about_a_group};
+use crate::store::permissions::{FileBits, Permissions, is_about_a_group};
 use crate::store::snapshot::{Item, Mode, Snapshot};
 use crate::unit::Unit;
 use std::collections::BTreeMap;
@@ -110,13 +110,11 @@ impl Capture<'_> {
             folders.insert(path, bits);
         }
         self.classify_leftovers(walked.leftovers, &mut captured, blobs.objects())?;
-        let mut files = BTreeMap::new();
+        let mut read = Vec::with_capacity(walked.candidates.len());
         for candidate in walked.candidates {
             match self.read(&candidate, blobs.target())? {
                 ReadResult::Item(item) => {
-                    let bits = self.bits(&candidate.path, &item.stat, before.group);
-                    files.insert(candidate.path.clone(), bits);
-                    captured.add(candidate.path, item);
+                    read.push((candidate.path, item));
                 }
                 ReadResult::Gone => {}
                 ReadResult::LeftOut(left_out) => captured.left_out.push(left_out),
@@ -127,11 +125,7 @@ impl Capture<'_> {
                 Some(cause) => Some(cause),
                 None => match self.read_unit(&scan, &found, &mut blobs)? {
                     Ok(members) => {
-                        for (path, item) in members {
-                            let bits = self.bits(&path, &item.stat, before.group);
-                            files.insert(path.clone(), bits);
-                            captured.add(path, item);
-                        }
+                        read.extend(members);
                         None
                     }
                     Err((members, cause)) => {
@@ -142,8 +136,7 @@ impl Capture<'_> {
             };
             captured.current.units.insert(found.unit, cause);
         }
-        captured.permissions =
-            Permissions::of(&captured.current.snapshot, &files, &folders, before.group);
+        self.add_files(&mut captured, read, &folders, before.group);
         captured.left_out.sort_unstable_by(|left, right| left.path.cmp(&right.path));
         // A project that was removed must not be taken for an empty one.
         // rule: capture/honest
@@ -152,6 +145,28 @@ impl Capture<'_> {
             return Err(Error::MissingDirectory(self.root.to_owned()));
         }
         Ok(captured)
+    }
+
+    /// Adds the files that were read in a project with these folders and that group.
+    fn add_files(
+        &self,
+        captured: &mut Captured,
+        mut read: Vec<ReadMember>,
+        folders: &BTreeMap<Vec<u8>, u32>,
+        group: u32,
+    ) {
+        read.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
+        let bits = |(path, file): &ReadMember| self.bits(path, &file.stat, group);
+        let files = read.iter().map(|member| FileBits {
+            path: &member.0,
+            mode: member.1.item.mode,
+            bits: bits(member),
+        });
+        captured.permissions = Permissions::of(&files.collect::<Vec<_>>(), folders, group);
+        let entries = read.iter().filter_map(|(path, file)| Some((path.clone(), file.entry?)));
+        captured.index = Index::of(entries.collect());
+        let items = read.into_iter().map(|(path, file)| (path, file.item));
+        captured.current.snapshot = items.collect();
     }
 
     /// Adds what interrupted restores left: to the leftovers if it may be removed, to what is left out if it
@@ -267,6 +282,19 @@ impl Capture<'_> {
 
     /// Reads a file or link, and stores it if `objects` is given.
     fn read(&self, candidate: &Candidate, objects: Option<&mut Objects<'_>>) -> Result<ReadResult> {
+        let started = self.started.as_ref();
+        let is_file = candidate.stat.kind == FileKind::File;
+        // A blob that is no longer stored must be stored again.
+        if is_file
+            && let Some(Unchanged { item, entry, mark }) =
+                self.index.unchanged(&candidate.path, &candidate.stat, started)
+            && objects
+                .as_ref()
+                .map_or(Ok(true), |objects| objects.is_still_intact(item.blob, &mark))?
+        {
+            let entry = Some(entry);
+            return Ok(ReadResult::Item(ReadItem { item, entry, stat: candidate.stat }));
+        }
         let path = on_disk(self.root, &candidate.path);
         let size_limit = self.config.max_file_bytes;
         let read = match candidate.stat.kind {
@@ -276,20 +304,8 @@ impl Capture<'_> {
                 Err(error) => Err(Failure::File(error)),
             },
             _ => {
-                let mode = Mode::of_file(&candidate.stat);
-                // A blob that is no longer stored must be stored again.
-                let unchanged = self.index.unchanged(&candidate.path, &candidate.stat, mode);
-                let mark = self.index.recorded_mark(&candidate.path, self.started.as_ref());
-                if let Some(item) = unchanged
-                    && objects
-                        .as_ref()
-                        .map_or(Ok(true), |objects| objects.is_still_intact(item.blob, &mark))?
-                {
-                    let entry = Some(FileEntry::new(&candidate.stat, item, true));
-                    return Ok(ReadResult::Item(ReadItem { item, entry, stat: candidate.stat }));
-                }
                 let limit = if size_limit == 0 { u64::MAX } else { size_limit };
-                let read = steady::read(self.disk, &path, limit, self.started.as_ref(), objects);
+                let read = steady::read(self.disk, &path, limit, started, objects);
                 read.map(|file| file.map(|(blob, stat)| (blob, Some(stat))))
             }
         };
@@ -306,7 +322,6 @@ impl Capture<'_> {
             Err(Failure::File(error)) if is_unreadable(&error) => {
                 let reason = Reason::Unreadable(error.to_string());
                 let unreadable = LeftOut::new(&candidate.path, reason);
-                let started = self.started.as_ref();
                 return Ok(ReadResult::LeftOut(unreadable.with_stamp(&candidate.stat, started)));
             }
             Err(Failure::File(error)) => return Err(error).context("reading", &path),
@@ -384,13 +399,4 @@ struct ReadItem {
     entry: Option<FileEntry>,
     /// Its stat when it was read.
     stat: Stat,
-}
-
-impl Captured {
-    fn add(&mut self, path: Vec<u8>, read: ReadItem) {
-        if let Some(entry) = read.entry {
-            self.index.insert(path.clone(), entry);
-        }
-        self.current.snapshot.insert(path, read.item);
-    }
 }

@@ -11,14 +11,14 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A unit that a walk found.
 pub struct FoundUnit {
     /// The unit.
     pub unit: Unit,
     /// The ignore files that apply to it.
-    pub ignores: Option<Rc<IgnoreChain>>,
+    pub ignores: Option<Arc<IgnoreChain>>,
 }
 
 /// The members of a unit that exist.

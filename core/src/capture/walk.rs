@@ -5,17 +5,16 @@
 
 use super::together::{FoundUnit, Scan};
 use crate::capture::leftover::LeftoverName;
-use crate::disk::{Disk, Kind, ListedEntry, Stat, is_unreadable};
+use crate::disk::{Kind, ListedEntry, Stat, is_unreadable};
 use crate::error::{Context, Error, Result};
-use crate::ignore::{Excludes, IGNORE_BYTES_MAX, IgnoreFile};
+use crate::ignore::{IGNORE_BYTES_MAX, IgnoreFile};
 use crate::own_folders::OwnFolders;
 use crate::path::{join, on_disk};
 use crate::store::left_out::{LeftOut, Reason};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A file or link that belongs in a checkpoint if it can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,11 +46,11 @@ pub struct Walked {
 pub struct IgnoreChain {
     directory: Vec<u8>,
     file: IgnoreFile,
-    above: Option<Rc<IgnoreChain>>,
+    above: Option<Arc<IgnoreChain>>,
 }
 
 /// The ignore files of a chain, each with its directory, the root first.
-pub fn levels(chain: &Option<Rc<IgnoreChain>>) -> Vec<(&[u8], &IgnoreFile)> {
+pub fn levels(chain: &Option<Arc<IgnoreChain>>) -> Vec<(&[u8], &IgnoreFile)> {
     let mut levels = Vec::new();
     let mut next = chain.as_deref();
     while let Some(chain) = next {
@@ -74,73 +73,125 @@ pub struct Bounds<'a> {
     pub started: Option<&'a Stat>,
 }
 
-struct Walk<'a> {
-    disk: &'a dyn Disk,
-    root: &'a Path,
-    bounds: &'a Bounds<'a>,
-    excludes: &'a Excludes,
+/// With fewer folders to visit, other threads would come too late to help.
+const PARALLEL_FOLDERS_MIN: usize = 32;
+
+/// A folder that is still to be visited.
+struct Pending {
+    /// Relative to the project.
+    directory: Vec<u8>,
+    /// The ignore files above it.
+    above: Option<Arc<IgnoreChain>>,
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Found {
     walked: Walked,
-    pending: Vec<(Vec<u8>, Option<Rc<IgnoreChain>>)>,
     /// How many candidates were checked for being readable, and how many of these are.
     checked: usize,
     readable: usize,
 }
 
-/// Walks the project at `root`.
+/// What one folder holds.
+#[derive(Default)]
+struct FolderFound {
+    walked: Walked,
+    pending: Vec<Pending>,
+}
+
+/// Walks the project at `root`. On a disk that serves several threads, they share the folders.
 ///
 /// # Errors
 /// The root cannot be read, or the disk fails; [`Error::TooManyFiles`]. Paths without permission to read
 /// are left out.
 pub fn walk(scan: &Scan<'_>) -> Result<Walked> {
-    let Scan { disk, root, bounds, excludes } = *scan;
-    let mut walk = Walk {
-        disk,
-        root,
-        bounds,
-        excludes,
-        walked: Walked::default(),
-        pending: Vec::new(),
-        checked: 0,
-        readable: 0,
-    };
-    let entries = disk.entries(root).context("reading the directory", root)?;
-    walk.enter(Vec::new(), None, entries)?;
-    while let Some((directory, above)) = walk.pending.pop() {
-        let full = on_disk(root, &directory);
-        match disk.entries(&full) {
-            Ok(entries) => walk.enter(directory, above, entries)?,
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            // rule: capture/unreadable
-            Err(error) if is_unreadable(&error) => {
-                let reason = Reason::Unreadable(error.to_string());
-                walk.walked.left_out.push(LeftOut::new(&directory, reason));
-            }
-            Err(error) => return Err(error).context("reading the directory", &full),
+    let entries = scan.disk.entries(scan.root).context("reading the directory", scan.root)?;
+    let top = scan.enter(Pending { directory: Vec::new(), above: None }, entries)?;
+    let mut found = Found::default();
+    let mut pending = found.add(scan, top)?;
+    while let Some(next) = pending.pop() {
+        let folder = scan.visit(next)?;
+        pending.extend(found.add(scan, folder)?);
+        if pending.len() >= PARALLEL_FOLDERS_MIN && scan.disk.is_for_many_threads() {
+            found = walk_in_parallel(scan, found, std::mem::take(&mut pending))?;
         }
     }
-    for candidates in [&mut walk.walked.candidates, &mut walk.walked.leftovers] {
-        candidates.sort_unstable_by(|left, right| left.path.cmp(&right.path));
+    let mut walked = found.walked;
+    for candidates in [&mut walked.candidates, &mut walked.leftovers] {
+        // Stable, since that is sooner done: the files of a folder are sorted already.
+        candidates.sort_by(|left, right| left.path.cmp(&right.path));
     }
-    Ok(walk.walked)
+    walked.units.sort_by_cached_key(|(found, _)| found.unit.path());
+    Ok(walked)
 }
 
-impl Walk<'_> {
-    fn enter(
-        &mut self,
-        directory: Vec<u8>,
-        above: Option<Rc<IgnoreChain>>,
-        entries: Vec<ListedEntry>,
-    ) -> Result<()> {
+/// Visits folders, and all below them, with all threads.
+fn walk_in_parallel(scan: &Scan<'_>, found: Found, pending: Vec<Pending>) -> Result<Found> {
+    let shared = Mutex::new(Ok(found));
+    rayon::scope(|scope| {
+        pending
+            .into_iter()
+            .for_each(|next| scope.spawn(|scope| shared_visit(scan, &shared, next, scope)));
+    });
+    shared.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Visits a folder, unless the walk failed meanwhile, and lets any thread visit those in it.
+fn shared_visit<'s>(
+    scan: &'s Scan<'_>,
+    shared: &'s Mutex<Result<Found>>,
+    next: Pending,
+    scope: &rayon::Scope<'s>,
+) {
+    let lock = || -> MutexGuard<'_, _> { shared.lock().unwrap_or_else(PoisonError::into_inner) };
+    if lock().is_err() {
+        return;
+    }
+    let folder = scan.visit(next);
+    let mut shared_found = lock();
+    let Ok(found) = &mut *shared_found else { return };
+    match folder.and_then(|folder| found.add(scan, folder)) {
+        Ok(pending) => {
+            drop(shared_found);
+            pending.into_iter().for_each(|next| {
+                scope.spawn(move |scope| shared_visit(scan, shared, next, scope));
+            });
+        }
+        Err(error) => *shared_found = Err(error),
+    }
+}
+
+impl Scan<'_> {
+    /// Lists a folder; one that disappeared is empty.
+    fn visit(&self, next: Pending) -> Result<FolderFound> {
+        let full = on_disk(self.root, &next.directory);
+        match self.disk.entries(&full) {
+            Ok(entries) => self.enter(next, entries),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(FolderFound::default()),
+            // rule: capture/unreadable
+            Err(error) if is_unreadable(&error) => {
+                let mut found = FolderFound::default();
+                let reason = Reason::Unreadable(error.to_string());
+                found.walked.left_out.push(LeftOut::new(&next.directory, reason));
+                Ok(found)
+            }
+            Err(error) => Err(error).context("reading the directory", &full),
+        }
+    }
+
+    fn enter(&self, next: Pending, entries: Vec<ListedEntry>) -> Result<FolderFound> {
+        let Pending { directory, above } = next;
+        let mut found = FolderFound::default();
         let has_ignore_file = entries.iter().any(|(name, _)| name == ".gitignore");
         let ignores =
             if has_ignore_file { self.add_ignore_file(&directory, above)? } else { above };
-        let entries = self.take_units(&directory, entries, &ignores)?;
+        let entries = self.take_units(&directory, entries, &ignores, &mut found.walked)?;
         let levels = levels(&ignores);
         for (name, stat) in entries {
             let path = join(&directory, name.as_bytes());
-            let full: PathBuf = on_disk(self.root, &path);
             // rule: scope/base-not-captured
-            if self.bounds.own_folders.has(&full, stat.as_ref().ok()) {
+            if self.bounds.own_folders.has_below(self.root, &path, stat.as_ref().ok()) {
                 continue;
             }
             let stat = match stat {
@@ -150,15 +201,15 @@ impl Walk<'_> {
                 // rule: capture/unreadable: decides
                 Err(error) if is_unreadable(&error) => {
                     let reason = Reason::Unreadable(error.to_string());
-                    self.walked.left_out.push(LeftOut::new(&path, reason));
+                    found.walked.left_out.push(LeftOut::new(&path, reason));
                     continue;
                 }
-                Err(error) => return Err(error).context("looking at", &full),
+                Err(error) => return Err(error).context("looking at", &on_disk(self.root, &path)),
             };
             if matches!(stat.kind, Kind::File | Kind::Link)
                 && LeftoverName::read(name.as_bytes()).is_some()
             {
-                self.walked.leftovers.push(Candidate { path, stat });
+                found.walked.leftovers.push(Candidate { path, stat });
                 continue;
             }
             // rule: capture/independent
@@ -168,36 +219,35 @@ impl Walk<'_> {
             let size_limit = self.bounds.max_file_bytes;
             match stat.kind {
                 Kind::Directory => {
-                    self.walked.folders.insert(path.clone(), stat);
-                    self.pending.push((path, ignores.clone()));
+                    found.walked.folders.insert(path.clone(), stat);
+                    found.pending.push(Pending { directory: path, above: ignores.clone() });
                 }
                 // rule: capture/special
                 Kind::Special => {
-                    self.walked.left_out.push(LeftOut::new(&path, Reason::Special));
+                    found.walked.left_out.push(LeftOut::new(&path, Reason::Special));
                 }
                 // rule: capture/size-cap: decides
                 Kind::File if size_limit > 0 && stat.size > size_limit => {
                     let left_out = LeftOut::new(&path, Reason::TooLarge(size_limit));
-                    self.walked.left_out.push(left_out.with_stamp(&stat, self.bounds.started));
+                    found.walked.left_out.push(left_out.with_stamp(&stat, self.bounds.started));
                 }
-                Kind::File | Kind::Link => self.walked.candidates.push(Candidate { path, stat }),
+                Kind::File | Kind::Link => found.walked.candidates.push(Candidate { path, stat }),
             }
         }
-        self.check_count()
+        Ok(found)
     }
 
     /// Removes the files of units from the entries of a directory, and returns the other entries.
     // rule: unit/captured
     fn take_units(
-        &mut self,
+        &self,
         directory: &[u8],
         entries: Vec<ListedEntry>,
-        ignores: &Option<Rc<IgnoreChain>>,
+        ignores: &Option<Arc<IgnoreChain>>,
+        walked: &mut Walked,
     ) -> Result<Vec<ListedEntry>> {
-        let Walk { disk, root, bounds, excludes, .. } = *self;
-        let scan = Scan { disk, root, bounds, excludes };
         let mut rest = entries;
-        for unit in scan.units(directory, &rest) {
+        for unit in self.units(directory, &rest) {
             let is_of_unit = |(name, stat): &ListedEntry| {
                 let is_folder = stat.as_ref().is_ok_and(|stat| stat.kind == Kind::Directory);
                 !is_folder && unit.role(name.as_bytes()).is_some()
@@ -205,43 +255,18 @@ impl Walk<'_> {
             let (unit_files, other_entries) = rest.into_iter().partition(is_of_unit);
             rest = other_entries;
             let found = FoundUnit { unit, ignores: ignores.clone() };
-            let mut members = scan.members_among(&found, unit_files)?;
+            let mut members = self.members_among(&found, unit_files)?;
             let cause = members.cause.take();
             match &cause {
                 Some(cause) => {
-                    let left_out = members.left_out(&found.unit, cause, bounds.started);
-                    self.walked.left_out.extend(left_out);
+                    let left_out = members.left_out(&found.unit, cause, self.bounds.started);
+                    walked.left_out.extend(left_out);
                 }
-                None => self.walked.members += members.files.len(),
+                None => walked.members += members.files.len(),
             }
-            self.walked.units.push((found, cause));
+            walked.units.push((found, cause));
         }
         Ok(rest)
-    }
-
-    /// Checks the limit on files. Only files that would be captured count, and unreadable files would
-    /// not be captured.
-    // rule: scope/too-many-files
-    // rule: scope/counts-captured
-    fn check_count(&mut self) -> Result<()> {
-        let candidates = &self.walked.candidates;
-        let limit = self.bounds.max_files;
-        if candidates.len() + self.walked.members <= limit {
-            return Ok(());
-        }
-        let is_readable = |candidate: &&Candidate| {
-            let path = on_disk(self.root, &candidate.path);
-            candidate.stat.kind == Kind::Link || self.disk.read(&path, 0).is_ok()
-        };
-        // Members of units were opened when they were found.
-        let needed = (limit + 1).saturating_sub(self.readable + self.walked.members);
-        let unchecked = candidates[self.checked..].iter();
-        self.readable += unchecked.filter(is_readable).take(needed).count();
-        self.checked = candidates.len();
-        if self.readable + self.walked.members > limit {
-            return Err(Error::TooManyFiles { dir: self.root.to_owned(), limit });
-        }
-        Ok(())
     }
 
     /// Adds the ignore file of `directory` to the chain. As in git, an ignore file that cannot be read
@@ -249,16 +274,56 @@ impl Walk<'_> {
     fn add_ignore_file(
         &self,
         directory: &[u8],
-        above: Option<Rc<IgnoreChain>>,
-    ) -> Result<Option<Rc<IgnoreChain>>> {
+        above: Option<Arc<IgnoreChain>>,
+    ) -> Result<Option<Arc<IgnoreChain>>> {
         let full = on_disk(self.root, &join(directory, b".gitignore"));
         match self.disk.read(&full, IGNORE_BYTES_MAX) {
             Ok((text, _)) => {
                 let file = IgnoreFile::parse(&text);
-                Ok(Some(Rc::new(IgnoreChain { directory: directory.to_vec(), file, above })))
+                Ok(Some(Arc::new(IgnoreChain { directory: directory.to_vec(), file, above })))
             }
             Err(error) if is_unreadable(&error) || error.kind() == ErrorKind::NotFound => Ok(above),
             Err(error) => Err(error).context("reading", &full),
         }
+    }
+}
+
+impl Found {
+    /// Adds what a folder holds, and returns the folders in it.
+    fn add(&mut self, scan: &Scan<'_>, folder: FolderFound) -> Result<Vec<Pending>> {
+        let FolderFound { walked, pending } = folder;
+        self.walked.candidates.extend(walked.candidates);
+        self.walked.leftovers.extend(walked.leftovers);
+        self.walked.units.extend(walked.units);
+        self.walked.members += walked.members;
+        self.walked.left_out.extend(walked.left_out);
+        self.walked.folders.extend(walked.folders);
+        self.check_count(scan)?;
+        Ok(pending)
+    }
+
+    /// Checks the limit on files. Only files that would be captured count, and unreadable files would
+    /// not be captured.
+    // rule: scope/too-many-files
+    // rule: scope/counts-captured
+    fn check_count(&mut self, scan: &Scan<'_>) -> Result<()> {
+        let candidates = &self.walked.candidates;
+        let limit = scan.bounds.max_files;
+        if candidates.len() + self.walked.members <= limit {
+            return Ok(());
+        }
+        let is_readable = |candidate: &&Candidate| {
+            let path = on_disk(scan.root, &candidate.path);
+            candidate.stat.kind == Kind::Link || scan.disk.read(&path, 0).is_ok()
+        };
+        // Members of units were opened when they were found.
+        let needed = (limit + 1).saturating_sub(self.readable + self.walked.members);
+        let unchecked = candidates[self.checked..].iter();
+        self.readable += unchecked.filter(is_readable).take(needed).count();
+        self.checked = candidates.len();
+        if self.readable + self.walked.members > limit {
+            return Err(Error::TooManyFiles { dir: scan.root.to_owned(), limit });
+        }
+        Ok(())
     }
 }

@@ -153,6 +153,11 @@ pub type Stream = Box<dyn Read>;
 
 /// The operations of a file system that this crate needs.
 pub trait Disk: Send + Sync {
+    /// Whether several threads should share long work on it. The calls of a disk that counts them, or lets one
+    /// fail, must come in the same order each time.
+    fn is_for_many_threads(&self) -> bool {
+        false
+    }
     /// The stat of `path` itself: a link is not followed.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
     /// The names in a directory, sorted.

@@ -47,20 +47,35 @@ impl<'a> AnchoredPath<'a> {
     }
 }
 
-#[cfg(target_os = "linux")]
 fn enter(folder: &Path) -> io::Result<OwnedFd> {
+    open_directory(folder, ENTER)
+}
+
+/// Opens a directory; a link to one, or on the way to it, is an error.
+#[cfg(target_os = "linux")]
+pub fn open_directory(folder: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     use rustix::fs::{ResolveFlags, openat2};
-    match openat2(CWD, folder, ENTER, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+    let cloexec = flags | OFlags::CLOEXEC;
+    match openat2(CWD, folder, cloexec, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         Err(Errno::LOOP) => Err(Errno::NOTDIR.into()),
         // An old kernel, or a sandbox that refuses the call.
-        Err(Errno::NOSYS | Errno::PERM) => enter_step_by_step(folder),
-        entered => Ok(entered?),
+        Err(Errno::NOSYS | Errno::PERM) => open_step_by_step(folder, flags),
+        opened => Ok(opened?),
     }
 }
 
+/// Opens a directory; a link to one, or on the way to it, is an error.
 #[cfg(not(target_os = "linux"))]
-fn enter(folder: &Path) -> io::Result<OwnedFd> {
-    enter_step_by_step(folder)
+pub fn open_directory(folder: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    open_step_by_step(folder, flags)
+}
+
+fn open_step_by_step(folder: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let entered = enter_step_by_step(folder)?;
+    if flags == ENTER {
+        return Ok(entered);
+    }
+    Ok(openat(entered, ".", flags | OFlags::CLOEXEC, Mode::empty())?)
 }
 
 /// Opens one directory after the other, none of them through a link.

@@ -1,14 +1,18 @@
 //! The file system of this machine. Each call uses handles of directories, so that no link is followed,
 //! even if a process replaces a directory by a link meanwhile.
 
-use super::place::{AnchoredPath, ENTER};
+use super::place::{self, AnchoredPath, ENTER};
 use super::{Access, Disk, Kind, ListedEntry, LockGuard, Sharing, Stat, Stream};
 #[cfg(target_os = "linux")]
 use rustix::buffer::spare_capacity;
 use rustix::fd::OwnedFd;
+#[cfg(not(target_os = "linux"))]
+use rustix::fs::Dir;
+#[cfg(target_os = "linux")]
+use rustix::fs::RawDir;
 #[cfg(target_os = "linux")]
 use rustix::fs::XattrFlags;
-use rustix::fs::{self, AtFlags, Dir, Gid, Mode, OFlags, RenameFlags};
+use rustix::fs::{self, AtFlags, Gid, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
@@ -25,6 +29,9 @@ pub struct SystemDisk;
 /// Does not wait for the writer of a fifo: a file may have become one since its stat.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 const READ_FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
+/// The size of the buffer for the names in a directory, in bytes.
+#[cfg(target_os = "linux")]
+const NAMES_BYTES: usize = 32 * 1024;
 const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 fn rename_with(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
@@ -86,12 +93,22 @@ fn set_access_list(_: &OwnedFd, _: Option<&[u8]>) -> io::Result<()> {
 /// The names in a directory, sorted.
 fn names(folder: &OwnedFd) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
-    for entry in Dir::read_from(folder)? {
-        let entry = entry?;
-        let name = entry.file_name().to_bytes();
+    let mut add = |name: &[u8]| {
         if name != b"." && name != b".." {
             names.push(OsString::from_vec(name.to_vec()));
         }
+    };
+    #[cfg(target_os = "linux")]
+    {
+        let mut buffer = Vec::with_capacity(NAMES_BYTES);
+        let mut entries = RawDir::new(folder, buffer.spare_capacity_mut());
+        while let Some(entry) = entries.next() {
+            add(entry?.file_name().to_bytes());
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    for entry in Dir::read_from(folder)? {
+        add(entry?.file_name().to_bytes());
     }
     names.sort_unstable();
     Ok(names)
@@ -102,17 +119,21 @@ fn forbids_writing(error: &io::Error) -> bool {
 }
 
 impl Disk for SystemDisk {
+    fn is_for_many_threads(&self) -> bool {
+        true
+    }
+
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         let anchored = AnchoredPath::of(path)?;
         Ok(Stat::from(&fs::statat(&anchored.folder, anchored.name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
-        names(&AnchoredPath::of(path)?.open(READ_FOLDER, Mode::empty())?)
+        names(&place::open_directory(path, READ_FOLDER)?)
     }
 
     fn entries(&self, path: &Path) -> io::Result<Vec<ListedEntry>> {
-        let folder = AnchoredPath::of(path)?.open(READ_FOLDER, Mode::empty())?;
+        let folder = place::open_directory(path, READ_FOLDER)?;
         let with_stat = |name: OsString| {
             let stat = fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW);
             (name, stat.map(|stat| Stat::from(&stat)).map_err(io::Error::from))
@@ -258,7 +279,7 @@ impl Disk for SystemDisk {
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        Ok(fs::fsync(AnchoredPath::of(path)?.open(READ_FOLDER, Mode::empty())?)?)
+        Ok(fs::fsync(place::open_directory(path, READ_FOLDER)?)?)
     }
 
     fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>> {

@@ -36,6 +36,7 @@ impl Manager {
         let OpenProject { store, project, .. } = *open;
         let previous_index = index::load(store, open.hash());
         let started = self.file_system_time(store, project)?;
+        open.objects.recall(previous_index.recorded_trees(&started));
         let captured = self
             .capture(store, project, &previous_index, Some(started))
             .run(Blobs::Keep(&mut open.objects))?;

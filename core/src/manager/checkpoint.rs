@@ -109,7 +109,7 @@ impl Manager {
         let _ = metadata::touch(store.disk, &store.path, project, self.clock.seconds(), newest);
         let ProjectCapture { captured, previous_index } = capture;
         // Objects that were examined now need not be examined the next time.
-        captured.index.remember(|id| objects.mark(id));
+        captured.index.remember(objects);
         if captured.index != *previous_index || objects.has_looked() {
             let _ = index::save(store, open.hash(), &captured.index);
         }

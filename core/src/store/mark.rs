@@ -10,10 +10,13 @@ use sha1::{Digest, Sha1};
 /// A time of the file system's clock, in seconds and nanoseconds.
 pub type Moment = (i64, i64);
 
+/// The part of a mark that is recorded.
+pub type MarkDigest = [u8; Mark::BYTES];
+
 /// The mark of one or more files, and the time of the last change of any of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    digest: [u8; Mark::BYTES],
+    digest: MarkDigest,
     changed: Moment,
 }
 
@@ -21,7 +24,7 @@ pub struct Mark {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordedMark {
     /// The digest of the mark; `None` if nothing is recorded.
-    pub digest: Option<[u8; Mark::BYTES]>,
+    pub digest: Option<MarkDigest>,
     /// When it was recorded.
     pub moment: Option<Moment>,
 }
@@ -46,7 +49,7 @@ impl Mark {
     }
 
     /// The part of the mark that is recorded.
-    pub fn digest(&self) -> [u8; Mark::BYTES] {
+    pub fn digest(&self) -> MarkDigest {
         self.digest
     }
 

@@ -8,7 +8,7 @@ use crate::disk::atomic_write::{make_new_named, replace_file, write_new_named};
 use crate::disk::{Disk, Kind as FileKind, Stat};
 use crate::error::{Context, Result};
 use crate::store::loose;
-use crate::store::mark::Mark;
+use crate::store::mark::{Mark, MarkDigest, RecordedMark};
 use crate::store::object::{self, Found, HashingReader, Kind, id_of};
 use crate::store::oid::Oid;
 use crate::store::pack;
@@ -35,6 +35,10 @@ pub struct Objects<'a> {
     has_looked: Cell<bool>,
     /// The marks of the files in which objects were verified or stored.
     marks: RefCell<HashMap<Oid, Mark>>,
+    /// Where trees were intact when the last checkpoint was taken.
+    recorded_trees: HashMap<Oid, RecordedMark>,
+    /// The trees that were added, stored already or not.
+    trees: Vec<Oid>,
     added: HashSet<Oid>,
     pending: Vec<(Oid, Kind, Vec<u8>)>,
     pending_bytes: usize,
@@ -51,6 +55,8 @@ impl<'a> Objects<'a> {
             directory,
             has_looked: Cell::new(false),
             marks: RefCell::default(),
+            recorded_trees: HashMap::new(),
+            trees: Vec::new(),
             added: HashSet::new(),
             pending: Vec::new(),
             pending_bytes: 0,
@@ -61,6 +67,19 @@ impl<'a> Objects<'a> {
     /// The number of bytes written to the disk for objects.
     pub fn written(&self) -> u64 {
         self.written
+    }
+
+    /// From now on a tree need not be read to know that it is intact, if nothing touched the file with its mark.
+    // rule: cost/unchanged
+    pub fn recall(&mut self, recorded_trees: HashMap<Oid, RecordedMark>) {
+        self.recorded_trees = recorded_trees;
+    }
+
+    /// The trees that were added, stored already or not, each with the digest of the mark of the files in which
+    /// it is intact.
+    pub fn trees(&self) -> impl Iterator<Item = (Oid, MarkDigest)> {
+        let recorded = |id| self.recorded_trees.get(id).and_then(|recorded| recorded.digest);
+        self.trees.iter().filter_map(move |id| Some((*id, self.mark(*id, recorded(id))?)))
     }
 
     /// Stores objects of that pack again, so that the pack can be removed. They are durable when this
@@ -117,7 +136,14 @@ impl<'a> Objects<'a> {
     // rule: capture/stored: decides
     pub fn add(&mut self, kind: Kind, bytes: &[u8]) -> Result<Oid> {
         let id = id_of(kind, bytes);
-        if !self.is_intact(id)? {
+        if kind == Kind::Tree {
+            self.trees.push(id);
+        }
+        let is_intact = match self.recorded_trees.get(&id) {
+            Some(recorded) => self.is_still_intact(id, recorded)?,
+            None => self.is_intact(id)?,
+        };
+        if !is_intact {
             self.put(id, kind, bytes.to_vec())?;
         }
         Ok(id)

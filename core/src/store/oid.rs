@@ -29,7 +29,9 @@ impl Oid {
 
 impl fmt::Display for Oid {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
+        let digits = self.0.map(|byte| [digit(byte >> 4), digit(byte & 0xf)]);
+        formatter.write_str(std::str::from_utf8(digits.as_flattened()).unwrap_or_default())
     }
 }
 

@@ -42,7 +42,8 @@ impl<'a> Packs<'a> {
     /// The first mark that `accepts` accepts, of a listed pack whose index contains the object.
     pub fn mark(&self, id: Oid, accepts: impl Fn(&Mark) -> bool) -> Option<Mark> {
         let packs = self.listed();
-        holding(&packs, id).map(|pack| pack.mark).find(accepts)
+        let accepted = packs.values().filter(|pack| accepts(&pack.mark));
+        accepted.filter(|pack| pack.index.offset(id).is_some()).map(|pack| pack.mark).next()
     }
 
     /// Returns what `read` finds of an object in the first pack in which it is intact.

@@ -5,9 +5,9 @@
 //! another tool: its permissions are unknown, so that its files are restored for their owner only.
 
 use crate::disk::of_any_group;
-use crate::path::ancestors;
+use crate::path::{ancestors, parent};
 use crate::store::header::{escaped, unescaped};
-use crate::store::snapshot::{Mode, Snapshot};
+use crate::store::snapshot::Mode;
 use std::collections::BTreeMap;
 
 /// The name of the header.
@@ -40,20 +40,26 @@ impl Default for Permissions {
     }
 }
 
+/// A captured file or link, and its permission bits.
+pub struct FileBits<'a> {
+    /// Relative to the project.
+    pub path: &'a [u8],
+    /// Its type.
+    pub mode: Mode,
+    /// The bits.
+    pub bits: u32,
+}
+
 impl Permissions {
-    /// The permissions of the files of a snapshot and of the folders above them, including the project's
-    /// directory, whose path is empty; `group` is the group of the project.
-    pub fn of(
-        snapshot: &Snapshot,
-        files: &BTreeMap<Vec<u8>, u32>,
-        folders: &BTreeMap<Vec<u8>, u32>,
-        group: u32,
-    ) -> Self {
-        let files: Vec<(&Vec<u8>, Mode, u32)> = snapshot
-            .iter()
-            .filter_map(|(path, item)| Some((path, item.mode, files.get(path)? & 0o777)))
-            .collect();
-        let mut parents: Vec<&[u8]> = snapshot.keys().flat_map(|path| ancestors(path)).collect();
+    /// The permissions of captured files, sorted by path, and of the folders above them, including the
+    /// project's directory, whose path is empty; `group` is the group of the project.
+    pub fn of(files: &[FileBits<'_>], folders: &BTreeMap<Vec<u8>, u32>, group: u32) -> Self {
+        let folders_of = files.iter().map(|file| parent(file.path));
+        let mut parents: Vec<&[u8]> = folders_of.collect();
+        // Most files are in the folder of the file before.
+        parents.dedup();
+        let above: Vec<&[u8]> = parents.iter().flat_map(|path| ancestors(path)).collect();
+        parents.extend(above);
         parents.push(b"");
         parents.sort_unstable();
         parents.dedup();
@@ -63,18 +69,19 @@ impl Permissions {
             .collect();
         let default = Permissions::default();
         let mut permissions = Permissions {
-            file: most_common(files.iter().map(|(_, _, bits)| bits & NOT_EXECUTE), default.file),
+            file: most_common(files.iter().map(|file| file.bits & NOT_EXECUTE), default.file),
             folder: most_common(folders.iter().map(|(_, bits)| *bits), default.folder),
             exceptions: BTreeMap::new(),
             group: None,
         };
-        let mut bits = files.iter().map(|(_, _, bits)| *bits);
+        let mut bits = files.iter().map(|file| file.bits & 0o777);
         if bits.any(is_about_a_group) || folders.iter().any(|(_, bits)| is_about_a_group(*bits)) {
             permissions.group = Some(group);
         }
-        for (path, mode, bits) in files {
-            if with_execute(permissions.file, mode) != bits {
-                permissions.exceptions.insert(path.clone(), bits);
+        for FileBits { path, mode, bits } in files {
+            let bits = bits & 0o777;
+            if with_execute(permissions.file, *mode) != bits {
+                permissions.exceptions.insert(path.to_vec(), bits);
             }
         }
         for (path, bits) in folders {
@@ -168,36 +175,29 @@ fn most_common(values: impl Iterator<Item = u32>, default: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::oid::Oid;
-    use crate::store::snapshot::Item;
 
     fn example() -> Permissions {
-        let blob = Oid::ZERO;
         let bits: &[(&[u8], Mode, u32)] = &[
             (b"a", Mode::Plain, 0o100_644),
             (b"b", Mode::Executable, 0o755),
             (b"d/c\n\\n \xff", Mode::Plain, 0o600),
             (b"d/e/f", Mode::Plain, 0o644),
             (b"d/e/g", Mode::Executable, 0o744),
-            (b"link", Mode::Link, 0o777),
         ];
-        let item = |mode| Item { mode, blob };
-        let snapshot = bits.iter().map(|(path, mode, _)| (path.to_vec(), item(*mode))).collect();
-        let files = bits.iter().filter(|(_, mode, _)| *mode != Mode::Link);
-        let files = files.map(|(path, _, bits)| (path.to_vec(), *bits)).collect();
+        let files =
+            bits.iter().map(|(path, mode, bits)| FileBits { path, mode: *mode, bits: *bits });
+        let files: Vec<FileBits<'_>> = files.collect();
         let folders = [(&b""[..], 0o755), (b"d", 0o700), (b"d/e", 0o755), (b"empty", 0o711)];
         let folders = folders.map(|(path, bits)| (path.to_vec(), bits)).into_iter().collect();
-        Permissions::of(&snapshot, &files, &folders, 12)
+        Permissions::of(&files, &folders, 12)
     }
 
     #[test]
     fn to_header_names_a_group_whose_bits_give_it_more_than_everybody_has() {
-        let blob = Oid::ZERO;
-        let snapshot = [(b"a".to_vec(), Item { mode: Mode::Plain, blob })].into_iter().collect();
-        let permissions_of = |file: u32, folder: u32| {
-            let files = [(b"a".to_vec(), file)].into_iter().collect();
+        let permissions_of = |bits: u32, folder: u32| {
+            let files = [FileBits { path: b"a", mode: Mode::Plain, bits }];
             let folders = [(Vec::new(), folder)].into_iter().collect();
-            Permissions::of(&snapshot, &files, &folders, 12)
+            Permissions::of(&files, &folders, 12)
         };
         for (file, folder, group) in
             [(0o644, 0o755, None), (0o640, 0o755, Some(12)), (0o600, 0o750, Some(12))]

@@ -40,6 +40,15 @@ impl Mode {
         }
     }
 
+    /// The number as a tree has it.
+    fn digits(self) -> &'static [u8] {
+        match self {
+            Mode::Plain => b"100644",
+            Mode::Executable => b"100755",
+            Mode::Link => b"120000",
+        }
+    }
+
     /// The mode with this number in git; `None` if it is neither a file nor a link.
     pub fn from_bits(bits: u32) -> Option<Self> {
         match bits & 0o170_000 {
@@ -81,6 +90,7 @@ const PATHS_MAX: usize = 1_000_000;
 /// The deepest nesting of trees: the system can name no deeper path.
 const DEPTH_MAX: usize = 2_048;
 const TREE_BITS: u32 = 0o40_000;
+const TREE_DIGITS: &[u8] = b"40000";
 const GITLINK_BITS: u32 = 0o160_000;
 
 /// Writes the trees of `snapshot` and returns the id of the root tree.
@@ -91,49 +101,37 @@ pub fn write(objects: &mut Objects<'_>, snapshot: &Snapshot) -> Result<Oid> {
 
 /// Writes the tree of a directory and those below it. The paths are sorted, and relative to it.
 fn write_directory(objects: &mut Objects<'_>, items: &[(&[u8], &Item)]) -> Result<Oid> {
-    let mut entries = Vec::new();
-    for group in items.chunk_by(|(left, _), (right, _)| first_name(left) == first_name(right)) {
-        let (path, item) = group[0];
-        let name = first_name(path);
-        let (bits, id) = if name == path {
-            (item.mode.bits(), item.blob)
-        } else {
-            let inner = group.iter().map(|(path, item)| (&path[name.len() + 1..], *item));
-            let inner: Vec<(&[u8], &Item)> = inner.collect();
-            (TREE_BITS, write_directory(objects, &inner)?)
+    let mut rest = items;
+    let mut bytes = Vec::new();
+    // Git sorts a directory as if its name ended in a slash, which is the order of the paths.
+    // rule: layout/fsck: decides
+    while let Some((path, item)) = rest.first() {
+        let length = path.iter().position(|byte| *byte == b'/');
+        let (entries, mode, id) = match length {
+            None => (1, item.mode.digits(), item.blob),
+            Some(length) => {
+                let start = &path[..=length];
+                let entries = rest.partition_point(|(path, _)| path.starts_with(start));
+                let inner = rest[..entries].iter().map(|(path, item)| (&path[length + 1..], *item));
+                let inner: Vec<(&[u8], &Item)> = inner.collect();
+                (entries, TREE_DIGITS, write_directory(objects, &inner)?)
+            }
         };
-        entries.push(RawEntry { bits, name: name.to_vec(), id });
+        bytes.extend_from_slice(mode);
+        bytes.push(b' ');
+        // rule: capture/any-name
+        bytes.extend_from_slice(&path[..length.unwrap_or(path.len())]);
+        bytes.push(0);
+        bytes.extend_from_slice(id.as_bytes());
+        rest = &rest[entries..];
     }
-    write_tree(objects, entries)
-}
-
-fn first_name(path: &[u8]) -> &[u8] {
-    path.split(|byte| *byte == b'/').next().unwrap_or_default()
+    objects.add(Kind::Tree, &bytes)
 }
 
 struct RawEntry {
     bits: u32,
     name: Vec<u8>,
     id: Oid,
-}
-
-fn write_tree(objects: &mut Objects<'_>, mut entries: Vec<RawEntry>) -> Result<Oid> {
-    // Git sorts a directory as if its name ended in a slash.
-    let key = |entry: &RawEntry| {
-        let slash: &[u8] = if entry.bits == TREE_BITS { b"/" } else { b"" };
-        [&entry.name[..], slash].concat()
-    };
-    // rule: layout/fsck: decides
-    entries.sort_by_cached_key(key);
-    let mut bytes = Vec::new();
-    for entry in entries {
-        bytes.extend_from_slice(format!("{:o} ", entry.bits).as_bytes());
-        // rule: capture/any-name
-        bytes.extend_from_slice(&entry.name);
-        bytes.push(0);
-        bytes.extend_from_slice(entry.id.as_bytes());
-    }
-    objects.add(Kind::Tree, &bytes)
 }
 
 /// The limit on files and folders above which [`read`] refuses a checkpoint, if `snapshot` exceeds it.
@@ -310,6 +308,16 @@ mod tests {
 
     fn entry(bits: u32, name: &str, id: Oid) -> RawEntry {
         RawEntry { bits, name: name.as_bytes().to_vec(), id }
+    }
+
+    /// Adds a tree with any entries, in this order.
+    fn write_tree(objects: &mut Objects<'_>, entries: Vec<RawEntry>) -> Result<Oid> {
+        let entry = |entry: &RawEntry| {
+            let head = format!("{:o} ", entry.bits).into_bytes();
+            [&head[..], &entry.name, &[0], entry.id.as_bytes()].concat()
+        };
+        let bytes: Vec<Vec<u8>> = entries.iter().map(entry).collect();
+        objects.add(Kind::Tree, &bytes.concat())
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::Objects;
 use crate::disk::Kind as FileKind;
 use crate::error::Result;
 use crate::store::loose;
-use crate::store::mark::{Mark, RecordedMark};
+use crate::store::mark::{Mark, MarkDigest, RecordedMark};
 use crate::store::object::Found;
 use crate::store::oid::Oid;
 use crate::store::packed::Pack;
@@ -40,19 +40,21 @@ impl Objects<'_> {
     // rule: capture/stored
     pub fn is_still_intact(&self, id: Oid, recorded: &RecordedMark) -> Result<bool> {
         let is_unchanged = |mark: &Mark| mark.is_unchanged_since(recorded);
-        let loose_mark = self.loose_mark(id).filter(is_unchanged);
-        let mark = loose_mark.or_else(|| self.packs.mark(id, is_unchanged));
-        if mark.is_none() {
-            self.has_looked.set(true);
-            return self.is_intact(id);
+        // The stat of a pack is known, that of a loose file is not.
+        let is_marked = self.packs.mark(id, is_unchanged).is_some()
+            || self.loose_mark(id).is_some_and(|mark| is_unchanged(&mark));
+        if is_marked {
+            return Ok(true);
         }
-        self.remember(id, mark);
-        Ok(true)
+        self.has_looked.set(true);
+        self.is_intact(id)
     }
 
-    /// The mark of the files in which the object is intact, if it was verified or stored here.
-    pub fn mark(&self, id: Oid) -> Option<Mark> {
-        self.marks.borrow().get(&id).copied()
+    /// The digest of the mark of the files in which the object is intact: that which was `recorded`, unless the
+    /// object was verified or stored here.
+    pub fn mark(&self, id: Oid, recorded: Option<MarkDigest>) -> Option<MarkDigest> {
+        let marks = self.marks.borrow();
+        if marks.is_empty() { recorded } else { marks.get(&id).map(Mark::digest).or(recorded) }
     }
 
     pub(super) fn remember(&self, id: Oid, mark: Option<Mark>) {
