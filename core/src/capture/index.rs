@@ -8,7 +8,7 @@
 //! and an entry that could hide a change is stored without its size, so that it never matches.
 
 use crate::disk::Stat;
-use crate::disk::atomic_write::write_atomically;
+use crate::disk::atomic_write::write_soon;
 use crate::error::Result;
 use crate::store::Store;
 use crate::store::mark::{Mark, MarkDigest, Moment, RecordedMark};
@@ -219,10 +219,10 @@ pub fn load(store: &Store<'_>, hash: &str) -> Index {
     }
 }
 
-/// Stores the index of a project.
+/// Stores the index of a project. It need not be durable: whoever finds it damaged reads every file.
 pub fn save(store: &Store<'_>, hash: &str, index: &Index) -> Result<()> {
     let name = format!("index-{hash}");
-    write_atomically(store.disk, &store.path, &name, &index.to_bytes(), &path_of(store, hash))
+    write_soon(store.disk, &store.path, &name, &index.to_bytes(), &path_of(store, hash))
 }
 
 /// The path of the stored index.

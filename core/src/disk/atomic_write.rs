@@ -20,9 +20,34 @@ pub fn write_atomically(
     replace_file(disk, &write_fresh(disk, store, name, content)?, path)
 }
 
+/// As [`write_atomically`], without waiting until the file is durable: after a power loss it may be missing or
+/// damaged.
+pub fn write_soon(
+    disk: &dyn Disk,
+    store: &Path,
+    name: &str,
+    content: &[u8],
+    path: &Path,
+) -> Result<()> {
+    let fresh = write_fresh_soon(disk, store, name, content)?;
+    disk.rename(&fresh, path).context("replacing", path).inspect_err(|_| {
+        let _ = disk.remove_file(&fresh);
+    })
+}
+
 /// Writes a new durable file in the store's folder `fresh`, to be moved by [`replace_file`].
-pub fn write_fresh(disk: &dyn Disk, store: &Path, name: &str, content: &[u8]) -> Result<PathBuf> {
+fn write_fresh(disk: &dyn Disk, store: &Path, name: &str, content: &[u8]) -> Result<PathBuf> {
     write_new_named(disk, &store.join("fresh"), name, content, 0o600)
+}
+
+/// Writes a new file in the store's folder `fresh`, without waiting until it is durable.
+pub fn write_fresh_soon(
+    disk: &dyn Disk,
+    store: &Path,
+    name: &str,
+    content: &[u8],
+) -> Result<PathBuf> {
+    make_new_named(&store.join("fresh"), name, |path| disk.write_soon(path, content, 0o600))
 }
 
 /// Writes a new durable file in `folder` under a name that begins with `name`.

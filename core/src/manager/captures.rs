@@ -5,7 +5,7 @@ use super::{Manager, OpenProject};
 use crate::capture::index::{self, Index};
 use crate::capture::{Blobs, Capture, Captured, Current};
 use crate::disk::Stat;
-use crate::disk::atomic_write::write_fresh;
+use crate::disk::atomic_write::write_fresh_soon;
 use crate::environment::Config;
 use crate::error::{Context, Error, Result};
 use crate::own_folders::OwnFolders;
@@ -93,7 +93,7 @@ impl Manager {
     /// the clock of the process.
     fn file_system_time(&self, store: &Store<'_>, project: &Project) -> Result<Stat> {
         let name = format!("clock-{}", project.hash);
-        let path = write_fresh(store.disk, &store.path, &name, b"")?;
+        let path = write_fresh_soon(store.disk, &store.path, &name, b"")?;
         let stat = store.disk.stat(&path).context("looking at", &path);
         store.disk.remove_file(&path).context("removing", &path)?;
         stat

@@ -169,7 +169,7 @@ impl<'a> Objects<'a> {
         }
         self.disk.sync_file(&fresh).context("waiting for", &fresh)?;
         let folder = path.parent().unwrap_or(&self.directory);
-        self.make_folder(folder)?;
+        self.make_folders(std::iter::once(blob))?;
         let placed = self.move_into_place(&fresh, &path);
         if placed.is_err() && self.is_gone(folder) {
             return Ok(false);
@@ -202,6 +202,7 @@ impl<'a> Objects<'a> {
         if is_packed && self.store_packed(&pending)? {
             return Ok(());
         }
+        self.make_folders(pending.iter().map(|(id, ..)| *id))?;
         pending.iter().try_for_each(|(id, kind, bytes)| self.store_loose(*id, *kind, bytes))
     }
 
@@ -270,7 +271,7 @@ impl<'a> Objects<'a> {
         let compressed = compress(kind, bytes).context("compressing an object for", &path)?;
         let write = || {
             let fresh = self.write_temporary(&digits, &compressed)?;
-            self.make_folder(&folder)?;
+            self.make_folders(std::iter::once(id))?;
             self.move_into_place(&fresh, &path)
         };
         let placed =
@@ -285,15 +286,23 @@ impl<'a> Objects<'a> {
         self.disk.stat(folder).is_err()
     }
 
-    fn make_folder(&self, folder: &Path) -> Result<()> {
-        match self.disk.make_directory(folder, 0o700) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-            made => {
-                made.context("making", folder)?;
-                let parent = &self.directory;
-                self.disk.sync_directory(parent).context("making a folder in", parent)
+    /// Makes the folders of these objects that are missing, and waits once until they are durable.
+    fn make_folders(&self, ids: impl Iterator<Item = Oid>) -> Result<()> {
+        let mut is_any_new = false;
+        for id in ids {
+            let path = loose::path_of(&self.directory, id);
+            let folder = path.parent().unwrap_or(&self.directory);
+            match self.disk.make_directory(folder, 0o700) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                made => {
+                    made.context("making", folder)?;
+                    is_any_new = true;
+                }
             }
         }
+        let parent = &self.directory;
+        let sync = || self.disk.sync_directory(parent).context("making a folder in", parent);
+        if is_any_new { sync() } else { Ok(()) }
     }
 
     /// Writes a temporary file with a name that git removes as a leftover.

@@ -90,7 +90,7 @@ struct Chain {
 /// An object that is not stored as a delta.
 enum Base {
     /// It is not read yet.
-    Stored(PackEntry),
+    Stored(Box<PackEntry>),
     /// It was read before.
     Cached(Rc<Vec<u8>>),
 }
@@ -219,7 +219,7 @@ impl Pack {
             };
             let next_offset = match entry.form {
                 Form::Full(kind) => {
-                    let base = Base::Stored(entry);
+                    let base = Base::Stored(Box::new(entry));
                     return Ok(Found::Intact(Chain { kind, base_offset: offset, base, deltas }));
                 }
                 Form::OffsetDelta(base_offset) => Some(base_offset),

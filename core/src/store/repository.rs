@@ -2,7 +2,7 @@
 //! it are missing, and locked while it is used.
 
 use crate::disk::atomic_write::write_atomically;
-use crate::disk::{Disk, Kind, Sharing, is_absence};
+use crate::disk::{Disk, Kind, Sharing, is_absence, is_unreadable};
 use crate::error::{Context, Error, Result};
 use crate::ignore::{DEFAULT_EXCLUDES, SECRETS};
 use crate::store::lock::{self, Lock};
@@ -106,6 +106,7 @@ impl<'a> Store<'a> {
         // rule: concurrent/keeps
         // The lock is held before anything is written: a process that collects space holds it
         // exclusively, and removes the files in `fresh`.
+        let is_new = disk.stat(&path).is_err();
         for folder in ["", "locks"] {
             make_private(disk, &path.join(folder))?;
         }
@@ -115,6 +116,12 @@ impl<'a> Store<'a> {
         // rule: maintenance/heals
         for folder in FOLDERS {
             make_private(disk, &path.join(folder))?;
+        }
+        if is_new {
+            // rule: crash/power-loss
+            for folder in [base, &path, &path.join("refs")] {
+                disk.sync_directory(folder).context("making a folder in", folder)?;
+            }
         }
         close_store(disk, &path)?;
         let excludes: Vec<&str> = DEFAULT_EXCLUDES.iter().chain(SECRETS).copied().collect();
@@ -232,6 +239,12 @@ fn make_directories(disk: &dyn Disk, path: &Path) -> Result<()> {
         // Anything that exists is kept, such as a link that the user made.
         if disk.stat(ancestor).is_err() {
             make_private(disk, ancestor)?;
+            let parent = ancestor.parent().unwrap_or(ancestor);
+            match disk.sync_directory(parent) {
+                // A folder in which names may be made, but not listed, cannot be opened.
+                Err(error) if is_unreadable(&error) => {}
+                synced => synced.context("making a folder in", parent)?,
+            }
         }
     }
     Ok(())
