@@ -15,7 +15,9 @@ use crate::path::shown;
 use crate::report::{ProjectState, Pruned};
 use crate::store::base::{self, BaseEntry, archived_at};
 use crate::store::objects::Objects;
-use crate::store::{Store, commit, metadata, pre_restore, ref_recovery, refs, restoring, usage};
+use crate::store::{
+    Store, commit, figures, metadata, pre_restore, ref_recovery, refs, restoring, usage,
+};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -215,6 +217,7 @@ impl Prune<'_> {
             pre_restore::remove_all(self.disk, &store.path, hash)?;
             refs::remove(self.disk, &store.path, &refs::of_project(hash))?;
             folder::remove_path(self.disk, &store.path.join("indexes").join(hash))?;
+            folder::remove_path(self.disk, &figures::path_of(&store.path, hash))?;
             restoring::end(store, hash)?;
             Stored::of(store, hash).remove_attribution()?;
             folder::remove_path(self.disk, &metadata::path_of(&store.path, hash))?;

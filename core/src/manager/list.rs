@@ -5,9 +5,11 @@ use super::{Manager, OpenProject, patch};
 use crate::error::Result;
 use crate::report::{Listed, Stats, Unlisted};
 use crate::store::commit::Checkpoint;
+use crate::store::figures::{self, Figures};
 use crate::store::objects::Objects;
-use crate::store::snapshot::{self, Snapshot};
-use crate::store::{Store, ref_recovery};
+use crate::store::oid::Oid;
+use crate::store::trees::Trees;
+use crate::store::{Store, ref_recovery, snapshot};
 use std::cmp::Reverse;
 use std::path::Path;
 
@@ -32,11 +34,13 @@ impl Manager {
         history.retain(|checkpoint| !checkpoint.is_unlisted());
         let envelopes = open.stored().envelopes(objects)?;
         let mut listed = Vec::with_capacity(history.len());
-        let mut next = history.first().map(|newest| content(objects, newest)).transpose()?;
+        let mut figures = KnownFigures::new(&open);
+        let damages = history.iter().map(|checkpoint| figures.damage(checkpoint));
+        let damages: Vec<Option<String>> = damages.collect::<Result<_>>()?;
         // rule: list/newest-first
         for (index, checkpoint) in history.iter().enumerate() {
-            let snapshot = next.take().unwrap_or(Err(String::new()));
-            next = history.get(index + 1).map(|before| content(objects, before)).transpose()?;
+            let before = history.get(index + 1);
+            let are_intact = [index, index + 1].map(|index| damages.get(index) == Some(&None));
             listed.push(Listed {
                 number: index + 1,
                 id: checkpoint.id.to_string(),
@@ -44,15 +48,18 @@ impl Manager {
                 time: checkpoint.seconds,
                 reason: checkpoint.reason.clone(),
                 // rule: list/oldest-no-stats
-                stats: match (&next, &snapshot) {
-                    (Some(Ok(before)), Ok(after)) => stats(objects, before, after)?,
+                stats: match before {
+                    Some(before) if are_intact == [true; 2] => {
+                        figures.stats(before.tree, checkpoint.tree)?
+                    }
                     _ => None,
                 },
-                damage: snapshot.err(),
+                damage: damages[index].clone(),
                 label: envelopes.label(checkpoint)?,
                 pinned: checkpoint.is_pinned,
             });
         }
+        figures.keep(&open);
         Ok(listed)
     }
 
@@ -79,29 +86,70 @@ impl Manager {
     }
 }
 
-/// The files of a checkpoint, or how it is damaged, which must not affect other checkpoints.
-// rule: maintenance/damage
-fn content(
-    objects: &Objects<'_>,
-    checkpoint: &Checkpoint,
-) -> Result<std::result::Result<Snapshot, String>> {
-    let read = || snapshot::read(objects, checkpoint.id, checkpoint.tree);
-    match checkpoint.intact().and_then(|_| read()) {
-        Err(error) if error.is_damage() => Ok(Err(error.cause())),
-        read => read.map(Ok),
-    }
+/// From so many changed files on, the figures of a checkpoint are kept: below that, they are soon computed.
+const KEPT_FILES_MIN: usize = 64;
+
+/// The figures of a list.
+struct KnownFigures<'a> {
+    objects: &'a Objects<'a>,
+    trees: Trees<'a>,
+    /// Those that were kept before.
+    kept: Figures,
+    /// Those of this list that are worth keeping.
+    now: Figures,
 }
 
-/// The statistics of the changes; `None` if a changed file is damaged.
-// rule: list/stats
-fn stats(objects: &Objects<'_>, before: &Snapshot, after: &Snapshot) -> Result<Option<Stats>> {
-    let content = stored_bytes(objects);
-    let mut entries = Vec::new();
-    for (path, difference) in snapshot::differences(before, after) {
-        match patch::compare(path, &difference, &content, &content) {
-            Err(error) if error.is_damage() => return Ok(None),
-            compared => entries.push(compared?.entry),
+impl<'a> KnownFigures<'a> {
+    fn new(open: &'a OpenProject<'_>) -> Self {
+        let objects = &open.objects;
+        let kept = figures::load(open.store, open.hash());
+        KnownFigures { objects, trees: Trees::new(objects), kept, now: Figures::new() }
+    }
+
+    /// How a checkpoint is damaged, which must not affect other checkpoints.
+    // rule: maintenance/damage
+    fn damage(&self, checkpoint: &Checkpoint) -> Result<Option<String>> {
+        if checkpoint.damage.is_none() && self.trees.is_sound(checkpoint.tree)? {
+            return Ok(None);
+        }
+        let read = || snapshot::read(self.objects, checkpoint.id, checkpoint.tree);
+        match checkpoint.intact().and_then(|_| read()) {
+            Err(error) if error.is_damage() => Ok(Some(error.cause())),
+            read => read.map(|_| None),
         }
     }
-    Ok(Some(patch::total(entries.iter())))
+
+    /// The statistics of the changes between two intact trees; `None` if a changed file is damaged.
+    // rule: list/stats
+    fn stats(&mut self, old: Oid, new: Oid) -> Result<Option<Stats>> {
+        let kept = self.kept.get(&(old, new)).copied();
+        let stats = kept.map_or_else(|| self.compute(old, new), |stats| Ok(Some(stats)))?;
+        if let Some(stats) = stats.filter(|stats| stats.files >= KEPT_FILES_MIN) {
+            self.now.insert((old, new), stats);
+        }
+        Ok(stats)
+    }
+
+    fn compute(&self, old: Oid, new: Oid) -> Result<Option<Stats>> {
+        // A tree that is nested too deeply in another checkpoint counts as damaged here as well.
+        if !(self.trees.is_sound(old)? && self.trees.is_sound(new)?) {
+            return Ok(None);
+        }
+        let content = stored_bytes(self.objects);
+        let mut entries = Vec::new();
+        for (path, difference) in self.trees.differences(old, new)? {
+            match patch::compare(&path, &difference, &content, &content) {
+                Err(error) if error.is_damage() => return Ok(None),
+                compared => entries.push(compared?.entry),
+            }
+        }
+        Ok(Some(patch::total(entries.iter())))
+    }
+
+    /// Keeps the figures of this list, if they are not those that were kept.
+    fn keep(&self, open: &OpenProject<'_>) {
+        if self.now != self.kept {
+            figures::save(open.store, open.hash(), &self.now);
+        }
+    }
 }

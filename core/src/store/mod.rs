@@ -10,6 +10,7 @@ pub mod base;
 pub mod commit;
 pub mod content;
 mod delta;
+pub mod figures;
 pub mod git_lock;
 mod header;
 pub mod left_out;
@@ -34,6 +35,7 @@ mod repository;
 pub mod restoring;
 pub mod shallow;
 pub mod snapshot;
+pub mod trees;
 pub mod usage;
 
 pub use repository::{Store, make_private};

@@ -5,6 +5,7 @@ use crate::disk::atomic_write::write_atomically;
 use crate::disk::{Disk, Kind, Sharing, is_absence, is_unreadable};
 use crate::error::{Context, Error, Result};
 use crate::ignore::{DEFAULT_EXCLUDES, SECRETS};
+use crate::store::figures;
 use crate::store::lock::{self, Lock};
 use crate::store::migration::archive_v1;
 use crate::store::objects::Objects;
@@ -20,6 +21,7 @@ const FOLDERS: &[&str] = &[
     "refs/heads",
     "refs/hermes",
     "indexes",
+    figures::FOLDER,
     "projects",
     "info",
     "locks",

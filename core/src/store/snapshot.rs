@@ -128,10 +128,38 @@ fn write_directory(objects: &mut Objects<'_>, items: &[(&[u8], &Item)]) -> Resul
     objects.add(Kind::Tree, &bytes)
 }
 
-struct RawEntry {
-    bits: u32,
+/// One entry of a tree as it is stored.
+pub(super) struct RawEntry {
+    pub(super) bits: u32,
     name: Vec<u8>,
-    id: Oid,
+    pub(super) id: Oid,
+}
+
+impl RawEntry {
+    pub(super) fn is_tree(&self) -> bool {
+        self.bits & 0o170_000 == TREE_BITS
+    }
+}
+
+/// The entries of a tree by name; `None` if [`read`] refuses one of them.
+pub(super) fn sound_entries(bytes: &[u8]) -> Option<BTreeMap<Vec<u8>, RawEntry>> {
+    let mut entries = BTreeMap::new();
+    for entry in parse_tree(bytes) {
+        let entry = entry.ok()?;
+        let kind = entry.bits & 0o170_000;
+        let is_known = [TREE_BITS, GITLINK_BITS].contains(&kind) || Mode::from_bits(kind).is_some();
+        let is_new = !is_harmful(&entry.name) && !entries.contains_key(&entry.name);
+        if !is_known || !is_new {
+            return None;
+        }
+        entries.insert(entry.name.clone(), entry);
+    }
+    Some(entries)
+}
+
+/// Whether [`read`] reads so many paths and trees, nested so deeply.
+pub(super) fn is_within_limits(size: usize, depth: usize) -> bool {
+    size <= PATHS_MAX && depth <= DEPTH_MAX
 }
 
 /// The limit on files and folders above which [`read`] refuses a checkpoint, if `snapshot` exceeds it.

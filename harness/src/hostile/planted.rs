@@ -18,6 +18,7 @@ pub fn shows(target: &str, input: &[u8]) -> Option<&'static str> {
             (input.windows(2).any(|pair| pair == [0, 3]), "`.git` is an ordinary name")
         }
         "index" => (number(8).is_some_and(|entries| entries > 1 << 20), "memory for all entries"),
+        "figures" => (has(" -1 "), "a number is never negative"),
         "metadata" => (has("\"last_touch\":-"), "times are never before 1970"),
         "prune_marker" => (has("e9") || has("E9"), "seconds have no exponent"),
         "usage" => (input.len() == 9, "a file of one byte more is as good"),

@@ -63,6 +63,7 @@ const fn file(name: &'static str, placement: Placement, is_bookkeeping: bool) ->
 /// Every file that the core reads; `{hash}` stands for the name of the project.
 pub const FILES: &[StoredFile] = &[
     file("index", Placement::Sealed("store/indexes/{hash}"), true),
+    file("figures", Placement::File("store/figures/{hash}"), true),
     file("metadata", Placement::File("store/projects/{hash}.json"), true),
     file("prune_marker", Placement::File(".last_prune"), true),
     file("usage", Placement::File("store/usage"), true),
@@ -219,6 +220,7 @@ impl StoredFile {
             "packed_refs" => format!(
                 "# pack-refs with: peeled fully-peeled sorted \n{new} refs/hermes/{hash}\n^{old}\n"
             ),
+            "figures" => format!("{}\n", hexadecimal(&Sha1::digest(""))),
             "shallow" => format!("{old}\n"),
             "restore_mark" => format!("{{\"target\":\"{old}\",\"before\":\"{new}\"}}"),
             "restore_journal" => journal,
