@@ -6,6 +6,7 @@ mod stored;
 
 pub use crate::agent_state::AgentRestored;
 pub use crate::remark::Remark;
+pub use crate::store::figures::Stats;
 pub use restored::{Preview, Restored};
 pub use stored::{
     Cleared, ClearedLegacy, DamagedCheckpoint, Holdings, ProjectState, ProjectStatus, Pruned,
@@ -16,17 +17,6 @@ use crate::remark::escaped;
 use crate::store::restoring::Record;
 use serde::{Serialize, Serializer};
 use std::fmt;
-
-/// Added and removed lines and how many files they are in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Stats {
-    /// Files that differ.
-    pub files: usize,
-    /// Lines added.
-    pub added: usize,
-    /// Lines removed.
-    pub removed: usize,
-}
 
 /// The outcome of a request for a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -18,7 +18,6 @@ use crate::store::snapshot::{Item, Mode};
 use sha1::{Digest, Sha1};
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::path::PathBuf;
 
 /// The stat data of a file when it was read, and its blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,7 +212,7 @@ impl Index {
 /// The stored index of the project of that hash; empty if it cannot be read, which only costs time.
 // rule: maintenance/heals
 pub fn load(store: &Store<'_>, hash: &str) -> Index {
-    match store.disk.read(&path_of(store, hash), INDEX_BYTES_MAX) {
+    match store.disk.read(&store.path.join(place(hash)), INDEX_BYTES_MAX) {
         Ok((bytes, stat)) => Index { written: Some(stat.modified), ..Index::parse(&bytes) },
         Err(_) => Index::default(),
     }
@@ -221,13 +220,12 @@ pub fn load(store: &Store<'_>, hash: &str) -> Index {
 
 /// Stores the index of a project. It need not be durable: whoever finds it damaged reads every file.
 pub fn save(store: &Store<'_>, hash: &str, index: &Index) -> Result<()> {
-    let name = format!("index-{hash}");
-    write_soon(store.disk, &store.path, &name, &index.to_bytes(), &path_of(store, hash))
+    write_soon(store.disk, &store.path, &place(hash), &index.to_bytes())
 }
 
-/// The path of the stored index.
-fn path_of(store: &Store<'_>, hash: &str) -> PathBuf {
-    store.path.join("indexes").join(hash)
+/// Where the index is in the store.
+fn place(hash: &str) -> String {
+    format!("indexes/{hash}")
 }
 
 fn parse(bytes: &[u8]) -> Option<Index> {

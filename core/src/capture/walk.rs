@@ -86,7 +86,7 @@ struct Pending {
 
 /// What was found so far.
 #[derive(Default)]
-struct Found {
+struct WalkProgress {
     walked: Walked,
     /// How many candidates were checked for being readable, and how many of these are.
     checked: usize,
@@ -108,7 +108,7 @@ struct FolderFound {
 pub fn walk(scan: &Scan<'_>) -> Result<Walked> {
     let entries = scan.disk.entries(scan.root).context("reading the directory", scan.root)?;
     let top = scan.enter(Pending { directory: Vec::new(), above: None }, entries)?;
-    let mut found = Found::default();
+    let mut found = WalkProgress::default();
     let mut pending = found.add(scan, top)?;
     while let Some(next) = pending.pop() {
         let folder = scan.visit(next)?;
@@ -127,7 +127,11 @@ pub fn walk(scan: &Scan<'_>) -> Result<Walked> {
 }
 
 /// Visits folders, and all below them, with all threads.
-fn walk_in_parallel(scan: &Scan<'_>, found: Found, pending: Vec<Pending>) -> Result<Found> {
+fn walk_in_parallel(
+    scan: &Scan<'_>,
+    found: WalkProgress,
+    pending: Vec<Pending>,
+) -> Result<WalkProgress> {
     let shared = Mutex::new(Ok(found));
     rayon::scope(|scope| {
         pending
@@ -140,7 +144,7 @@ fn walk_in_parallel(scan: &Scan<'_>, found: Found, pending: Vec<Pending>) -> Res
 /// Visits a folder, unless the walk failed meanwhile, and lets any thread visit those in it.
 fn shared_visit<'s>(
     scan: &'s Scan<'_>,
-    shared: &'s Mutex<Result<Found>>,
+    shared: &'s Mutex<Result<WalkProgress>>,
     next: Pending,
     scope: &rayon::Scope<'s>,
 ) {
@@ -288,7 +292,7 @@ impl Scan<'_> {
     }
 }
 
-impl Found {
+impl WalkProgress {
     /// Adds what a folder holds, and returns the folders in it.
     fn add(&mut self, scan: &Scan<'_>, folder: FolderFound) -> Result<Vec<Pending>> {
         let FolderFound { walked, pending } = folder;

@@ -20,17 +20,12 @@ pub fn write_atomically(
     replace_file(disk, &write_fresh(disk, store, name, content)?, path)
 }
 
-/// As [`write_atomically`], without waiting until the file is durable: after a power loss it may be missing or
-/// damaged.
-pub fn write_soon(
-    disk: &dyn Disk,
-    store: &Path,
-    name: &str,
-    content: &[u8],
-    path: &Path,
-) -> Result<()> {
-    let fresh = write_fresh_soon(disk, store, name, content)?;
-    disk.rename(&fresh, path).context("replacing", path).inspect_err(|_| {
+/// As [`write_atomically`], for a file at `place` in the store, without waiting until it is durable: after a power
+/// loss it may be missing or damaged.
+pub fn write_soon(disk: &dyn Disk, store: &Path, place: &str, content: &[u8]) -> Result<()> {
+    let path = store.join(place);
+    let fresh = write_fresh_soon(disk, store, &place.replace('/', "-"), content)?;
+    disk.rename(&fresh, &path).context("replacing", &path).inspect_err(|_| {
         let _ = disk.remove_file(&fresh);
     })
 }

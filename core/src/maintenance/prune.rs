@@ -217,7 +217,7 @@ impl Prune<'_> {
             pre_restore::remove_all(self.disk, &store.path, hash)?;
             refs::remove(self.disk, &store.path, &refs::of_project(hash))?;
             folder::remove_path(self.disk, &store.path.join("indexes").join(hash))?;
-            folder::remove_path(self.disk, &figures::path_of(&store.path, hash))?;
+            folder::remove_path(self.disk, &store.path.join(figures::place(hash)))?;
             restoring::end(store, hash)?;
             Stored::of(store, hash).remove_attribution()?;
             folder::remove_path(self.disk, &metadata::path_of(&store.path, hash))?;

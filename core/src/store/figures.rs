@@ -4,17 +4,27 @@
 //! The file only saves time: if it is missing, damaged or cannot be written, the figures are computed again.
 
 use crate::disk::atomic_write::write_soon;
-use crate::report::Stats;
 use crate::store::Store;
 use crate::store::oid::Oid;
+use serde::Serialize;
 use sha1::{Digest, Sha1};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 /// The folder of the files.
 pub const FOLDER: &str = "figures";
 /// Size limit of a file in bytes; no file is larger.
 const BYTES_MAX: u64 = 1024 * 1024;
+
+/// Added and removed lines and how many files they are in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// Files that differ.
+    pub files: usize,
+    /// Lines added.
+    pub added: usize,
+    /// Lines removed.
+    pub removed: usize,
+}
 
 /// The roots of two trees, the older one first.
 pub type Roots = (Oid, Oid);
@@ -22,23 +32,20 @@ pub type Roots = (Oid, Oid);
 /// The figures of one project, by the trees that they are about.
 pub type Figures = BTreeMap<Roots, Stats>;
 
-/// The file of the project of that hash.
-pub fn path_of(store: &Path, hash: &str) -> PathBuf {
-    store.join(FOLDER).join(hash)
+/// Where the figures of the project of that hash are in the store.
+pub fn place(hash: &str) -> String {
+    format!("{FOLDER}/{hash}")
 }
 
 /// The kept figures of a project.
 pub fn load(store: &Store<'_>, hash: &str) -> Figures {
-    let read = store.disk.read(&path_of(&store.path, hash), BYTES_MAX);
+    let read = store.disk.read(&store.path.join(place(hash)), BYTES_MAX);
     read.ok().and_then(|(bytes, _)| parse(&bytes)).unwrap_or_default()
 }
 
 /// Keeps the figures of a project, and no others.
 pub fn save(store: &Store<'_>, hash: &str, figures: &Figures) {
-    let path = path_of(&store.path, hash);
-    let bytes = to_bytes(figures);
-    let saved = write_soon(store.disk, &store.path, &format!("figures-{hash}"), &bytes, &path);
-    if let Err(error) = saved {
+    if let Err(error) = write_soon(store.disk, &store.path, &place(hash), &to_bytes(figures)) {
         tracing::debug!("the figures of {hash} were not kept: {error}");
     }
 }
