@@ -225,4 +225,31 @@ mod tests {
         let restored = &asked.after[&Key::of(&Path::new(PROJECT).join("src/main.rs"))];
         assert_eq!(&restored.content[..], b"one\n");
     }
+
+    // rule: cost/unchanged
+    #[test]
+    fn an_unchanged_project_costs_one_call_for_each_file_and_folder_and_a_few() {
+        let mut fixture = Fixture::new(&StartingState::new());
+        let (folders, files) = (100, 20);
+        for folder in 0..folders {
+            for file in 0..files {
+                let path = format!("{folder}/{file}.txt");
+                fixture.place(&path, path.as_bytes());
+            }
+        }
+        let mut calls = || {
+            let before = fixture.disk.calls();
+            let request = Request::Checkpoint { dir: project(), reason: "r".into() };
+            fixture.subject.ask(&request);
+            fixture.disk.calls() - before
+        };
+        let first = calls();
+        // The index is written again once the clock has advanced beyond the first one.
+        calls();
+        let unchanged = calls();
+        // A listing and a stat of each folder, a stat of each file. This number only falls.
+        let at_most = folders * (2 + files) + 149;
+        assert!(unchanged <= at_most, "{unchanged} calls, at most {at_most}");
+        assert!(first > 2 * unchanged, "{first} calls for the first checkpoint");
+    }
 }
