@@ -230,7 +230,8 @@ mod tests {
     #[test]
     fn an_unchanged_project_costs_one_call_for_each_file_and_folder_and_a_few() {
         let mut fixture = Fixture::new(&StartingState::new());
-        let (folders, files) = (100, 20);
+        let folders = 100;
+        let files = 20;
         for folder in 0..folders {
             for file in 0..files {
                 let path = format!("{folder}/{file}.txt");
