@@ -67,8 +67,8 @@ const SIZE: usize = 9;
 const FIXED_BYTES: usize = 62;
 const HASH_BYTES: usize = 20;
 /// The name of the extension that identifies this tool as the writer. It holds the digest of each entry's mark,
-/// and then the id of each tree with such a digest. Git skips an extension whose name begins with a capital, and drops it when git writes
-/// the index.
+/// and then the id of each tree with such a digest. Git skips an extension whose name begins with a capital,
+/// and drops it when git writes the index.
 const OUR_EXTENSION: [u8; 4] = *b"HRMA";
 /// Written in place of a missing mark; no digest has this value.
 const NO_MARK: MarkDigest = [0; Mark::BYTES];

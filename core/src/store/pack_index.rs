@@ -14,8 +14,6 @@ const ID_BYTES: usize = 20;
 const PACK_MAGIC: &[u8] = b"PACK\x00\x00\x00\x02";
 /// The length of the head of a pack, which includes the number of its objects.
 pub const PACK_HEAD_BYTES: u64 = 12;
-/// The length of the checksum that ends a pack.
-pub const PACK_CHECKSUM_BYTES: u64 = 20;
 /// Marks an entry whose other bits are the position of its offset in the table of large offsets.
 pub const IS_LARGE: u32 = 1 << 31;
 

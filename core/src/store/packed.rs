@@ -12,7 +12,8 @@ use crate::store::object::{
     Found, HashingReader, Kind, TRUNCATED, classify_read, id_of, open_at, verify_id,
 };
 use crate::store::oid::Oid;
-use crate::store::pack_index::{PACK_CHECKSUM_BYTES, PACK_HEAD_BYTES, PackIndex};
+use crate::store::pack::CHECKSUM_BYTES;
+use crate::store::pack_index::{PACK_HEAD_BYTES, PackIndex};
 use flate2::bufread::ZlibDecoder;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -90,7 +91,7 @@ struct Chain {
 /// An object that is not stored as a delta.
 enum Base {
     /// It is not read yet.
-    Stored(Box<PackEntry>),
+    Stored(PackEntry),
     /// It was read before.
     Cached(Rc<Vec<u8>>),
 }
@@ -142,15 +143,14 @@ impl Pack {
         if let Some(known) = self.is_read_by_git.get() {
             return Ok(*known);
         }
-        let size = disk.stat(&self.path).context("looking at", &self.path)?.size;
-        let read_at = |offset: u64, bytes: u64| -> io::Result<Vec<u8>> {
-            let mut read = Vec::new();
-            disk.open_at(&self.path, offset)?.0.take(bytes).read_to_end(&mut read)?;
-            Ok(read)
+        let read = || -> io::Result<(Vec<u8>, Vec<u8>)> {
+            let (head, stat) = disk.read(&self.path, PACK_HEAD_BYTES)?;
+            let end = stat.size.saturating_sub(CHECKSUM_BYTES);
+            let mut checksum = Vec::new();
+            disk.open_at(&self.path, end)?.0.take(CHECKSUM_BYTES).read_to_end(&mut checksum)?;
+            Ok((head, checksum))
         };
-        let head = read_at(0, PACK_HEAD_BYTES).context("reading", &self.path)?;
-        let checksum = read_at(size.saturating_sub(PACK_CHECKSUM_BYTES), PACK_CHECKSUM_BYTES)
-            .context("reading", &self.path)?;
+        let (head, checksum) = read().context("reading", &self.path)?;
         Ok(*self.is_read_by_git.get_or_init(|| self.index.is_read_by_git(&head, &checksum)))
     }
 
@@ -219,7 +219,7 @@ impl Pack {
             };
             let next_offset = match entry.form {
                 Form::Full(kind) => {
-                    let base = Base::Stored(Box::new(entry));
+                    let base = Base::Stored(entry);
                     return Ok(Found::Intact(Chain { kind, base_offset: offset, base, deltas }));
                 }
                 Form::OffsetDelta(base_offset) => Some(base_offset),

@@ -53,8 +53,7 @@ impl Objects<'_> {
     /// The digest of the mark of the files in which the object is intact: that which was `recorded`, unless the
     /// object was verified or stored here.
     pub fn mark(&self, id: Oid, recorded: Option<MarkDigest>) -> Option<MarkDigest> {
-        let marks = self.marks.borrow();
-        if marks.is_empty() { recorded } else { marks.get(&id).map(Mark::digest).or(recorded) }
+        self.marks.borrow().get(&id).map(Mark::digest).or(recorded)
     }
 
     pub(super) fn remember(&self, id: Oid, mark: Option<Mark>) {
