@@ -11,11 +11,11 @@ use herma_model::files::Content;
 use herma_model::observation::{Contents, Sizes};
 use herma_model::store::HISTORIES;
 use herma_model::{ByteString, Entry, Tree};
-use std::collections::BTreeMap;
-use std::io;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 
 /// Bytes of the empty tree in a pack: a type byte and an empty compressed stream.
 const EMPTY_TREE_PACKED: u64 = 9;
@@ -114,9 +114,13 @@ impl Git {
     /// # Errors
     /// Git is missing.
     pub fn run(&self, arguments: &[&str]) -> io::Result<Output> {
+        self.command(arguments).output()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
         let mut command = git_alone();
         command.arg("--git-dir").arg(&self.store).args(arguments);
-        command.output()
+        command
     }
 
     /// The standard output of git with these arguments.
@@ -230,27 +234,68 @@ impl Git {
         Ok(records.map(|(id, text)| (id.to_owned(), Commit::parse(text))).collect())
     }
 
-    /// The entries of a tree.
+    /// The entries of a tree; `contents` are those of its blobs.
     ///
     /// # Errors
     /// As [`Git::run`].
-    pub fn tree(&self, id: &str) -> io::Result<Tree> {
+    pub fn tree(&self, id: &str, contents: &mut Blobs) -> io::Result<Tree> {
         let output = self.run(&["ls-tree", "-r", "-z", "--full-tree", id])?;
+        let listed: Vec<_> = output.stdout.split(|byte| *byte == 0).filter_map(listed).collect();
+        self.read_blobs(listed.iter().map(|(_, _, blob)| blob), contents)?;
         let mut found = Tree::new();
-        for record in output.stdout.split(|byte| *byte == 0) {
-            let Some(tab) = record.iter().position(|byte| *byte == b'\t') else { continue };
-            let head = String::from_utf8_lossy(&record[..tab]).into_owned();
-            let mut words = head.split(' ');
-            if let (Some(mode), _, Some(blob)) = (words.next(), words.next(), words.next()) {
-                // Only blobs have bytes.
-                let content = Content::from(self.run(&["cat-file", "blob", blob])?.stdout);
-                let entry = match mode {
-                    "120000" => Entry::Link { target: content },
-                    mode => Entry::File { content, executable: mode == "100755" },
-                };
-                found.insert(ByteString::from(&record[tab + 1..]), entry);
-            }
+        for (path, mode, blob) in listed {
+            // Only blobs have bytes.
+            let content = contents.get(&blob).cloned().unwrap_or_default();
+            let entry = match mode.as_str() {
+                "120000" => Entry::Link { target: content },
+                mode => Entry::File { content, executable: mode == "100755" },
+            };
+            found.insert(path, entry);
         }
         Ok(found)
     }
+
+    /// Adds those of the blobs that are not in `contents` and can be read. One process of git reads them all.
+    fn read_blobs<'a>(
+        &self,
+        blobs: impl Iterator<Item = &'a String>,
+        contents: &mut Blobs,
+    ) -> io::Result<()> {
+        let missing: BTreeSet<&String> = blobs.filter(|blob| !contents.contains_key(*blob)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        // In a file, because git stops reading names while nobody reads its output.
+        let mut names = tempfile::tempfile()?;
+        missing.iter().try_for_each(|blob| writeln!(names, "{blob}"))?;
+        names.rewind()?;
+        let mut git = self.command(&["cat-file", "--batch", "--buffer"]);
+        let output = git.stdin(names).output()?.stdout;
+        let mut rest = output.as_slice();
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let head = String::from_utf8_lossy(&rest[..end]).into_owned();
+            rest = &rest[end + 1..];
+            // "id kind size", or "id missing" without any content.
+            let words: Vec<&str> = head.split(' ').collect();
+            let [id, kind, size] = words[..] else { continue };
+            let size = size.parse().unwrap_or(usize::MAX).min(rest.len());
+            if kind == "blob" {
+                contents.insert(id.to_owned(), Content::from(rest[..size].to_vec()));
+            }
+            rest = rest.get(size + 1..).unwrap_or_default();
+        }
+        Ok(())
+    }
+}
+
+/// The content of each blob, by its id.
+pub type Blobs = BTreeMap<String, Content>;
+
+/// The path, mode and id of an entry as `git ls-tree -z` prints it.
+fn listed(record: &[u8]) -> Option<(ByteString, String, String)> {
+    let tab = record.iter().position(|byte| *byte == b'\t')?;
+    let head = String::from_utf8_lossy(&record[..tab]).into_owned();
+    let mut words = head.split(' ');
+    let mode = words.next()?.to_owned();
+    Some((ByteString::from(&record[tab + 1..]), mode, words.nth(1)?.to_owned()))
 }

@@ -1,6 +1,6 @@
 //! A complete store, as plain git and the disk show it.
 
-use super::plain_git::Git;
+use super::plain_git::{Blobs, Git};
 use crate::git_objects;
 use herma_model::answer::{Answer, CheckpointOutcome};
 use herma_model::observation::{Commit, Histories, Metadata, StoreLayout};
@@ -34,13 +34,14 @@ pub fn histories(
     }
     found.visible = git.contents(true)?.visible;
     let known_trees = if thorough { KnownTrees::new() } else { known_trees(world, captured) };
+    let mut blobs = Blobs::new();
     for (id, stored) in git.commits(&found.visible)? {
         if stored.continues {
             found.continued.insert(id.clone());
         }
         let tree = match known_trees.get(&stored.tree) {
             Some(tree) => Arc::clone(tree),
-            None => Arc::new(git.tree(&stored.tree)?),
+            None => Arc::new(git.tree(&stored.tree, &mut blobs)?),
         };
         let canonical = git_objects::tree_id(&tree).to_string() == stored.tree;
         let commit = Commit {
