@@ -166,7 +166,7 @@ fn asked_for_omits_requests_that_need_an_unclaimed_capability() {
     let history = generate::generate_history(&options, 5, 3);
     let scratch = Scratch::in_default_directory();
     let sandbox = Sandbox::new(&scratch, &history).unwrap();
-    let files = manifest::read(sandbox.root(), &sandbox.base(), None).unwrap().files;
+    let files = manifest::read_all(&sandbox).unwrap().files;
     let settings = Settings::default();
     let world = World::new(files, sandbox.layout(), settings, none.names().collect(), 0);
     let asked: Vec<Operation> = history

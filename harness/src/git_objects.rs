@@ -4,9 +4,11 @@
 //! checkpoint, with no code of the core involved.
 
 use herma_model::bytes::{ancestors, file_name, parent};
+use herma_model::files::Content;
 use herma_model::{ByteString, Entry, Object, Tree};
 use sha1::{Digest, Sha1};
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 /// A git object id.
@@ -32,6 +34,20 @@ pub fn blob_id(bytes: &[u8]) -> ObjectId {
     object_id("blob", bytes)
 }
 
+/// The ids of blobs, each computed once. A content is the same if it is in the same place in memory.
+#[derive(Default)]
+pub struct BlobIds(RefCell<HashMap<usize, (Content, ObjectId)>>);
+
+impl BlobIds {
+    /// The id of a blob with this content.
+    fn of(&self, content: &Content) -> ObjectId {
+        let mut known = self.0.borrow_mut();
+        // The content is kept, so that nothing else can be in its place.
+        let new = || (content.clone(), blob_id(content));
+        known.entry(content.as_ptr().addr()).or_insert_with(new).1
+    }
+}
+
 /// Git's mode for an entry, as `ls-tree` prints it.
 pub fn mode(entry: &Entry) -> &'static str {
     match entry {
@@ -42,14 +58,14 @@ pub fn mode(entry: &Entry) -> &'static str {
 }
 
 /// The id of the root tree that holds exactly these entries.
-pub fn tree_id(tree: &Tree) -> ObjectId {
-    visit_trees(tree, &mut |_| {})
+pub fn tree_id(tree: &Tree, blobs: &BlobIds) -> ObjectId {
+    visit_trees(tree, blobs, &mut |_| {})
 }
 
 /// The ids of all trees and blobs of these entries.
-pub fn ids(tree: &Tree) -> BTreeSet<ObjectId> {
-    let mut ids: BTreeSet<ObjectId> = tree.values().map(|entry| blob_id(entry.bytes())).collect();
-    visit_trees(tree, &mut |id| {
+pub fn ids(tree: &Tree, blobs: &BlobIds) -> BTreeSet<ObjectId> {
+    let mut ids: BTreeSet<ObjectId> = tree.values().map(|entry| blobs.of(entry.bytes())).collect();
+    visit_trees(tree, blobs, &mut |id| {
         ids.insert(id);
     });
     ids
@@ -59,13 +75,13 @@ pub fn ids(tree: &Tree) -> BTreeSet<ObjectId> {
 pub fn name_of(object: &Object) -> Option<String> {
     match object {
         Object::Checkpoint(id) => Some(id.clone()),
-        Object::Folder(tree) => Some(tree_id(tree).to_string()),
+        Object::Folder(tree) => Some(tree_id(tree, &BlobIds::default()).to_string()),
         Object::Content(bytes) => Some(blob_id(bytes).to_string()),
         Object::State(_) => None,
     }
 }
 
-fn visit_trees(tree: &Tree, visit: &mut dyn FnMut(ObjectId)) -> ObjectId {
+fn visit_trees(tree: &Tree, blobs: &BlobIds, visit: &mut dyn FnMut(ObjectId)) -> ObjectId {
     // An entry of a directory: the sort key, the mode, the name and the id.
     type TreeEntry = (Vec<u8>, &'static str, Vec<u8>, ObjectId);
     let mut directories: BTreeMap<ByteString, Vec<TreeEntry>> = BTreeMap::new();
@@ -75,7 +91,7 @@ fn visit_trees(tree: &Tree, visit: &mut dyn FnMut(ObjectId)) -> ObjectId {
             directories.entry(ByteString::from(ancestor)).or_default();
         }
         let name = file_name(path).to_vec();
-        let entry_with_key = (name.clone(), mode(entry), name, blob_id(entry.bytes()));
+        let entry_with_key = (name.clone(), mode(entry), name, blobs.of(entry.bytes()));
         directories.entry(ByteString::from(parent(path))).or_default().push(entry_with_key);
     }
     loop {

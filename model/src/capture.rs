@@ -396,7 +396,9 @@ pub fn content_rules(path: &[u8], entry: &Entry) -> Vec<RuleRef> {
             if *executable {
                 tested.push(&rules::CAPTURE_EXECUTABLE);
             }
-            if content.windows(2).any(|pair| pair == b"\r\n" || pair == b"$I") {
+            // Most contents have neither byte, which is known sooner.
+            let may_convert = content.contains(&b'\r') || content.contains(&b'$');
+            if may_convert && content.windows(2).any(|pair| pair == b"\r\n" || pair == b"$I") {
                 tested.push(&rules::CAPTURE_NO_CONVERSION);
             }
         }

@@ -142,7 +142,7 @@ impl Store {
     }
 
     fn files(&self) -> Result<Files, CodedMessage> {
-        let files = manifest::read(self.sandbox.root(), &self.sandbox.base(), None);
+        let files = manifest::read_all(&self.sandbox);
         files.map(|manifest| manifest.files).map_err(|_| (Code::Io, "the project cannot be read"))
     }
 

@@ -2,7 +2,7 @@
 //! expects so far.
 
 use super::{DatabaseWrite, Event, Injection, Operation, StoreEvent, Target};
-use crate::git_objects;
+use crate::git_objects::{self, BlobIds};
 use herma_model::store_edit::Likeness;
 use herma_model::world::Checkpoint;
 use herma_model::{ByteString, Edit, Node, Request, StoreEdit, World};
@@ -183,7 +183,9 @@ pub fn spell(target: &Target, world: &World) -> ByteString {
         }
         Target::TreeOf { of, back } => checkpoint(of, *back, world)
             .and_then(|checkpoint| checkpoint.captured.as_ref())
-            .map_or_else(unused_id, |captured| git_objects::tree_id(&captured.tree).to_string()),
+            .map_or_else(unused_id, |captured| {
+                git_objects::tree_id(&captured.tree, &BlobIds::default()).to_string()
+            }),
         Target::BlobOf { of, back } => checkpoint(of, *back, world)
             .and_then(|checkpoint| checkpoint.captured.as_ref()?.tree.values().next().cloned())
             .map_or_else(unused_id, |entry| git_objects::blob_id(entry.bytes()).to_string()),

@@ -14,7 +14,7 @@ mod stored;
 
 pub use base::Planted;
 
-use crate::git_objects;
+use crate::git_objects::{self, BlobIds};
 use crate::sandbox::Sandbox;
 use crate::sandbox::manifest::{self, Manifest};
 use crate::sandbox::store_edits::DamagedFile;
@@ -24,11 +24,12 @@ use herma_model::answer::{Answer, Restored, SweepOutcome};
 use herma_model::observation::{Contents, Sizes, is_stored};
 use herma_model::store::End;
 use herma_model::world::BOUND_MET_MAX;
-use herma_model::{Allowed, ByteString, Files, Object, Observation, Request, Tree, World};
+use herma_model::{Allowed, ByteString, Files, Node, Object, Observation, Request, Tree, World};
 use plain_git::{Blobs, Git};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
+use store::KnownTrees;
 use stored::StoreContents;
 
 /// What an observation is about: the world before a request, and the sandbox.
@@ -43,8 +44,12 @@ pub struct Context<'a> {
 /// Observes one sandbox.
 pub struct Oracle {
     git: Git,
-    /// The disk as it was last observed; `None` once an edit changed it.
-    seen: Option<Manifest>,
+    /// The disk as it was last observed.
+    seen: Manifest,
+    /// Whether nothing but requests changed the disk since.
+    is_current: bool,
+    /// The ids of the blobs that were computed so far.
+    blob_ids: BlobIds,
     /// What the runner added to the base of the store.
     planted: Planted,
     /// The files of the store that the runner damaged.
@@ -60,34 +65,55 @@ pub struct Oracle {
 
 impl Oracle {
     /// The oracle of a sandbox in which no subject is open yet.
-    pub fn new(sandbox: &Sandbox) -> Self {
-        Oracle {
+    ///
+    /// # Errors
+    /// The sandbox cannot be written.
+    pub fn new(sandbox: &Sandbox) -> io::Result<Self> {
+        Ok(Oracle {
             git: Git::on(sandbox.store(), sandbox.accepted_stores().clone()),
-            seen: None,
+            seen: Manifest::none(sandbox.root())?,
+            is_current: false,
+            blob_ids: BlobIds::default(),
             planted: Planted::new(),
             damage: StoreDamage::default(),
             sizes_max: None,
             store_folder: None,
             layout: false,
-        }
+        })
     }
 
     /// Records that a subject was opened, which may have changed files, and whether plain git can read its
     /// store.
     pub fn opened(&mut self, layout: bool) {
-        self.seen = None;
+        self.is_current = false;
         self.layout = layout;
     }
 
     /// Records the name of the folder in the projects in which the subject keeps its store; the folder is not
     /// part of the files.
     pub fn set_store_folder(&mut self, folder: &str) {
-        self.seen = None;
+        self.is_current = false;
         self.store_folder = Some(folder.to_owned());
     }
 
     fn manifest(&self, sandbox: &Sandbox) -> io::Result<Manifest> {
-        manifest::read(sandbox.root(), &sandbox.base(), self.store_folder.as_deref())
+        let store_folder = self.store_folder.as_deref();
+        manifest::read(sandbox.root(), &sandbox.base(), store_folder, &self.seen)
+    }
+
+    /// Checks that no file changed without its time of change, by which unchanged files are recognized.
+    fn check_times(&self, sandbox: &Sandbox) -> io::Result<()> {
+        let store_folder = self.store_folder.as_deref();
+        let base = sandbox.base();
+        let all = manifest::read(sandbox.root(), &base, store_folder, &Manifest::default())?;
+        let same = self.manifest(sandbox)?;
+        let differs = |(path, node): &(&ByteString, &Node)| same.files.get(path) != Some(*node);
+        match all.files.iter().find(differs) {
+            None => Ok(()),
+            Some((path, _)) => {
+                Err(io::Error::other(format!("{path} changed, but not the time of its change")))
+            }
+        }
     }
 
     /// The files before a request.
@@ -95,15 +121,16 @@ impl Oracle {
     /// # Errors
     /// The files cannot be read.
     pub fn files(&mut self, sandbox: &Sandbox) -> io::Result<&Files> {
-        if self.seen.is_none() {
-            self.seen = Some(self.manifest(sandbox)?);
+        if !self.is_current {
+            self.seen = self.manifest(sandbox)?;
+            self.is_current = true;
         }
-        Ok(&self.seen.get_or_insert_default().files)
+        Ok(&self.seen.files)
     }
 
     /// Records that the runner changed files.
     pub fn edited(&mut self) {
-        self.seen = None;
+        self.is_current = false;
     }
 
     /// Records that the runner edited the base; the content at `path` must stay as it is now.
@@ -112,7 +139,7 @@ impl Oracle {
     /// The content cannot be read.
     pub fn planted(&mut self, sandbox: &Sandbox, path: Option<String>) -> io::Result<()> {
         // The edit may have created the base.
-        self.seen = None;
+        self.is_current = false;
         if let Some(path) = path {
             self.planted.insert(path.clone(), base::content(&sandbox.base().join(&path))?);
         }
@@ -192,10 +219,11 @@ impl Oracle {
             }
             None => None,
         };
-        let touched = self.seen.as_ref().map(|before| manifest::touched(before, &after));
+        let before = self.is_current.then_some(&self.seen);
+        let touched = before.map(|before| manifest::touched(before, &after));
         // Only the result of a restore is judged by these.
         let is_restored = matches!(answer, Answer::Restored(_));
-        let before = self.seen.as_ref().filter(|_| is_restored);
+        let before = before.filter(|_| is_restored);
         let rewritten = before.map(|before| manifest::rewritten(before, &after));
         let names = before.map(|before| (before.names.clone(), after.names.clone()));
         let mut contents = self.contents(context, request, &answer, bounded)?;
@@ -215,7 +243,8 @@ impl Oracle {
         let lost =
             (!world.lost().is_empty()).then(|| self.lost(sandbox, world.lost())).transpose()?;
         let files = after.files.clone();
-        self.seen = Some(after);
+        self.seen = after;
+        self.is_current = true;
         Ok(Observation {
             request: request.clone(),
             answer,
@@ -277,7 +306,7 @@ impl Oracle {
         }
         let mut contents = Contents { visible, sizes, ..Contents::default() };
         if bounded {
-            contents.needs = store::needs(world, request, answer);
+            contents.needs = store::needs(world, request, answer, &self.blob_ids);
             self.sizes_max = Some(sizes_max.clone());
             contents.sizes_max = sizes_max;
         }
@@ -314,7 +343,7 @@ impl Oracle {
             }
         }
         let git = self.git(sandbox)?;
-        let expected = git_objects::tree_id(captured).to_string();
+        let expected = git_objects::tree_id(captured, &self.blob_ids).to_string();
         let trees: Vec<_> = newest.iter().map(|id| git.tree_of(id)).collect::<io::Result<_>>()?;
         if trees.contains(&Some(expected)) {
             return Ok(None);
@@ -335,7 +364,8 @@ impl Oracle {
             let project = seen.request.dir().and_then(|dir| world.canonical(dir));
             let captured = project.map(|project| world.capture(&project).tree);
             let git = self.git(sandbox)?;
-            seen.histories = Some(store::histories(&git, world, captured, false)?);
+            let known = store::known_trees(world, captured, &self.blob_ids);
+            seen.histories = Some(store::histories(&git, &known, &self.blob_ids)?);
         }
         Ok(())
     }
@@ -351,6 +381,7 @@ impl Oracle {
         thorough: bool,
     ) -> io::Result<End> {
         let Context { world, sandbox } = context;
+        self.check_times(sandbox)?;
         let mut end = End {
             hostile,
             ran: sandbox.mark().exists(),
@@ -360,7 +391,11 @@ impl Oracle {
         let store_exists = sandbox.store().exists();
         if self.layout && (store_exists || world.histories().next().is_some()) {
             let git = self.git(sandbox)?;
-            let histories = store::histories(&git, world, None, thorough)?;
+            let known = match thorough {
+                true => KnownTrees::new(),
+                false => store::known_trees(world, None, &self.blob_ids),
+            };
+            let histories = store::histories(&git, &known, &self.blob_ids)?;
             if store_exists {
                 end.layout = Some(store::layout(&git, world, git.is_repaired())?);
             }

@@ -261,7 +261,8 @@ impl Git {
         blobs: impl Iterator<Item = &'a String>,
         contents: &mut Blobs,
     ) -> io::Result<()> {
-        let missing: BTreeSet<&String> = blobs.filter(|blob| !contents.contains_key(*blob)).collect();
+        let missing: BTreeSet<&String> =
+            blobs.filter(|blob| !contents.contains_key(*blob)).collect();
         if missing.is_empty() {
             return Ok(());
         }

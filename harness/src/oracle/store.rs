@@ -1,7 +1,7 @@
 //! A complete store, as plain git and the disk show it.
 
 use super::plain_git::{Blobs, Git};
-use crate::git_objects;
+use crate::git_objects::{self, BlobIds};
 use herma_model::answer::{Answer, CheckpointOutcome};
 use herma_model::observation::{Commit, Histories, Metadata, StoreLayout};
 use herma_model::store::HISTORIES;
@@ -12,19 +12,13 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 /// Trees with known content, by their git ids.
-type KnownTrees = BTreeMap<String, Arc<Tree>>;
+pub type KnownTrees = BTreeMap<String, Arc<Tree>>;
 
-/// The stored checkpoints. Trees with known content are recognized by their ids; if `thorough`, git
-/// lists every tree. `captured` is the tree that may just have been captured.
+/// The stored checkpoints. Trees with known content are recognized by their ids; git lists every other tree.
 ///
 /// # Errors
 /// Git is missing.
-pub fn histories(
-    git: &Git,
-    world: &World,
-    captured: Option<Tree>,
-    thorough: bool,
-) -> io::Result<Histories> {
+pub fn histories(git: &Git, known: &KnownTrees, blob_ids: &BlobIds) -> io::Result<Histories> {
     let mut found = match git.refs()? {
         Err(complaint) => Histories { unreadable: Some(complaint), ..Histories::default() },
         Ok(refs) => Histories { workdirs: workdirs(git, &refs), refs, ..Histories::default() },
@@ -33,17 +27,16 @@ pub fn histories(
         return Ok(found);
     }
     found.visible = git.contents(true)?.visible;
-    let known_trees = if thorough { KnownTrees::new() } else { known_trees(world, captured) };
     let mut blobs = Blobs::new();
     for (id, stored) in git.commits(&found.visible)? {
         if stored.continues {
             found.continued.insert(id.clone());
         }
-        let tree = match known_trees.get(&stored.tree) {
+        let tree = match known.get(&stored.tree) {
             Some(tree) => Arc::clone(tree),
             None => Arc::new(git.tree(&stored.tree, &mut blobs)?),
         };
-        let canonical = git_objects::tree_id(&tree).to_string() == stored.tree;
+        let canonical = git_objects::tree_id(&tree, blob_ids).to_string() == stored.tree;
         let commit = Commit {
             tree,
             canonical,
@@ -57,12 +50,13 @@ pub fn histories(
     Ok(found)
 }
 
-fn known_trees(world: &World, captured: Option<Tree>) -> KnownTrees {
+/// The trees of the world's checkpoints, and `captured`, which may just have been captured.
+pub fn known_trees(world: &World, captured: Option<Tree>, blob_ids: &BlobIds) -> KnownTrees {
     let checkpoints = world.histories().flat_map(|(_, checkpoints)| checkpoints.iter());
     let trees = checkpoints
         .filter_map(|checkpoint| checkpoint.captured.as_ref())
         .map(|captured| captured.tree.clone());
-    let with_id = |tree: Tree| (git_objects::tree_id(&tree).to_string(), Arc::new(tree));
+    let with_id = |tree: Tree| (git_objects::tree_id(&tree, blob_ids).to_string(), Arc::new(tree));
     trees.chain(captured).map(with_id).collect()
 }
 
@@ -132,9 +126,10 @@ pub fn needs(
     world: &World,
     request: &Request,
     answer: &Answer,
+    blob_ids: &BlobIds,
 ) -> BTreeMap<String, BTreeSet<String>> {
     let objects = |id: &String, tree: &Tree| {
-        let ids = git_objects::ids(tree).into_iter().map(|id| id.to_string());
+        let ids = git_objects::ids(tree, blob_ids).into_iter().map(|id| id.to_string());
         (id.clone(), ids.chain([id.clone()]).collect())
     };
     let checkpoints = world.histories().flat_map(|(project, _)| world.listed(project));

@@ -197,7 +197,7 @@ impl Intercepted {
 
     /// Every file of the sandbox except the store.
     pub fn files(&self) -> Files {
-        let files = manifest::read(self.sandbox.root(), &self.sandbox.base(), None);
+        let files = manifest::read_all(&self.sandbox);
         files.map(|manifest| manifest.files).unwrap_or_default()
     }
 

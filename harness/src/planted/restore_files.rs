@@ -70,7 +70,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A file is overwritten in place, which also changes its other hard links.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            let manifest = manifest::read(subject.sandbox.root(), &subject.sandbox.base(), None);
+            let manifest = manifest::read_all(&subject.sandbox);
             let names = manifest.map(|manifest| manifest.names).unwrap_or_default();
             let project = subject.project_inside(request).unwrap_or_default();
             after_each_restored(subject, request, |outcome, path| {

@@ -128,7 +128,7 @@ impl<'a> Runner<'a> {
         if let Some(marker) = sandbox.marker_above() {
             return Err(RunError::MarkerAbove(marker));
         }
-        let mut oracle = Oracle::new(&sandbox);
+        let mut oracle = Oracle::new(&sandbox)?;
         let files = oracle.files(&sandbox)?.clone();
         let subject = new_subject(&sandbox, &history.settings, FIRST_SECOND);
         if let Some(fault) = subject.fault() {

@@ -100,7 +100,7 @@ impl Store {
         nodes: impl Iterator<Item = (ByteString, &'a (Node, Option<u32>))>,
     ) -> io::Result<()> {
         let root = self.sandbox.root();
-        let mut files = manifest::read(root, &self.sandbox.base(), None)?.files;
+        let mut files = manifest::read_all(&self.sandbox)?.files;
         for (path, (node, recorded_bits)) in nodes {
             if files.get(&path) == Some(node) {
                 continue;
