@@ -38,6 +38,11 @@ generators:
     cargo run --release -p herma-harness --features quickcheck,arbitrary --example generators -- \
         docs/generation.md --libfuzzer $PWD/target/fuzz/targets/history
 
+# How long each operation takes, beside other tools that are installed; `--page docs/speed.md` writes the page.
+bench *arguments:
+    cargo build --release -p herma-core --bin herma
+    cargo bench -p herma-harness --bench speed -- --herma $PWD/target/release/herma {{arguments}}
+
 # Break a crate in one small way after the other (`model` or `core`): does a test notice each?
 mutants crate:
     .ci/mutants all {{crate}}

@@ -25,7 +25,7 @@ use herma_model::observation::{Contents, Sizes, is_stored};
 use herma_model::store::End;
 use herma_model::world::BOUND_MET_MAX;
 use herma_model::{Allowed, ByteString, Files, Node, Object, Observation, Request, Tree, World};
-use plain_git::{Blobs, Git};
+use plain_git::{BlobContents, Git};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
@@ -349,7 +349,7 @@ impl Oracle {
             return Ok(None);
         }
         match trees.into_iter().next() {
-            Some(Some(tree)) => Ok(Some(Arc::new(git.tree(&tree, &mut Blobs::new())?))),
+            Some(Some(tree)) => Ok(Some(Arc::new(git.tree(&tree, &mut BlobContents::new())?))),
             unreadable => Ok(unreadable.map(|_| Arc::default())),
         }
     }

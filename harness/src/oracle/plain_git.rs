@@ -238,7 +238,7 @@ impl Git {
     ///
     /// # Errors
     /// As [`Git::run`].
-    pub fn tree(&self, id: &str, contents: &mut Blobs) -> io::Result<Tree> {
+    pub fn tree(&self, id: &str, contents: &mut BlobContents) -> io::Result<Tree> {
         let output = self.run(&["ls-tree", "-r", "-z", "--full-tree", id])?;
         let listed: Vec<_> = output.stdout.split(|byte| *byte == 0).filter_map(listed).collect();
         self.read_blobs(listed.iter().map(|(_, _, blob)| blob), contents)?;
@@ -259,7 +259,7 @@ impl Git {
     fn read_blobs<'a>(
         &self,
         blobs: impl Iterator<Item = &'a String>,
-        contents: &mut Blobs,
+        contents: &mut BlobContents,
     ) -> io::Result<()> {
         let missing: BTreeSet<&String> =
             blobs.filter(|blob| !contents.contains_key(*blob)).collect();
@@ -290,7 +290,7 @@ impl Git {
 }
 
 /// The content of each blob, by its id.
-pub type Blobs = BTreeMap<String, Content>;
+pub type BlobContents = BTreeMap<String, Content>;
 
 /// The path, mode and id of an entry as `git ls-tree -z` prints it.
 fn listed(record: &[u8]) -> Option<(ByteString, String, String)> {

@@ -1,6 +1,6 @@
 //! A complete store, as plain git and the disk show it.
 
-use super::plain_git::{Blobs, Git};
+use super::plain_git::{BlobContents, Git};
 use crate::git_objects::{self, BlobIds};
 use herma_model::answer::{Answer, CheckpointOutcome};
 use herma_model::observation::{Commit, Histories, Metadata, StoreLayout};
@@ -27,7 +27,7 @@ pub fn histories(git: &Git, known: &KnownTrees, blob_ids: &BlobIds) -> io::Resul
         return Ok(found);
     }
     found.visible = git.contents(true)?.visible;
-    let mut blobs = Blobs::new();
+    let mut blobs = BlobContents::new();
     for (id, stored) in git.commits(&found.visible)? {
         if stored.continues {
             found.continued.insert(id.clone());
