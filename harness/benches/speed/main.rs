@@ -99,7 +99,7 @@ fn arguments() -> Result<CommandArguments, String> {
         let mut value = || given.next().ok_or_else(|| format!("{argument} needs a value"));
         let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is not a number"));
         match argument.as_str() {
-            "--herma" => read.herma = value()?.into(),
+            "--herma" => read.herma = std::path::absolute(value()?).unwrap_or_default(),
             "--files" => read.files = value()?.split(',').map(number).collect::<Result<_, _>>()?,
             "--rounds" => read.rounds = number(&value()?)?,
             "--folder" => read.folder = value()?.into(),

@@ -88,7 +88,7 @@ impl Running {
         let mut running =
             Running { tool, project, herma: herma.to_owned(), agent: None, commits: Vec::new() };
         match tool {
-            Program::Git => drop(running.git(&["init", "--quiet", "--bare"])?),
+            Program::Git => drop(running.git(&["init", "--quiet"])?),
             Program::Restic => drop(running.command("restic", &["init", "--quiet"])?),
             Program::HermesAgent => {
                 let agent = bundled::find(HERMES_AGENT)?;
