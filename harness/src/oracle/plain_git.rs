@@ -266,7 +266,7 @@ impl Git {
         if missing.is_empty() {
             return Ok(());
         }
-        // In a file, because git stops reading names while nobody reads its output.
+        // The names are in a file: with two pipes, git and this process could wait for each other.
         let mut names = tempfile::tempfile()?;
         missing.iter().try_for_each(|blob| writeln!(names, "{blob}"))?;
         names.rewind()?;

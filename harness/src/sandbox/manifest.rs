@@ -112,8 +112,8 @@ pub fn read_all(sandbox: &Sandbox) -> io::Result<Manifest> {
 /// Reads everything below `root` except what belongs to the subject: everything at or below `base`,
 /// and folders named `store_folder`, if the subject keeps its store in the projects.
 ///
-/// A file whose time of change is that of the `last` observation is not read again: nobody but the kernel
-/// sets that time.
+/// A file is not read again if its stat data is equal to that of the `last` observation. The stat data contains
+/// the time of change, which only the kernel sets.
 ///
 /// # Errors
 /// Something cannot be read.
@@ -174,7 +174,8 @@ impl<'a> Reading<'a> {
 
     fn visit(&mut self, folder: &OwnedFd, name: &CStr, path: Vec<u8>) -> io::Result<()> {
         let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind == FileType::Directory {
             self.pending.push(path);
             return Ok(());
         }
@@ -185,7 +186,7 @@ impl<'a> Reading<'a> {
             None => node(folder, name, &stat)?,
         };
         self.nodes.push((path.clone(), node));
-        if data.links > 1 {
+        if kind == FileType::RegularFile && data.links > 1 {
             self.linked.entry(data.inode).or_default().insert(path.clone());
         }
         self.now.stats.insert(path, data);
