@@ -78,7 +78,9 @@ impl RestoreOutcome<'_> {
                 only.starts_with(b":") || only.iter().any(|byte| b"*?[".contains(byte));
             let rule: RuleRef =
                 if is_pattern { &rules::RESTORE_FILE_LITERAL } else { &rules::RESTORE_FILE_ONLY };
-            return (self.changed(path) && !is_obstacle).then_some(rule);
+            let is_removed_with_database = gone && self.is_held(path) && self.is_derived(path);
+            let may_change = is_obstacle || is_removed_with_database;
+            return (self.changed(path) && !may_change).then_some(rule);
         }
         if !self.changed(path) {
             let stays =

@@ -278,7 +278,7 @@ impl RestoreOutcome<'_> {
 }
 
 /// Whether a request names a path: a request without a path names all; otherwise also those below it.
-fn names(allowed: &AllowedRestore, path: &[u8]) -> bool {
+pub(super) fn names(allowed: &AllowedRestore, path: &[u8]) -> bool {
     let names = |only: &ByteString| **only == *path || below(only, path).is_some();
     allowed.only.as_ref().is_none_or(names)
 }

@@ -3,7 +3,7 @@
 //! Every path of an affected unit is judged here and nowhere else: as long as the files of a unit are from
 //! different moments, it means nothing that one of them is right or wrong.
 
-use super::restore_outcome::RestoreOutcome;
+use super::restore_outcome::{RestoreOutcome, names};
 use crate::allowed::AllowedRestore;
 use crate::bytes::ByteString;
 use crate::capture::{Captured, CapturedUnit, reports_in_use};
@@ -265,6 +265,7 @@ impl RestoreOutcome<'_> {
         let is_derived = |unit: &Unit| {
             unit.role(path) == Some(Role::Derived)
                 && self.allowed.target.tree.contains_key(&unit.anchor)
+                && names(self.allowed, &unit.anchor)
         };
         self.world.has("capture.units")
             && unit::units(&unit::paths_of_tree(&merged)).iter().any(is_derived)
