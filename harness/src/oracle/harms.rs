@@ -123,12 +123,25 @@ impl StoreDamage {
         git: &Git,
         objects: &BTreeSet<Object>,
     ) -> io::Result<BTreeSet<Object>> {
+        let named: Vec<(&Object, String)> =
+            objects.iter().filter_map(|object| Some((object, name_of(object)?))).collect();
+        let names = named.iter().map(|(_, name)| name.clone()).collect();
+        let lost = self.lost_names(store, git, names)?;
+        let is_lost = |(_, name): &(&Object, String)| lost.contains(name);
+        Ok(named.into_iter().filter(is_lost).map(|(object, _)| object.clone()).collect())
+    }
+
+    /// The names of these objects that are not stored intact.
+    fn lost_names(
+        &self,
+        store: &Path,
+        git: &Git,
+        mut names: BTreeSet<String>,
+    ) -> io::Result<BTreeSet<String>> {
         let folder = store.join("objects");
-        let named = objects.iter().filter_map(|object| Some((object, name_of(object)?)));
-        let absent: Vec<(&Object, String)> =
-            named.filter(|(_, name)| !loose::is_intact(&folder, name)).collect();
-        if absent.is_empty() {
-            return Ok(BTreeSet::new());
+        names.retain(|name| !loose::is_intact(&folder, name));
+        if names.is_empty() {
+            return Ok(names);
         }
         let is_packed =
             fs::read_dir(folder.join("pack")).is_ok_and(|mut entries| entries.next().is_some());
@@ -141,9 +154,28 @@ impl StoreDamage {
                 .any(|extension| self.is_still_damaged(store, &pack.with_extension(extension)))
         };
         stock.packs.retain(|pack, _| !is_damaged(pack));
-        let is_in_pack = |name: &String| stock.packs.values().any(|ids| ids.contains(name));
-        let lost = absent.into_iter().filter(|(_, name)| !is_in_pack(name));
-        Ok(lost.map(|(object, _)| object.clone()).collect())
+        names.retain(|name| !stock.packs.values().any(|ids| ids.contains(name)));
+        Ok(names)
+    }
+
+    /// The agent states of which an object is not stored intact. Projects share objects: a damaged pack of one
+    /// may hold those of another's state.
+    ///
+    /// # Errors
+    /// As [`StoreDamage::lost`].
+    pub fn incomplete_states(&self, store: &Path, git: &Git) -> io::Result<BTreeSet<Object>> {
+        if !self.0.iter().any(|damaged| damaged.path.starts_with("objects")) {
+            return Ok(BTreeSet::new());
+        }
+        let mut incomplete = BTreeSet::new();
+        for name in git.text(&["for-each-ref", "--format=%(refname)", ENVELOPES])?.lines() {
+            let listed = git.text(&["rev-list", "--objects", "--no-object-names", name])?;
+            let names = listed.lines().map(str::to_owned).collect();
+            if !self.lost_names(store, git, names)?.is_empty() {
+                incomplete.insert(state_of(name));
+            }
+        }
+        Ok(incomplete)
     }
 
     /// The agent states that a damaged `packed-refs` named, and no ref names now.
@@ -160,9 +192,13 @@ impl StoreDamage {
             })
             .collect();
         let is_lost = |name: &&String| !packed.contains(&name[..]) && !store.join(name).exists();
-        let id = |name: &String| name.rsplit('/').next().unwrap_or_default().to_owned();
-        names.iter().filter(is_lost).map(|name| Object::State(id(name))).collect()
+        names.iter().filter(is_lost).map(|name| state_of(name)).collect()
     }
+}
+
+/// The agent state that a ref names.
+fn state_of(name: &str) -> Object {
+    Object::State(name.rsplit('/').next().unwrap_or_default().to_owned())
 }
 
 /// Repairs a damaged file, if git reads it. A ref is repaired only if the metadata of its project exists.

@@ -175,8 +175,11 @@ impl Oracle {
 
     /// Which of these objects are not stored intact.
     fn lost(&self, sandbox: &Sandbox, objects: &BTreeSet<Object>) -> io::Result<BTreeSet<Object>> {
-        let mut lost = self.damage.lost(&sandbox.store(), &*self.git(sandbox)?, objects)?;
-        lost.extend(self.damage.lost_states(&sandbox.store()));
+        let store = sandbox.store();
+        let git = self.git(sandbox)?;
+        let mut lost = self.damage.lost(&store, &git, objects)?;
+        lost.extend(self.damage.lost_states(&store));
+        lost.extend(self.damage.incomplete_states(&store, &git)?);
         Ok(lost)
     }
 
