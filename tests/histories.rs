@@ -19,7 +19,7 @@ use std::path::Path;
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 150,
+        cases: 50,
         // The harness has its own shrinker, and keeps counterexamples as readable files.
         max_shrink_iters: 0,
         failure_persistence: None,
@@ -79,7 +79,7 @@ fn run_suite_is_deterministic_for_a_seed() {
     let run = |jobs| {
         let plan = Plan {
             seeds: vec![11],
-            histories: 40,
+            histories: 15,
             options: Options::default(),
             kept: Vec::new(),
             cases: Vec::new(),

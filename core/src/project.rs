@@ -100,10 +100,15 @@ pub fn project_of_file(disk: &dyn Disk, environment: &Environment, file: &Path) 
     )
 }
 
-/// Whether a directory contains a marker of a project root.
+/// Whether a canonical directory contains a marker of a project root.
 fn is_marked(disk: &dyn Disk, directory: &Path) -> bool {
-    // A dangling link is no marker, so the link is followed.
-    let exists = |marker| disk.stat(&canonical(disk, &directory.join(marker))).is_ok();
+    let exists = |marker| match disk.stat(&directory.join(marker)) {
+        // A dangling link is no marker, so the link is followed.
+        Ok(stat) if stat.kind == Kind::Link => {
+            disk.stat(&canonical(disk, &directory.join(marker))).is_ok()
+        }
+        found => found.is_ok(),
+    };
     MARKERS.iter().any(exists)
 }
 

@@ -16,6 +16,12 @@ const LINKS_MAX: usize = 40;
 pub fn canonical(disk: &dyn Disk, path: &Path) -> PathBuf {
     let mut resolved = PathBuf::from("/");
     let mut pending: VecDeque<OsString> = names(path).collect();
+    let plain = resolved.join(pending.iter().collect::<PathBuf>());
+    // Nothing is found through a link, so there is none on the way to what is found.
+    let is_found = || disk.stat(&plain).is_ok_and(|stat| stat.kind != Kind::Link);
+    if pending.iter().all(|name| name != "..") && is_found() {
+        return plain;
+    }
     let mut links = 0;
     while let Some(name) = pending.pop_front() {
         if name == ".." {

@@ -158,7 +158,7 @@ pub trait Disk: Send + Sync {
     fn is_for_many_threads(&self) -> bool {
         false
     }
-    /// The stat of `path` itself: a link is not followed.
+    /// The stat of `path` itself: no link is followed, and none on the way to it.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
     /// The names in a directory, sorted.
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>>;
