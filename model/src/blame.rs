@@ -158,6 +158,7 @@ pub static ONLY_IN_ANSWERS: &[RuleRef] = &[
 /// operation.
 pub static INDEPENDENT: &[RuleRef] = &[
     &rules::TURN_SHELL_WORDS,
+    &rules::TURN_SAFE_SIDE,
     &rules::CAPTURE_REASON_ONE_LINE,
     &rules::LIST_LAYOUT,
     &rules::CONFIG_KEYS,

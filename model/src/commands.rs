@@ -45,6 +45,28 @@ pub static COMMANDS: &[(&str, bool)] = &[
     ("ls # rm x", false),
 ];
 
+/// Commands that may change files, of which a list of programs that do so cannot tell: they carry a program in
+/// their words, or run what nobody has listed (F12).
+pub static UNLISTED: &[&str] = &[
+    "perl -e 'unlink \"a.txt\"'",
+    "ruby -e 'File.delete(\"a.txt\")'",
+    "awk '{print > \"b.txt\"}' a.txt",
+    "awk 'BEGIN {system(\"rm a.txt\")}'",
+    "sed -n 'w b.txt' a.txt",
+    "git diff --output=b.txt",
+    "rg --pre rm a.txt",
+    "uniq a.txt b.txt",
+    "xxd -r a.txt b.txt",
+    "sqlite3 a.db 'drop table x'",
+    "pip install x",
+    "yarn",
+    "npm test",
+    "uv run x",
+    "terraform apply",
+    "docker run x",
+    "frobnicate a.txt",
+];
+
 /// How many of the commands, from the first, are those that the first document names literally.
 const NAMED_COUNT: usize = 13;
 
@@ -60,13 +82,22 @@ pub fn is_named(command: &str) -> bool {
 
 /// Whether a command changes files, where that is known.
 pub fn changes_files(command: &str) -> Option<bool> {
-    let listed = COMMANDS.iter().find(|(listed, _)| *listed == command);
+    let changes = |bare: &str| {
+        COMMANDS.iter().find(|(listed, _)| *listed == bare).map(|(_, changes)| *changes)
+    };
+    find(command, &changes)
+}
+
+/// Whether a command may change files that no list of programs names.
+pub fn is_unlisted(command: &str) -> bool {
+    find(command, &|bare| UNLISTED.contains(&bare).then_some(())).is_some()
+}
+
+/// What is known of a command, or of what is left of it without the commands around it that change nothing.
+fn find<T>(command: &str, known: &dyn Fn(&str) -> Option<T>) -> Option<T> {
     let without_prefix = || BEFORE.iter().find_map(|prefix| command.strip_prefix(prefix));
     let without_suffix = || AFTER.iter().find_map(|suffix| command.strip_suffix(suffix));
-    match listed {
-        Some((_, changes)) => Some(*changes),
-        None => changes_files(without_prefix().or_else(without_suffix)?),
-    }
+    known(command).or_else(|| find(without_prefix().or_else(without_suffix)?, known))
 }
 
 #[cfg(test)]
@@ -86,5 +117,6 @@ mod tests {
         assert_eq!(changes_files("true && echo 'a -> b' && pwd"), Some(false));
         assert_eq!(changes_files("frobnicate"), None);
         assert_eq!(changes_files("rm a.txt && frobnicate"), None);
+        assert!(is_unlisted("cd dir && npm test; ls") && !is_unlisted("npm ls"));
     }
 }

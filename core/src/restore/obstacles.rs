@@ -4,7 +4,7 @@ use super::Restore;
 use crate::disk::{Kind as FileKind, is_unreadable};
 use crate::path::{ancestors, join, on_disk};
 use crate::unit::Role;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 
 impl Restore<'_> {
@@ -68,10 +68,13 @@ impl Restore<'_> {
     /// The first ancestor of `path` that exists and is not a directory.
     pub(super) fn not_a_directory_above<'b>(&self, path: &'b [u8]) -> io::Result<Option<&'b [u8]>> {
         for ancestor in ancestors(path) {
-            match self.kind(ancestor)? {
-                None => break,
-                Some(FileKind::Directory) => {}
-                Some(_) => return Ok(Some(ancestor)),
+            match self.kind(ancestor) {
+                Ok(None) => break,
+                // Nothing has a name that is longer than names can be.
+                Err(error) if error.kind() == ErrorKind::InvalidFilename => break,
+                Ok(Some(FileKind::Directory)) => {}
+                Ok(Some(_)) => return Ok(Some(ancestor)),
+                Err(error) => return Err(error),
             }
         }
         Ok(None)

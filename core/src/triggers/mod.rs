@@ -2,11 +2,12 @@
 //!
 //! The line is read as a shell reads it: `shell` finds the simple commands in it, `wrappers` the commands
 //! that those run in turn, and `table` knows what each program does. Nothing is run and no file is read.
-//! Where a part is unknown, such as a script or a program named by a variable, the command counts as
-//! changing files: an unneeded checkpoint costs little, since there is at most one per turn, and a missing
-//! one costs files. A program that is not in the tables, or an alias, counts as harmless.
+//! Where a part is unknown, such as a script, a program that no table names or one named by a variable, the
+//! command counts as changing files: an unneeded checkpoint costs little, since there is at most one per turn,
+//! and a missing one costs files.
 
 pub mod patch;
+mod readers;
 mod risk;
 mod shell;
 mod table;
@@ -18,6 +19,7 @@ use serde::Serialize;
 use shell::Simple;
 use std::fmt;
 use std::ops::Range;
+use table::FileEffect;
 use wrappers::Runs;
 
 /// How deep commands may be nested in the words of others, as in `sh -c "sh -c '…'"`.
@@ -37,6 +39,8 @@ pub enum Why {
     Redirect,
     /// Which program runs is only known when it runs.
     UnknownProgram,
+    /// What the program does to files is not known.
+    UnknownEffect,
     /// The script of a shell or an interpreter is only known when it runs.
     UnknownScript,
     /// It cannot be read as a command of a shell.
@@ -51,6 +55,7 @@ impl fmt::Display for Why {
             Why::Git => "this git command changes files",
             Why::Redirect => "output goes to a file",
             Why::UnknownProgram => "which program runs is not known in advance",
+            Why::UnknownEffect => "this is not known to leave files alone",
             Why::UnknownScript => "what this runs is not known in advance",
             Why::Unreadable => "this is not a valid shell command",
         })
@@ -69,7 +74,7 @@ pub struct Reason {
 /// Every part of a command line because of which it counts as changing files, in order; empty if the
 /// line is harmless, as far as its words tell.
 ///
-/// Source: rules `turn/triggers` and `turn/shell-words`.
+/// Source: rules `turn/triggers`, `turn/shell-words` and `turn/safe-side`.
 ///
 /// ```
 /// use herma_core::triggers::{Why, reasons};
@@ -135,10 +140,16 @@ impl Search {
         if !program.is_known {
             return self.add(Why::UnknownProgram, &program.range);
         }
-        if let Some((why, word)) = table::changes_files(command) {
-            self.add(why, &word.range);
+        let inner_commands = wrappers::runs(command);
+        match table::effect(command) {
+            FileEffect::Changes(why, word) => self.add(why, &word.range),
+            // rule: turn/safe-side
+            FileEffect::Unknown if inner_commands.is_empty() && !wrappers::is_runner(program) => {
+                self.add(Why::UnknownEffect, &program.range);
+            }
+            FileEffect::Unknown | FileEffect::Nothing => {}
         }
-        for inner in wrappers::runs(command) {
+        for inner in inner_commands {
             match inner {
                 Runs::Unknown(word) => self.add(Why::UnknownScript, &word.range),
                 _ if depth == DEPTH_MAX => self.add(Why::UnknownScript, &program.range),

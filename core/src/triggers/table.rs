@@ -1,6 +1,7 @@
-//! Which programs change files. A program that is not listed counts as changing none.
+//! Which programs change files, and because of which word.
 
 use super::Why;
+use super::readers;
 use super::shell::{Simple, Word};
 
 /// When a program changes files.
@@ -36,7 +37,10 @@ const PROGRAMS: &[(&[&str], When)] = &[
     (&["tee"], Operand),
     (&["sed", "gsed"], With(&["-i", "--in-place"], "efl")),
     (&["perl", "ruby"], With(&["-i"], "eEIMmrCFx")),
-    (&["awk", "gawk"], With(&["inplace"], "")),
+    (&["rg"], With(&["--pre"], "")),
+    (&["strace", "ltrace", "time"], With(&["-o", "--output"], "eafpsuE")),
+    (&["tree", "iconv", "shuf", "xmllint"], With(&["-o", "--output"], "LPIftd")),
+    (&["awk", "gawk", "mawk", "nawk"], With(&["inplace"], "")),
     (&["yq"], With(&["-i", "--inplace", "--in-place"], "")),
     (&["sort"], With(&["-o", "--output"], "kStT")),
     (&["ln", "link"], Always),
@@ -64,34 +68,53 @@ const PROGRAMS: &[(&[&str], When)] = &[
     (&["npm", "pnpm", "yarn", "bun"], Command(&["run", "run-script", "install", "i", "ci"], &[])),
     (&["npm", "pnpm", "yarn", "bun"], Command(&["add", "remove", "uninstall", "update"], &[])),
     (&["npm", "pnpm", "yarn", "bun"], Command(&["init", "version", "dedupe"], &[])),
-    (&["gh"], Command(&["clone", "checkout"], &[])),
+    (&["gh"], Command(&["clone", "checkout", "download"], &[])),
     (&["gofmt", "goimports", "shfmt"], With(&["-w"], "")),
     (&["clang-format"], With(&["-i"], "")),
     (&["prettier"], With(&["-w", "--write"], "")),
-    (&["eslint", "stylelint"], With(&["--fix"], "")),
     (&["black", "isort", "autopep8", "rustfmt"], Without(&["--check", "--diff", "-c"], "")),
-    (&["ruff"], With(&["--fix", "format"], "")),
 ];
 const COMPRESSES: When = Without(&["-c", "-t", "-l", "--stdout", "--test", "--list"], "S");
 
-/// The word because of which a command changes files, and why; `None` if the command itself changes none.
-pub fn changes_files(command: &Simple) -> Option<(Why, &Word)> {
-    let (program, arguments) = command.words.split_first()?;
+/// What a command does to files, apart from the commands that it runs.
+pub enum FileEffect<'a> {
+    /// It changes some, because of this word.
+    Changes(Why, &'a Word),
+    /// It changes none.
+    Nothing,
+    /// It is not known.
+    Unknown,
+}
+
+/// What a command does to files, apart from the commands that it runs.
+pub fn effect(command: &Simple) -> FileEffect<'_> {
+    let Some((program, arguments)) = command.words.split_first() else {
+        return FileEffect::Nothing;
+    };
     let name = name(program);
     let asks_for_help = |word: &Word| ["--help", "--version"].contains(&&*word.text);
     if arguments.len() == 1 && arguments.iter().any(asks_for_help) {
-        return None;
+        return FileEffect::Nothing;
     }
     if name == "git" {
-        return git(arguments).map(|word| (Why::Git, word));
+        return git(arguments);
+    }
+    if name == "curl" {
+        return downloaded(arguments)
+            .map_or(FileEffect::Nothing, |word| FileEffect::Changes(Why::Options, word));
     }
     let is_named = |(names, _): &&(&[&str], When)| {
         names.contains(&name) || name.starts_with("mkfs.") && names.contains(&"mkfs")
     };
-    if name == "curl" {
-        return downloaded(arguments).map(|word| (Why::Options, word));
+    let rows = || PROGRAMS.iter().filter(is_named);
+    if let Some((why, word)) = rows().find_map(|(_, when)| when.reason(program, arguments)) {
+        return FileEffect::Changes(why, word);
     }
-    PROGRAMS.iter().filter(is_named).find_map(|(_, when)| when.reason(program, arguments))
+    let is_listed = || rows().next().is_some();
+    match readers::changes_nothing(name, arguments).unwrap_or_else(is_listed) {
+        true => FileEffect::Nothing,
+        false => FileEffect::Unknown,
+    }
 }
 
 impl When {
@@ -115,6 +138,9 @@ impl When {
                 is_program(arguments.iter().any(is_file))
             }
             Copies(harmless) => {
+                if let Some(word) = option(&["--remove-source-files"], "") {
+                    return Some((Why::Options, word));
+                }
                 let is_elsewhere = |word: &Word| {
                     let host = word.text.split('/').next().unwrap_or_default();
                     host.contains(':')
@@ -129,12 +155,23 @@ impl When {
 /// The option of `curl` that writes the response to a file; `None` if it goes to a device or to
 /// standard output.
 fn downloaded(arguments: &[Word]) -> Option<&Word> {
-    const NAMED: &[&str] = &["-O", "-J", "--remote-name", "--remote-header-name"];
+    const NAMED: &[&str] = &[
+        "-O",
+        "-J",
+        "-c",
+        "--remote-name",
+        "--remote-header-name",
+        "--cookie-jar",
+        "--trace",
+        "--trace-ascii",
+        "--etag-save",
+        "--libcurl",
+    ];
     let valued = "HdXuAbceFmrtTwxyYz";
     let is_file = |word: &Word| word.text != "-" && !word.text.starts_with("/dev/");
     let mut pairs = arguments.iter().zip(arguments.iter().skip(1).map(Some).chain([None]));
     pairs.find_map(|(word, next)| {
-        let is_output = is_option(word, &["-o", "--output"], valued);
+        let is_output = is_option(word, &["-o", "-D", "--output", "--dump-header"], valued);
         let is_to_file = match word.text.split_once('=') {
             Some((_, value)) => value != "-" && !value.starts_with("/dev/"),
             None => next.is_none_or(is_file),
@@ -201,23 +238,119 @@ const GIT: &[(&str, &[&str])] = &[
     ("read-tree", &[]),
     ("checkout-index", &[]),
     ("sparse-checkout", &["list"]),
-    ("submodule", &["status", "summary", "foreach"]),
+    ("submodule", &["status", "summary"]),
     ("filter-branch", &[]),
     ("worktree", &["list"]),
-    ("lfs", &["ls-files", "status", "env", "track"]),
+    ("lfs", &["ls-files", "status", "env"]),
 ];
 
-fn git(arguments: &[Word]) -> Option<&Word> {
+/// Git's commands that change neither.
+const GIT_READS: &[&str] = &[
+    "status",
+    "log",
+    "diff",
+    "show",
+    "blame",
+    "annotate",
+    "branch",
+    "tag",
+    "add",
+    "stage",
+    "commit",
+    "push",
+    "fetch",
+    "remote",
+    "config",
+    "rev-parse",
+    "rev-list",
+    "ls-files",
+    "ls-tree",
+    "ls-remote",
+    "cat-file",
+    "grep",
+    "shortlog",
+    "describe",
+    "reflog",
+    "show-ref",
+    "show-branch",
+    "for-each-ref",
+    "symbolic-ref",
+    "merge-base",
+    "merge-tree",
+    "name-rev",
+    "notes",
+    "help",
+    "version",
+    "var",
+    "count-objects",
+    "fsck",
+    "gc",
+    "prune",
+    "repack",
+    "pack-refs",
+    "hash-object",
+    "update-ref",
+    "update-index",
+    "write-tree",
+    "commit-tree",
+    "mktree",
+    "range-diff",
+    "whatchanged",
+    "check-ignore",
+    "check-attr",
+    "check-mailmap",
+    "check-ref-format",
+    "cherry",
+    "diff-tree",
+    "diff-index",
+    "diff-files",
+    "verify-commit",
+    "verify-tag",
+    "maintenance",
+    "rerere",
+    "column",
+];
+
+/// Configuration of one command that runs no program.
+const GIT_HARMLESS_KEYS: &[&str] = &[
+    "user.",
+    "color.",
+    "advice.",
+    "init.",
+    "core.quotepath=",
+    "commit.gpgsign=",
+    "log.",
+    "diff.renames=",
+];
+
+fn git(arguments: &[Word]) -> FileEffect<'_> {
     let mut rest = arguments.iter();
     let command = loop {
-        let word = rest.next()?;
+        let Some(word) = rest.next() else { return FileEffect::Nothing };
         if GIT_VALUED.contains(&&*word.text) {
-            rest.next();
+            let value = rest.next().map_or("", |value| &*value.text).to_ascii_lowercase();
+            let is_harmless = GIT_HARMLESS_KEYS.iter().any(|key| value.starts_with(key));
+            if ["-c", "--config-env"].contains(&&*word.text) && !is_harmless {
+                return FileEffect::Unknown;
+            }
         } else if !word.text.starts_with('-') {
             break word;
         }
     };
-    let (_, harmless) = GIT.iter().find(|(name, _)| *name == command.text)?;
     let rest = rest.as_slice();
-    (!rest.iter().any(|word| is_option(word, harmless, ""))).then_some(command)
+    let writes = |word: &&Word| {
+        let is_other_file = command.text == "config" && is_option(word, &["-f", "--file"], "");
+        is_other_file || is_option(word, &["--output"], "")
+    };
+    if let Some(word) = rest.iter().find(writes) {
+        return FileEffect::Changes(Why::Options, word);
+    }
+    match GIT.iter().find(|(name, _)| *name == command.text) {
+        Some((_, harmless)) if rest.iter().any(|word| is_option(word, harmless, "")) => {
+            FileEffect::Nothing
+        }
+        Some(_) => FileEffect::Changes(Why::Git, command),
+        None if GIT_READS.contains(&&*command.text) => FileEffect::Nothing,
+        None => FileEffect::Unknown,
+    }
 }

@@ -1,5 +1,6 @@
 //! Programs that run commands from their arguments: `sudo`, `xargs`, `find -exec`, a shell with `-c`.
 
+use super::readers::{awk_changes_nothing, sed_changes_nothing};
 use super::shell::{Simple, Word};
 use super::table::{is_option, name};
 
@@ -90,22 +91,29 @@ const RUNNERS: &[(&str, &[&str])] = &[
 /// only read or filter.
 const SCRIPTS: &[(&[&str], &[&str])] = &[
     (&["python", "python2", "python3", "pypy", "pypy3"], &["-V", "-m"]),
-    (&["node", "deno", "bun", "ts-node", "tsx"], &["-v", "-c", "--check", "x", "test", "check"]),
+    (&["node", "deno", "ts-node", "tsx"], &["-v", "-c", "--check", "check", "lint", "info"]),
     (&["php"], &["-v", "-i", "-l", "-m"]),
     (&["lua", "Rscript", "tclsh", "osascript", "pwsh", "groovy", "julia"], &[]),
-    // Scripts on the command line of these mostly filter.
-    (&["perl", "ruby"], &["-e", "-E", "-n", "-p", "-c", "-v"]),
+    (&["perl", "ruby"], &["-c", "-v"]),
     (
         &["make", "gmake", "ninja", "just", "rake"],
         &["-n", "--dry-run", "--just-print", "-q", "-l", "--list"],
     ),
 ];
 /// Modules of Python that change nothing, or write to standard output.
-const HARMLESS_MODULES: &[&str] =
-    &["pytest", "unittest", "doctest", "json.tool", "http.server", "timeit"];
+const HARMLESS_MODULES: &[&str] = &["json.tool", "http.server"];
 
 /// Shells, which run the text after `-c`.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "su"];
+
+/// Whether a program is known only to run others, so that without any it changes nothing.
+pub fn is_runner(program: &Word) -> bool {
+    let name = name(program);
+    ["fd", "eval", "trap", "source", "."].contains(&name)
+        || SHELLS.contains(&name)
+        || WRAPPERS.iter().any(|wrapper| wrapper.name == name)
+        || SCRIPTS.iter().any(|(names, _)| names.contains(&name))
+}
 
 /// What a command runs, besides its own program.
 pub fn runs(command: &Simple) -> Vec<Runs<'_>> {
@@ -117,8 +125,15 @@ pub fn runs(command: &Simple) -> Vec<Runs<'_>> {
     match name {
         "find" | "gfind" | "fd" => executed(arguments),
         "eval" => arguments.iter().map(script).collect(),
-        "trap" => arguments.first().map(script).into_iter().collect(),
+        // Without a command it only resets or lists.
+        "trap" => {
+            let command =
+                arguments.first().filter(|word| !["-", "-l", "-p"].contains(&&*word.text));
+            command.map(script).into_iter().collect()
+        }
         "source" | "." => sourced(arguments).into_iter().collect(),
+        "awk" | "gawk" | "mawk" | "nawk" => awk(arguments).map(Runs::Unknown).into_iter().collect(),
+        "sed" | "gsed" => sed(arguments).map(Runs::Unknown).into_iter().collect(),
         _ => {
             let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == name);
             let runner = RUNNERS.iter().find(|(runner, _)| *runner == name);
@@ -151,12 +166,61 @@ fn unknown<'a>(program: &'a Word, arguments: &'a [Word]) -> Option<&'a Word> {
     if let Some(module) =
         arguments.iter().position(|word| word.text == "-m" && names[0] == "python")
     {
-        let module = arguments.get(module + 1)?;
-        return (!HARMLESS_MODULES.contains(&&*module.text)).then_some(module);
+        let (module, rest) = arguments.get(module + 1..)?.split_first()?;
+        let operands = rest.iter().filter(|word| !word.text.starts_with('-'));
+        // A second file is the one that it writes.
+        let is_harmless = HARMLESS_MODULES.contains(&&*module.text) && operands.count() <= 1;
+        return (!is_harmless).then_some(module);
     }
     let looks = arguments.iter().any(|word| is_option(word, harmless, ""));
     let is_given = !arguments.is_empty() || names[0] == "make";
     (is_given && !looks).then(|| arguments.first().unwrap_or(program))
+}
+
+/// The program that `awk` is given, unless it changes nothing.
+fn awk(arguments: &[Word]) -> Option<&Word> {
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match &*word.text {
+            "-F" | "-v" | "--field-separator" | "--assign" => {
+                words.next();
+            }
+            text if is_option(word, &["-f", "--file", "-i", "--include", "-l", "--load"], "Fv") => {
+                return (text != "--").then_some(word);
+            }
+            text if text.starts_with('-') => {}
+            text => return (!awk_changes_nothing(text) || !word.is_known).then_some(word),
+        }
+    }
+    None
+}
+
+/// The first script that `sed` is given and that may change something.
+fn sed(arguments: &[Word]) -> Option<&Word> {
+    let is_harmless = |word: &Word, script: &str| word.is_known && sed_changes_nothing(script);
+    let mut operand = None;
+    let mut has_script = false;
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let text = &*word.text;
+        let long = text.strip_prefix("--expression");
+        let cluster = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        let short = cluster.and_then(|letters| letters.split_once('e')).map(|(_, rest)| rest);
+        if is_option(word, &["-f", "--file"], "el") {
+            return Some(word);
+        }
+        if let Some(script) = long.map(|rest| rest.trim_start_matches('=')).or(short) {
+            has_script = true;
+            let given = if script.is_empty() { words.next()? } else { word };
+            let script = if script.is_empty() { &given.text } else { script };
+            if !is_harmless(given, script) {
+                return Some(given);
+            }
+        } else if !text.starts_with('-') || text == "-" {
+            operand = operand.or(Some(word));
+        }
+    }
+    operand.filter(|word| !has_script && !is_harmless(word, &word.text))
 }
 
 /// What the shell itself runs from a file: unknown, except for the files that are made to be sourced

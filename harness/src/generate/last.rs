@@ -5,7 +5,7 @@ use super::content;
 use super::idiom::{checkpoint, write};
 use super::names;
 use crate::history::{Event, Operation};
-use herma_model::commands::COMMANDS;
+use herma_model::commands::{AFTER, BEFORE, COMMANDS, UNLISTED};
 use herma_model::tool::{PatchForm, Tool};
 use herma_model::{ByteString, Request};
 use proptest::collection::vec;
@@ -24,11 +24,13 @@ pub fn fragments(maintenance: bool) -> BoxedStrategy<Vec<Vec<Operation>>> {
         option::weighted(0.15, without_backend()),
         option::weighted(0.15, configured()),
         option::weighted(0.25, pruned_as_configured()),
+        option::weighted(0.25, unlisted()),
     );
     generated
-        .prop_map(move |(tools, printed, without, configured, pruned)| {
+        .prop_map(move |(tools, printed, without, configured, pruned, unlisted)| {
             let pruned = pruned.filter(|_| maintenance);
-            [tools, printed, without, configured, pruned].into_iter().flatten().collect()
+            let fragments = [tools, printed, without, configured, pruned, unlisted];
+            fragments.into_iter().flatten().collect()
         })
         .boxed()
 }
@@ -45,6 +47,17 @@ fn tools() -> BoxedStrategy<Vec<Operation>> {
             operations.extend(tools);
             operations.push(Request::List { dir: listed }.into());
             operations
+        })
+        .boxed()
+}
+
+/// A command that no list of programs names, alone or between commands that change nothing.
+fn unlisted() -> BoxedStrategy<Vec<Operation>> {
+    let around =
+        |commands: &'static [&'static str]| prop_oneof![2 => Just(""), 1 => select(commands)];
+    (around(BEFORE), select(UNLISTED), around(AFTER))
+        .prop_map(|(before, command, after)| {
+            vec![Request::Classify { command: format!("{before}{command}{after}") }.into()]
         })
         .boxed()
 }

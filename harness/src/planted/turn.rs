@@ -5,7 +5,7 @@ use super::PlantedBug;
 use super::intercepted::{Intercepted, checkpoint_answer, created_id, refused};
 use herma_model::answer::{CheckpointOutcome, Protected, Taken};
 use herma_model::tool::Tool;
-use herma_model::{Answer, Code, Request, rules};
+use herma_model::{Answer, Code, Request, commands, rules};
 
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
@@ -43,6 +43,18 @@ pub static BUGS: &[PlantedBug] = &[
             Request::Classify { command } => {
                 let command = command.replace("\n\\", " \\");
                 subject.ask(&Request::Classify { command })
+            }
+            request => subject.ask(request),
+        }),
+    },
+    PlantedBug {
+        name: "a-program-that-is-not-listed-counts-as-harmless",
+        rule: &rules::TURN_SAFE_SIDE,
+        about: "Only listed programs count as changing files.",
+        operations_min: 1,
+        flaw: Intercept(|subject, request| match request {
+            Request::Classify { command } if commands::is_unlisted(command) => {
+                Answer::Classified { changes_files: false }
             }
             request => subject.ask(request),
         }),

@@ -63,6 +63,10 @@ static CAPABILITIES: &[Capability] = &[
         "user.ordinary",
         "Files are read and written as by an ordinary user, even if root runs the implementation.",
     ),
+    (
+        "classify.cautious",
+        "A terminal command counts as changing files unless it is known to change none.",
+    ),
     ("diff.stats", "A diff counts the lines added and removed."),
     ("list.reason", "The list shows the reason of each checkpoint."),
     (

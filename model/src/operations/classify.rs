@@ -1,18 +1,23 @@
 //! The classification of a terminal command: whether it changes files.
 
 use crate::allowed::Allowed;
-use crate::commands::changes_files;
-use crate::rules;
+use crate::commands::{changes_files, is_unlisted};
+use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
+use crate::world::World;
 
-/// Implements [`rules::TURN_SHELL_WORDS`].
-pub(super) fn allows(command: &str) -> Allowed {
-    changes_files(command).map_or(Allowed::Unknown, Allowed::Classified)
+/// Implements [`rules::TURN_SHELL_WORDS`] and [`rules::TURN_SAFE_SIDE`].
+pub(super) fn allows(world: &World, command: &str) -> Allowed {
+    let is_judged = is_unlisted(command) && world.has("classify.cautious");
+    let changes = changes_files(command).or(is_judged.then_some(true));
+    changes.map_or(Allowed::Unknown, Allowed::Classified)
 }
 
 /// Compares the answer with the known effect of the command.
 pub(super) fn compare(command: &str, changes: bool, found: bool, checks: &mut Checks) {
-    checks.check(Judge::Answer, &rules::TURN_SHELL_WORDS, changes == found, || {
+    let rule: RuleRef =
+        if is_unlisted(command) { &rules::TURN_SAFE_SIDE } else { &rules::TURN_SHELL_WORDS };
+    checks.check(Judge::Answer, rule, changes == found, || {
         let symptom = if changes { "not noticed" } else { "a false alarm" };
         let description = |changes| match changes {
             true => format!("{command:?} changes files"),

@@ -75,7 +75,7 @@ impl World {
                 self.allows_restore_latest(request, dir, *exact)
             }
             Request::ProjectOf { file } => self.allows_project(file),
-            Request::Classify { command } => classify::allows(command),
+            Request::Classify { command } => classify::allows(self, command),
             Request::BeforeTool { dir, tool } => self.allows_tool(dir, tool),
             Request::EnsureCheckpoint { dir, .. } => self.allows_automatic(dir),
             Request::WithoutBackend { .. } => Allowed::WithoutBackend,

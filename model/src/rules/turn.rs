@@ -117,6 +117,18 @@ super::rules! {
         hint: "The text is searched for words: read it as a shell does, with quotes, comments, \
             redirections and the programs that run others.",
     }
+    TURN_SAFE_SIDE {
+        id: "turn/safe-side",
+        statement: "A terminal command counts as changing files unless it is known to change none: \
+            so does a program that nobody has listed, and one that carries a program in its words.",
+        tier: Integrity,
+        level: Should,
+        since: "0.1",
+        source: "behaviour: Turns and triggers; reported: F12",
+        needs: ["classify", "classify.cautious"],
+        hint: "Programs that change files are listed, and all others count as harmless: list those \
+            that change nothing instead.",
+    }
     TURN_SHARED_HISTORY {
         id: "turn/shared-history",
         statement: "File tools and terminal commands that work inside one project share one \

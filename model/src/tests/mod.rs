@@ -61,11 +61,12 @@ const START: i64 = 1_000_000;
 const DAY: i64 = 86_400;
 
 /// The capabilities of an implementation that the model distinguishes.
-const CAPABILITIES: [&str; 19] = [
+const CAPABILITIES: [&str; 20] = [
     "capture.default_excludes",
     "capture.gitignore",
     "capture.no_repositories",
     "checkpoint.left_out",
+    "classify.cautious",
     "diff.stats",
     "list.reason",
     "list.stats",

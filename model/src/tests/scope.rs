@@ -211,6 +211,8 @@ fn classify_must_be_right_for_known_commands_and_is_free_for_others() {
     for changes in [true, false] {
         assert_eq!(scene.broken_by("classify frobnicate", answer(changes)), "");
     }
+    assert_eq!(scene.broken_by("classify npm test", answer(false)), "turn/safe-side");
+    assert_eq!(scene.broken_by("classify npm test", answer(true)), "");
     for (command, changes, symptom) in
         [("rm a.txt", false, "not noticed"), ("ls # rm x", true, "a false alarm")]
     {
