@@ -115,6 +115,21 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// The defaults without any limit: for what rescues files while the configuration cannot be known.
+    pub fn without_limits() -> Self {
+        Config {
+            max_snapshots: usize::MAX,
+            max_file_bytes: 0,
+            max_files: usize::MAX,
+            max_total_bytes: 0,
+            auto_prune: false,
+            retention_seconds: 0,
+            ..Config::default()
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

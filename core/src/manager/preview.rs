@@ -77,7 +77,7 @@ impl Manager {
         scope: &'a LiteralScope,
     ) -> Result<PendingRestore<'a>> {
         let listed = self.history(&open)?;
-        let wanted = Wanted::read(&open, open.find(&listed, target)?)?;
+        let wanted = Wanted::read(&open, open.find(&listed, target)?, scope)?;
         Ok(PendingRestore { open, scope, wanted, parts: WantedParts::default(), token: None })
     }
 

@@ -1,6 +1,7 @@
 //! A checkpoint that is to be restored, as it is read from the store.
 
 use super::OpenProject;
+use super::scope::{LiteralScope, Scope};
 use crate::agent_state::{Change, Kept};
 use crate::error::Result;
 use crate::restore::TargetIgnores;
@@ -31,20 +32,57 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    pub fn read(open: &OpenProject<'_>, checkpoint: &Checkpoint) -> Result<Self> {
+    /// Reads the checkpoint for a restore of that scope.
+    ///
+    /// # Errors
+    /// Damage to what the restore needs.
+    // rule: maintenance/damage
+    pub fn read(
+        open: &OpenProject<'_>,
+        checkpoint: &Checkpoint,
+        scope: &LiteralScope,
+    ) -> Result<Self> {
+        match (Wanted::read_all(open, checkpoint), scope) {
+            (Err(error), Scope::File(path)) if error.is_damage() => {
+                Wanted::read_file(open, checkpoint, path)
+            }
+            (wanted, _) => wanted,
+        }
+    }
+
+    fn read_all(open: &OpenProject<'_>, checkpoint: &Checkpoint) -> Result<Self> {
         let objects = &open.objects;
         let Checkpoint { id, tree, seconds, .. } = *checkpoint.intact()?;
         let changes = open.stored().changes_since(id);
         let envelope = open.stored().envelopes(objects)?.get(checkpoint)?;
         let snapshot = snapshot::read(objects, id, tree)?;
         let left_out = commit::left_out(objects, id)?;
-        Ok(Wanted { seconds, left_out, changes, envelope, ..Wanted::of(objects, id, snapshot)? })
+        let ignores = TargetIgnores::read(objects, &snapshot)?;
+        let wanted = Wanted::of(objects, id, snapshot, ignores)?;
+        Ok(Wanted { seconds, left_out, changes, envelope, ..wanted })
+    }
+
+    /// A single file of a checkpoint that is damaged elsewhere. The ignore files, which may be lost, decide only
+    /// what an exact restore removes.
+    fn read_file(open: &OpenProject<'_>, checkpoint: &Checkpoint, path: &[u8]) -> Result<Self> {
+        let objects = &open.objects;
+        let Checkpoint { id, tree, seconds, .. } = *checkpoint.intact()?;
+        let snapshot = snapshot::read_around(objects, id, tree, path)?;
+        let ignores = TargetIgnores::read(objects, &Snapshot::new())?;
+        let left_out = commit::left_out(objects, id)?;
+        let changes = open.stored().changes_since(id);
+        let wanted = Wanted::of(objects, id, snapshot, ignores)?;
+        Ok(Wanted { seconds, left_out, changes, ..wanted })
     }
 
     /// The files of a checkpoint, without the other data that a restore reads.
-    fn of(objects: &Objects<'_>, id: Oid, snapshot: Snapshot) -> Result<Self> {
+    fn of(
+        objects: &Objects<'_>,
+        id: Oid,
+        snapshot: Snapshot,
+        ignores: TargetIgnores,
+    ) -> Result<Self> {
         let permissions = commit::permissions(objects, id)?;
-        let ignores = TargetIgnores::read(objects, &snapshot)?;
         let holds_units = commit::holds_units(objects, id)?;
         Ok(Wanted {
             id,
@@ -77,6 +115,6 @@ impl Wanted {
             });
         };
         let snapshot = snapshot::read(objects, id, commit::read(objects, id)?.tree)?;
-        Ok(Wanted { ignores, ..Wanted::of(objects, id, snapshot)? })
+        Wanted::of(objects, id, snapshot, ignores)
     }
 }

@@ -183,17 +183,42 @@ fn fits(snapshot: &Snapshot, paths_max: usize) -> bool {
 /// [`Error::CorruptCheckpoint`] where a tree is missing or unreadable, or names a path that a
 /// restore must never write.
 pub fn read(objects: &Objects<'_>, id: Oid, root: Oid) -> Result<Snapshot> {
-    unfold(objects, id, root, PATHS_MAX)
+    unfold(objects, id, root, &Extent::ALL)
 }
 
-fn unfold(objects: &Objects<'_>, id: Oid, root: Oid, paths_max: usize) -> Result<Snapshot> {
+/// As [`read`], but only the folders above `path` and below it: damage elsewhere does not matter.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_around(objects: &Objects<'_>, id: Oid, root: Oid, path: &[u8]) -> Result<Snapshot> {
+    let is_inside = |outer: &[u8], inner: &[u8]| {
+        outer.is_empty()
+            || inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+    };
+    let is_wanted = |folder: &[u8]| is_inside(folder, path) || is_inside(path, folder);
+    unfold(objects, id, root, &Extent { is_wanted: &is_wanted, ..Extent::ALL })
+}
+
+/// Which part of a checkpoint is read.
+struct Extent<'a> {
+    /// The most folders and files.
+    paths_max: usize,
+    /// Whether a folder is read.
+    is_wanted: &'a dyn Fn(&[u8]) -> bool,
+}
+
+impl Extent<'_> {
+    const ALL: Extent<'static> = Extent { paths_max: PATHS_MAX, is_wanted: &|_| true };
+}
+
+fn unfold(objects: &Objects<'_>, id: Oid, root: Oid, extent: &Extent<'_>) -> Result<Snapshot> {
     let corrupt = |why: String| Error::CorruptCheckpoint { id: id.to_string(), why };
     let mut snapshot = Snapshot::new();
     let mut pending: Vec<(Vec<u8>, Oid, usize)> = vec![(Vec::new(), root, 0)];
     let mut trees = 0;
     while let Some((directory, tree, depth)) = pending.pop() {
         trees += 1;
-        if depth > DEPTH_MAX || snapshot.len() + trees > paths_max {
+        if depth > DEPTH_MAX || snapshot.len() + trees > extent.paths_max {
             return Err(corrupt("its trees are nested too deeply or have too many entries".into()));
         }
         let bytes = objects.read(Kind::Tree, tree).map_err(|error| match error {
@@ -211,6 +236,7 @@ fn unfold(objects: &Objects<'_>, id: Oid, root: Oid, paths_max: usize) -> Result
                 return Err(corrupt(format!("{} is not a valid file name", shown(&path))));
             }
             match (bits & 0o170_000, Mode::from_bits(bits)) {
+                (TREE_BITS, _) if !(extent.is_wanted)(&path) => {}
                 (TREE_BITS, _) => pending.push((path, id, depth + 1)),
                 (_, Some(mode)) => {
                     snapshot.insert(path, Item { mode, blob: id });
@@ -374,11 +400,13 @@ mod tests {
             let root = write_tree(objects, twice.into()).unwrap();
             objects.flush().unwrap();
             // The last tree is read after three files and two trees were counted.
-            let unfolded = unfold(objects, COMMIT, root, 6).unwrap();
+            let unfolded =
+                unfold(objects, COMMIT, root, &Extent { paths_max: 6, ..Extent::ALL }).unwrap();
             assert_eq!(unfolded.len(), 6);
             // Six files, two folders and the root make nine.
             assert!(fits(&unfolded, 9) && !fits(&unfolded, 8));
-            let refused = unfold(objects, COMMIT, root, 5).unwrap_err();
+            let refused =
+                unfold(objects, COMMIT, root, &Extent { paths_max: 5, ..Extent::ALL }).unwrap_err();
             assert!(matches!(refused, Error::CorruptCheckpoint { .. }), "{refused}");
         });
     }

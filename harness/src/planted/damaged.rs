@@ -45,6 +45,23 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "a-lost-folder-refuses-every-file",
+        rule: &rules::MAINTENANCE_DAMAGE,
+        about: "A file is not restored if any folder of its checkpoint is lost.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            if let Request::RestoreFile { dir, target, .. } = request {
+                // A diff needs every folder.
+                let diff = Request::Diff { dir: dir.clone(), target: target.clone() };
+                let answer = subject.core_answer(&diff);
+                if matches!(answer, Answer::Refused { code: Code::CorruptCheckpoint, .. }) {
+                    return answer;
+                }
+            }
+            subject.ask(request)
+        }),
+    },
+    PlantedBug {
         name: "what-is-lost-is-not-said",
         rule: &rules::RESTORE_HONEST,
         about: "A restore does not report files whose stored content is damaged.",

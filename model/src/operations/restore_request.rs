@@ -92,7 +92,20 @@ impl World {
         let requested = self.requested_restore(dir, text, typed)?;
         let RequestedRestore { checkpoint, index, ref project, kind, .. } = requested;
         let Some(target) = checkpoint.captured.clone() else { return Ok(Allowed::Unknown) };
-        let damaged = self.is_damaged(checkpoint);
+        let lost = self.lost_paths(checkpoint);
+        // A single file needs nothing that is lost elsewhere in its checkpoint.
+        let damaged = match &requested.only {
+            Some(only) => {
+                let units = restore_units::units(self, &target, &Captured::default());
+                let is_with_it = |path: &ByteString| {
+                    path == only
+                        || bytes::below(only, path).is_some()
+                        || units.iter().any(|unit| unit.has(path) && unit.has(only))
+                };
+                lost.iter().any(is_with_it)
+            }
+            None => self.is_damaged(checkpoint),
+        };
         let before = match kind {
             PathKind::Directory => Arc::new(self.capture(project)),
             _ => Arc::default(),
@@ -134,7 +147,7 @@ impl World {
             deleted: kind == PathKind::Missing,
             evicting: safety.0 && !has_room && index == 0,
             damaged,
-            lost: self.lost_paths(checkpoint),
+            lost,
             project: requested.project,
             only: requested.only,
         })))

@@ -359,6 +359,17 @@ impl StoreRequest {
         matches!(self.task, Task::Rollback(Restore { dry_run: false, .. }))
     }
 
+    /// Whether it finds or restores what is stored, which works whatever the configuration says.
+    pub fn rescues(&self) -> bool {
+        let is_of_store =
+            |command: &StoreCommand| matches!(command, StoreCommand::Status | StoreCommand::Verify);
+        match &self.task {
+            Task::Rollback(_) => true,
+            Task::Store(command) => is_of_store(command),
+            _ => false,
+        }
+    }
+
     /// Whether the current directory determines the project.
     pub fn depends_on_current_directory(&self) -> bool {
         let is_independent = |dir: &Path| dir.is_absolute() || dir.starts_with("~");

@@ -9,8 +9,8 @@ use crate::whole;
 use herma_core::configuration::{self, Configured, Warning};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::{
-    Clock, Code, Environment, Error, Manager, Occasion, SystemClock, Trigger, project_directory,
-    project_of_file,
+    Clock, Code, Config, Environment, Error, Manager, Occasion, SystemClock, Trigger,
+    project_directory, project_of_file,
 };
 use serde::Serialize;
 use std::io;
@@ -133,18 +133,21 @@ impl Herma {
         json: bool,
         style: Style,
     ) -> Result<(Self, Vec<Warning>), Failure> {
+        let file = environment.configuration_file();
+        let Configured { config, warnings } = configuration::read(&SystemDisk, &file)?;
+        Ok((Herma::with_config(environment, json, style, config), warnings))
+    }
+
+    /// As [`Herma::new`], with this configuration instead of that of the file.
+    pub fn with_config(environment: Environment, json: bool, style: Style, config: Config) -> Self {
         let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
         let clock = Arc::new(SystemClock);
-        let Configured { config, warnings } =
-            configuration::read(disk.as_ref(), &environment.configuration_file())?;
         let manager = Manager::new(disk.clone(), clock, environment.clone(), config);
         let mut manager = manager.deferring_collection();
         let (state, compensations_failure) = whole::state(&disk, &environment);
         manager.set_state(state.unwrap_or_default());
         let interrupt = Arc::default();
-        let herma =
-            Herma { json, style, disk, environment, manager, interrupt, compensations_failure };
-        Ok((herma, warnings))
+        Herma { json, style, disk, environment, manager, interrupt, compensations_failure }
     }
 
     /// The same with rollbacks that end early once `interrupt` is set.

@@ -29,7 +29,7 @@ use herma_core::disk::SystemDisk;
 use herma_core::doctor::{Surroundings, SystemMachine};
 use herma_core::rollback_line::SyntaxError;
 use herma_core::text;
-use herma_core::{Environment, SystemClock};
+use herma_core::{Config, Environment, SystemClock};
 use programs::{Reason, Refusal};
 use session::Session;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -130,7 +130,15 @@ fn style() -> Style {
 /// Executes a request to the store, prints the answer, and returns the exit code.
 fn run_request(request: &StoreRequest) -> Result<u8, Failure> {
     let environment = read_environment(request.depends_on_current_directory())?;
-    let (herma, warnings) = Herma::new(environment, request.json, style())?;
+    let (herma, warnings) = match Herma::new(environment.clone(), request.json, style()) {
+        Err(Failure { message, .. }) if request.rescues() => {
+            let problem = message.trim_end_matches("; nothing was changed");
+            notice(&format!("{problem}; the defaults are used instead, without any limit"));
+            let config = Config::without_limits();
+            (Herma::with_config(environment, request.json, style(), config), Vec::new())
+        }
+        herma => herma?,
+    };
     let interrupt = if request.restores() { interrupt_flag() } else { Arc::default() };
     let herma = herma.interrupted_by(&interrupt);
     warnings.iter().for_each(warn);
