@@ -93,9 +93,10 @@ impl World {
         let RequestedRestore { checkpoint, index, ref project, kind, .. } = requested;
         let Some(target) = checkpoint.captured.clone() else { return Ok(Allowed::Unknown) };
         let lost = self.lost_paths(checkpoint);
-        // A single file needs nothing that is lost elsewhere in its checkpoint.
+        // A single file needs nothing that is lost elsewhere in its checkpoint. It need not be known that a damaged
+        // checkpoint does not hold it.
         let damaged = match &requested.only {
-            Some(only) => {
+            Some(only) if self.is_in(&target.tree, only) => {
                 let units = restore_units::units(self, &target, &Captured::default());
                 let is_with_it = |path: &ByteString| {
                     path == only
@@ -104,7 +105,7 @@ impl World {
                 };
                 lost.iter().any(is_with_it)
             }
-            None => self.is_damaged(checkpoint),
+            _ => self.is_damaged(checkpoint),
         };
         let before = match kind {
             PathKind::Directory => Arc::new(self.capture(project)),
