@@ -24,13 +24,11 @@ pub fn fragments(maintenance: bool) -> BoxedStrategy<Vec<Vec<Operation>>> {
         option::weighted(0.15, without_backend()),
         option::weighted(0.15, configured()),
         option::weighted(0.25, pruned_as_configured()),
-        option::weighted(0.25, unlisted()),
     );
     generated
-        .prop_map(move |(tools, printed, without, configured, pruned, unlisted)| {
+        .prop_map(move |(tools, printed, without, configured, pruned)| {
             let pruned = pruned.filter(|_| maintenance);
-            let fragments = [tools, printed, without, configured, pruned, unlisted];
-            fragments.into_iter().flatten().collect()
+            [tools, printed, without, configured, pruned].into_iter().flatten().collect()
         })
         .boxed()
 }
@@ -52,7 +50,7 @@ fn tools() -> BoxedStrategy<Vec<Operation>> {
 }
 
 /// A command that no list of programs names, alone or between commands that change nothing.
-fn unlisted() -> BoxedStrategy<Vec<Operation>> {
+pub fn unlisted() -> BoxedStrategy<Vec<Operation>> {
     let around =
         |commands: &'static [&'static str]| prop_oneof![2 => Just(""), 1 => select(commands)];
     (around(BEFORE), select(UNLISTED), around(AFTER))

@@ -39,7 +39,7 @@ pub struct OtherParts {
     damage: Placed,
     agent: Placed,
     gc: Placed,
-    ending: [Vec<Operation>; 2],
+    ending: [Vec<Operation>; 3],
     databases: Placed,
     injections: Placed,
     /// A history without any of the other parts, which replaces them.
@@ -86,11 +86,14 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
     let measured = measured::history(options.measured);
     let packs = injections::fragments_with_packs(limits, options.injections);
     let together = together::history(options.together, options.processes.clone());
-    let rest = (ending, databases, injected, (measured, packs, together));
+    // Generated and appended last, so that nothing else changes.
+    let unlisted = option::weighted(0.25, last::unlisted());
+    let rest = (ending, databases, injected, (measured, packs, together, unlisted));
     let parts = (attributes, command, last, attribution, damage, agent, gc, rest);
     parts
         .prop_map(|(attributes, command, last, attribution, damage, agent, gc, rest)| {
-            let ((kept_times, leftovers), databases, injected, (measured, packs, together)) = rest;
+            let ((kept_times, leftovers), databases, injected, alone_or_last) = rest;
+            let (measured, packs, together, unlisted) = alone_or_last;
             OtherParts {
                 attributes,
                 command,
@@ -99,7 +102,7 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
                 damage,
                 agent,
                 gc,
-                ending: [kept_times, leftovers],
+                ending: [kept_times, leftovers, unlisted.unwrap_or_default()],
                 databases,
                 injections: [injected, packs].concat(),
                 alone: measured.or(together),
