@@ -42,8 +42,11 @@ pub enum Step {
     Prune,
 }
 
+/// How many of so many files change.
+type Changes = fn(usize) -> usize;
+
 /// The operations of a round in order: how often each, and how many files change before it.
-const PLAN: &[(Step, usize, fn(usize) -> usize)] = &[
+const PLAN: &[(Step, usize, Changes)] = &[
     (Step::First, 1, |_| 0),
     (Step::Unchanged, 3, |_| 0),
     (Step::One, 10, |_| 1),
