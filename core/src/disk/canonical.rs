@@ -17,7 +17,7 @@ pub fn canonical(disk: &dyn Disk, path: &Path) -> PathBuf {
     let mut resolved = PathBuf::from("/");
     let mut pending: VecDeque<OsString> = names(path).collect();
     let plain = resolved.join(pending.iter().collect::<PathBuf>());
-    // Nothing is found through a link, so there is none on the way to what is found.
+    // `stat` follows no link, so a path at which it finds something leads through none.
     let is_found = || disk.stat(&plain).is_ok_and(|stat| stat.kind != Kind::Link);
     if pending.iter().all(|name| name != "..") && is_found() {
         return plain;

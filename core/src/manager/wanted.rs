@@ -42,37 +42,26 @@ impl Wanted {
         checkpoint: &Checkpoint,
         scope: &LiteralScope,
     ) -> Result<Self> {
-        match (Wanted::read_all(open, checkpoint), scope) {
-            (Err(error), Scope::File(path)) if error.is_damage() => {
-                Wanted::read_file(open, checkpoint, path)
-            }
-            (wanted, _) => wanted,
-        }
-    }
-
-    fn read_all(open: &OpenProject<'_>, checkpoint: &Checkpoint) -> Result<Self> {
         let objects = &open.objects;
         let Checkpoint { id, tree, seconds, .. } = *checkpoint.intact()?;
+        let read_all = || -> Result<(Snapshot, TargetIgnores)> {
+            let snapshot = snapshot::read(objects, id, tree)?;
+            let ignores = TargetIgnores::read(objects, &snapshot)?;
+            Ok((snapshot, ignores))
+        };
+        let (snapshot, ignores) = match (read_all(), scope) {
+            // The ignore files, which may be lost, decide only what an exact restore removes.
+            (Err(error), Scope::File(path)) if error.is_damage() => {
+                let snapshot = snapshot::read_around(objects, id, tree, path)?;
+                (snapshot, TargetIgnores::read(objects, &Snapshot::new())?)
+            }
+            (all, _) => all?,
+        };
         let changes = open.stored().changes_since(id);
         let envelope = open.stored().envelopes(objects)?.get(checkpoint)?;
-        let snapshot = snapshot::read(objects, id, tree)?;
         let left_out = commit::left_out(objects, id)?;
-        let ignores = TargetIgnores::read(objects, &snapshot)?;
         let wanted = Wanted::of(objects, id, snapshot, ignores)?;
         Ok(Wanted { seconds, left_out, changes, envelope, ..wanted })
-    }
-
-    /// A single file of a checkpoint that is damaged elsewhere. The ignore files, which may be lost, decide only
-    /// what an exact restore removes.
-    fn read_file(open: &OpenProject<'_>, checkpoint: &Checkpoint, path: &[u8]) -> Result<Self> {
-        let objects = &open.objects;
-        let Checkpoint { id, tree, seconds, .. } = *checkpoint.intact()?;
-        let snapshot = snapshot::read_around(objects, id, tree, path)?;
-        let ignores = TargetIgnores::read(objects, &Snapshot::new())?;
-        let left_out = commit::left_out(objects, id)?;
-        let changes = open.stored().changes_since(id);
-        let wanted = Wanted::of(objects, id, snapshot, ignores)?;
-        Ok(Wanted { seconds, left_out, changes, ..wanted })
     }
 
     /// The files of a checkpoint, without the other data that a restore reads.

@@ -191,11 +191,9 @@ pub fn read(objects: &Objects<'_>, id: Oid, root: Oid) -> Result<Snapshot> {
 /// # Errors
 /// As [`read`].
 pub fn read_around(objects: &Objects<'_>, id: Oid, root: Oid, path: &[u8]) -> Result<Snapshot> {
-    let is_inside = |outer: &[u8], inner: &[u8]| {
-        outer.is_empty()
-            || inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
-    };
-    let is_wanted = |folder: &[u8]| is_inside(folder, path) || is_inside(path, folder);
+    let is_above = |outer: &[u8], inner: &[u8]| ancestors(inner).any(|above| above == outer);
+    let is_wanted =
+        |folder: &[u8]| folder == path || is_above(folder, path) || is_above(path, folder);
     unfold(objects, id, root, &Extent { is_wanted: &is_wanted, ..Extent::ALL })
 }
 

@@ -1,5 +1,5 @@
 //! Programs that are known to change no files, and when. A program in neither this list nor that of
-//! [`super::table`] counts as changing files: nobody knows what it does.
+//! [`super::table`] counts as changing files, since its effect is not known.
 
 use super::shell::Word;
 use super::table::is_option;

@@ -185,8 +185,8 @@ fn awk(arguments: &[Word]) -> Option<&Word> {
             "-F" | "-v" | "--field-separator" | "--assign" => {
                 words.next();
             }
-            text if is_option(word, &["-f", "--file", "-i", "--include", "-l", "--load"], "Fv") => {
-                return (text != "--").then_some(word);
+            _ if is_option(word, &["-f", "--file", "-i", "--include", "-l", "--load"], "Fv") => {
+                return Some(word);
             }
             text if text.starts_with('-') => {}
             text => return (!awk_changes_nothing(text) || !word.is_known).then_some(word),

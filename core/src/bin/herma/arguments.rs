@@ -361,13 +361,8 @@ impl StoreRequest {
 
     /// Whether it finds or restores what is stored, which works whatever the configuration says.
     pub fn rescues(&self) -> bool {
-        let is_of_store =
-            |command: &StoreCommand| matches!(command, StoreCommand::Status | StoreCommand::Verify);
-        match &self.task {
-            Task::Rollback(_) => true,
-            Task::Store(command) => is_of_store(command),
-            _ => false,
-        }
+        use StoreCommand::{Status, Verify};
+        matches!(self.task, Task::Rollback(_) | Task::Store(Status | Verify))
     }
 
     /// Whether the current directory determines the project.
