@@ -373,6 +373,19 @@ impl Oracle {
         Ok(())
     }
 
+    /// Adds what the checkpoint of a second request needs to an observation of two requests.
+    pub fn add_needs(
+        &self,
+        world: &World,
+        contents: &mut Contents,
+        request: &Request,
+        answer: &Answer,
+    ) {
+        if !contents.needs.is_empty() {
+            contents.needs.extend(store::needs(world, request, answer, &self.blob_ids));
+        }
+    }
+
     /// Observes the state at the end of a history; if `thorough`, git lists every checkpoint.
     ///
     /// # Errors

@@ -178,6 +178,9 @@ impl Runner<'_> {
         request: &Request,
         answer: &Answer,
     ) -> Result<bool, RunError> {
+        if let Some(contents) = &mut seen.contents {
+            self.oracle.add_needs(&self.world, contents, request, answer);
+        }
         let (mut checks, mut next) = self.world.compare_overlapped(&seen, request, answer);
         if next.is_none() {
             let context = Context { world: &self.world, sandbox: &self.sandbox };
