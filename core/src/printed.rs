@@ -12,14 +12,17 @@ pub fn short(style: Style, id: &str) -> String {
     style.paint(Tone::Notable, id.get(..SHORT).unwrap_or(id))
 }
 
-/// The lines of a list: number, short id, date and time, reason and changes of each checkpoint; a label and
+/// The lines of a list: name, short id, date and time, reason and changes of each checkpoint; a label and
 /// damage are printed on lines of their own.
 // rule: list/layout
 // rule: capture/reason-one-line
 pub fn list(style: Style, checkpoints: &[Listed]) -> Vec<String> {
-    let width = checkpoints.len().to_string().len();
+    let names: Vec<String> =
+        checkpoints.iter().map(|checkpoint| checkpoint.name.to_string()).collect();
+    let width = names.iter().map(String::len).max().unwrap_or_default();
     let mut lines = Vec::with_capacity(checkpoints.len());
-    for Listed { number, id, time, reason, stats, damage, label, pinned } in checkpoints {
+    for (name, checkpoint) in names.iter().zip(checkpoints) {
+        let Listed { id, time, reason, stats, damage, label, pinned, .. } = checkpoint;
         let reason = line(reason.as_bytes());
         let reason = if reason.is_empty() { "(no reason)" } else { &reason };
         let stats = stats.filter(|stats| stats.files > 0).map(|stats| {
@@ -27,7 +30,7 @@ pub fn list(style: Style, checkpoints: &[Listed]) -> Vec<String> {
             format!("  ({files}, +{}/-{})", stats.added, stats.removed)
         });
         lines.push(format!(
-            "  {number:>width$}. {}  {}  {reason}{}",
+            "  {name:>width$}. {}  {}  {reason}{}",
             short(style, id),
             local_time(*time),
             stats.unwrap_or_default(),

@@ -100,9 +100,49 @@ impl fmt::Display for Interrupted {
     }
 }
 
-/// A pre-restore checkpoint outside the list, which only its id names.
+/// How a list names a checkpoint; typed, it means that checkpoint. Serialized as it is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListName {
+    /// `3`: its number from 1 for the newest, without pre-restore checkpoints.
+    Number(usize),
+    /// `u3`: its number among the pre-restore checkpoints, from 1 for the newest.
+    BeforeRollback(usize),
+}
+
+impl ListName {
+    /// The name that is typed; a number too large to parse is beyond every list.
+    pub fn parse(typed: &[u8]) -> Option<Self> {
+        let number = |digits: &[u8]| {
+            let is_decimal = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+            is_decimal.then(|| String::from_utf8_lossy(digits).parse().unwrap_or(usize::MAX))
+        };
+        match typed {
+            [b'u', digits @ ..] => number(digits).map(ListName::BeforeRollback),
+            digits => number(digits).map(ListName::Number),
+        }
+    }
+}
+
+impl fmt::Display for ListName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListName::Number(number) => write!(formatter, "{number}"),
+            ListName::BeforeRollback(number) => write!(formatter, "u{number}"),
+        }
+    }
+}
+
+impl Serialize for ListName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A pre-restore checkpoint outside the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unlisted {
+    /// How it is named.
+    pub name: ListName,
     /// Its full id.
     pub id: String,
     /// When it was taken, in seconds since the epoch.
@@ -114,8 +154,8 @@ pub struct Unlisted {
 /// One checkpoint of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Listed {
-    /// Its number, from 1 for the newest.
-    pub number: usize,
+    /// How it is named.
+    pub name: ListName,
     /// Its full id.
     pub id: String,
     /// When it was taken, in seconds since the epoch.

@@ -123,7 +123,7 @@ pub struct Stats {
 /// One checkpoint of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Listed {
-    /// Its number, from 1.
+    /// Its number, from 1; 0 for a pre-restore checkpoint where those have no number.
     pub number: usize,
     /// Its full id.
     pub id: String,

@@ -123,6 +123,7 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::LIST_AT_MOST, None),
     (&rules::LIST_COMPLETE, None),
     (&rules::LIST_STABLE, None),
+    (&rules::RESTORE_SAME_NUMBER, None),
     (&rules::LIST_NEWEST_FIRST, None),
     (&rules::ISOLATION_USER_REPOSITORY, None),
     (&rules::ISOLATION_HOME, None),

@@ -4,6 +4,7 @@ use super::diff::stored_bytes;
 use super::{Manager, OpenProject, patch};
 use crate::error::Result;
 use crate::report::{Listed, Stats, Unlisted};
+use crate::restore::target;
 use crate::store::commit::Checkpoint;
 use crate::store::figures::{self, Figures};
 use crate::store::objects::Objects;
@@ -30,8 +31,10 @@ impl Manager {
             // The list is returned nevertheless; the next operation tries again.
             tracing::debug!("the lost ref of {} was not recovered: {error}", project.hash);
         }
-        let mut history = self.history(&open)?;
-        history.retain(|checkpoint| !checkpoint.is_unlisted());
+        let history = self.history(&open)?;
+        let named = target::names(&history).into_iter().zip(history);
+        let (names, history): (Vec<_>, Vec<_>) =
+            named.filter(|(_, checkpoint)| !checkpoint.is_unlisted()).unzip();
         let envelopes = open.stored().envelopes(objects)?;
         let mut listed = Vec::with_capacity(history.len());
         let mut figures = KnownFigures::new(&open);
@@ -42,7 +45,7 @@ impl Manager {
             let before = history.get(index + 1);
             let are_intact = [index, index + 1].map(|index| damages.get(index) == Some(&None));
             listed.push(Listed {
-                number: index + 1,
+                name: names[index],
                 id: checkpoint.id.to_string(),
                 // rule: list/time
                 time: checkpoint.seconds,
@@ -63,8 +66,7 @@ impl Manager {
         Ok(listed)
     }
 
-    /// The pre-restore checkpoints of a project outside the list, newest first; only their ids name
-    /// them.
+    /// The pre-restore checkpoints of a project outside the list, newest first.
     ///
     /// # Errors
     /// A damaged or busy store.
@@ -74,15 +76,17 @@ impl Manager {
         let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else {
             return Ok(Vec::new());
         };
-        let mut history = self.history(&OpenProject::new(&store, &project))?;
-        history.retain(Checkpoint::is_unlisted);
-        history.sort_by_key(|checkpoint| Reverse(checkpoint.rollback));
-        let unlisted = |checkpoint: Checkpoint| Unlisted {
-            id: checkpoint.id.to_string(),
-            time: checkpoint.seconds,
-            reason: checkpoint.reason,
+        let history = self.history(&OpenProject::new(&store, &project))?;
+        let mut named: Vec<_> = target::names(&history).into_iter().zip(history).collect();
+        named.retain(|(_, checkpoint)| checkpoint.is_unlisted());
+        named.sort_by_key(|(_, checkpoint)| Reverse(checkpoint.rollback));
+        let unlisted = |(name, Checkpoint { id, seconds: time, reason, .. })| Unlisted {
+            name,
+            id: id.to_string(),
+            time,
+            reason,
         };
-        Ok(history.into_iter().map(unlisted).collect())
+        Ok(named.into_iter().map(unlisted).collect())
     }
 }
 

@@ -18,6 +18,19 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Intercept(|subject, request| listed(subject, request, |_, list| list.reverse())),
     },
     PlantedBug {
+        name: "a-rollback-moves-the-numbers",
+        rule: &rules::RESTORE_SAME_NUMBER,
+        about: "The pre-restore checkpoint becomes number 1 of the list.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| {
+            listed(subject, request, |_, list| {
+                for (index, entry) in list.iter_mut().enumerate() {
+                    entry.number = index + 1;
+                }
+            })
+        }),
+    },
+    PlantedBug {
         name: "checkpoints-of-one-second-are-one",
         rule: &rules::LIST_COMPLETE,
         about: "Of checkpoints taken in the same second only the newest is listed.",

@@ -168,9 +168,10 @@ impl Intercepted {
     /// The id of the checkpoint that is a request's target, by number or id.
     pub fn target_id(&self, request: &Request) -> Option<String> {
         let text = String::from_utf8_lossy(request.target()?).to_lowercase();
-        let number = text.parse().unwrap_or(0);
+        let number = text.parse().ok().filter(|number| *number > 0);
         let is_target = |entry: &Listed| {
-            entry.number == number || text.len() >= SHORT_ID_MIN && entry.id.starts_with(&text)
+            Some(entry.number) == number
+                || text.len() >= SHORT_ID_MIN && entry.id.starts_with(&text)
         };
         self.listed(request).into_iter().find(is_target).map(|entry| entry.id)
     }

@@ -5,7 +5,7 @@
 //! capability are reported as *not applicable*, never as held.
 
 use super::known::{
-    COMPLETE, INJECTION, MAX_FILE_BYTES, MAX_TOTAL_BYTES, MEASUREMENT, OWN_WAYS, SIZES,
+    COMPLETE, INJECTION, MAX_FILE_BYTES, MAX_TOTAL_BYTES, MEANINGS, MEASUREMENT, OWN_WAYS, SIZES,
     WHOLE_AGENT, find, known, unknown_message,
 };
 use super::message::Hello;
@@ -86,7 +86,7 @@ impl Capabilities {
 
     /// The capabilities of the core of this project.
     pub fn of_the_core() -> Self {
-        let optional = ["capture.units", "restore.keeps_undo", INJECTION];
+        let optional = ["capture.units", "restore.keeps_undo", "target.stable_number", INJECTION];
         optional.into_iter().fold(Capabilities::whole_agent(), Capabilities::with)
     }
 
@@ -186,10 +186,12 @@ impl Capabilities {
         self.claimed.keys().copied()
     }
 
-    /// The capabilities that two implementations both have.
+    /// The capabilities that two implementations both have, and what the words of this one mean.
     pub fn in_common(&self, capabilities: &Capabilities) -> Capabilities {
         let common = |(claim, unit): (&&'static str, &u64)| {
-            Some((*claim, least_common_multiple(*unit, *capabilities.claimed.get(claim)?)))
+            let other =
+                capabilities.claimed.get(claim).or(MEANINGS.contains(claim).then_some(unit))?;
+            Some((*claim, least_common_multiple(*unit, *other)))
         };
         Capabilities {
             claimed: self.claimed.iter().filter_map(common).collect(),

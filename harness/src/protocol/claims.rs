@@ -28,6 +28,7 @@ const ROWS: &[Row] = &[
     Row("list.printed", &["checkpoints", "printed"], &["text", "page", "display", "formatted"]),
     Row("list.stats", &["checkpoints[].stats"], &["lines", "counts"]),
     Row("target.number", &[], &["index", "ordinal"]),
+    Row("target.stable_number", &["checkpoints[].number"], &["renumber", "same", "undo"]),
     Row("target.short", &[], &["prefix", "abbreviated", "hash"]),
     Row("restore.exact", &["removed"], &["clean", "delete", "mirror"]),
     Row("restore.leaves_new", &["left"], &["untracked", "keep"]),

@@ -74,6 +74,10 @@ static CAPABILITIES: &[Capability] = &[
         "The list shows the changes of each checkpoint against the checkpoint before it.",
     ),
     ("target.number", "A checkpoint may be named by its number in the list."),
+    (
+        "target.stable_number",
+        "Numbers count only checkpoints that are not pre-restore checkpoints, which a list numbers 0.",
+    ),
     ("target.short", "A checkpoint may be named by the first digits of its id."),
     (
         "restore.leaves_new",
@@ -169,8 +173,17 @@ pub(super) const COMPLETE: &str = "complete";
 
 /// Capabilities that a complete implementation need not have: alternatives that the rules allow, and
 /// capabilities that no adapter claims.
-pub(super) const OWN_WAYS: &[&str] =
-    &["capture.units", "restore.directory", "restore.keeps_undo", INJECTION, MEASUREMENT];
+pub(super) const OWN_WAYS: &[&str] = &[
+    "capture.units",
+    "restore.directory",
+    "restore.keeps_undo",
+    "target.stable_number",
+    INJECTION,
+    MEASUREMENT,
+];
+
+/// Capabilities that say what words mean: an implementation cannot do without them, whatever is judged.
+pub(super) const MEANINGS: &[&str] = &["target.stable_number"];
 
 /// The capabilities for agent state: a complete implementation without them only stores files.
 pub const WHOLE_AGENT: &[&str] = &[

@@ -136,7 +136,7 @@ pub(super) fn compare(world: &World, list: &AllowedList, found: &[Listed], check
         checks.check(Judge::Answer, rule, !found.is_empty(), wrong_count);
     }
     checks.check(Judge::Answer, &rules::LIST_STABLE, !complete || same_set, || wrong("other ids"));
-    let numbered = found.iter().enumerate().all(|(index, listed)| listed.number == index + 1);
+    let numbered = compare_numbers(world, &list.project, found, checks);
     let in_order = !same_set || expected == ids;
     checks.check(Judge::Answer, &rules::LIST_NEWEST_FIRST, in_order && numbered, || {
         wrong("another order")
@@ -146,6 +146,35 @@ pub(super) fn compare(world: &World, list: &AllowedList, found: &[Listed], check
             compare_entry(world, entry, listed, checks);
         }
     }
+}
+
+/// Returns whether checkpoints are numbered in their order; with pre-restore checkpoints that have no number,
+/// a rule of its own decides.
+///
+/// Implements [`rules::RESTORE_SAME_NUMBER`].
+fn compare_numbers(world: &World, project: &[u8], found: &[Listed], checks: &mut Checks) -> bool {
+    let numbers: Vec<usize> = found.iter().map(|listed| listed.number).collect();
+    if !world.has("target.stable_number") {
+        return numbers.iter().copied().eq(1..=found.len());
+    }
+    let mut counted = 0;
+    let number = |listed: &Listed| {
+        let known = world.history(project).iter().find(|checkpoint| checkpoint.id == listed.id)?;
+        let has_number = world.has_number(known)?;
+        counted += usize::from(has_number);
+        Some(if has_number { counted } else { 0 })
+    };
+    let Some(expected) = found.iter().map(number).collect::<Option<Vec<usize>>>() else {
+        return true;
+    };
+    if !expected.contains(&0) {
+        return numbers == expected;
+    }
+    checks.check(Judge::Answer, &rules::RESTORE_SAME_NUMBER, numbers == expected, || {
+        let expected = format!("numbers, newest first: {}", plain(&expected));
+        Mismatch::new("a pre-restore checkpoint is counted", expected, plain(&numbers))
+    });
+    true
 }
 
 /// Compares the list of a partially corrupted project: every intact checkpoint is listed, in order; which
@@ -182,7 +211,7 @@ fn compare_partially_corrupted(
     let is_expected = |id: &&&String| list.entries.iter().any(|entry| entry.id == ***id);
     let shown: Vec<&String> = ids.iter().filter(is_expected).copied().collect();
     let order = list.entries.iter().map(|entry| &entry.id).filter(|id| shown.contains(id));
-    let numbered = found.iter().enumerate().all(|(index, listed)| listed.number == index + 1);
+    let numbered = compare_numbers(world, &list.project, found, checks);
     let in_order = numbered && order.eq(shown.iter().copied());
     checks.check(Judge::Answer, &rules::LIST_NEWEST_FIRST, in_order, || wrong("another order"));
     for listed in found {

@@ -54,10 +54,14 @@ impl World {
         if self.is_history_unknown(project) {
             return true;
         }
-        let target = target::parse(text, &ids, self.has("target.number"));
+        let numbered = self.numbered(self.listed(project));
+        let target = target::parse(text, &ids, self.has("target.number").then_some(numbered.len()));
         let by_damage = match target {
             ParsedTarget::Malformed => false,
-            ParsedTarget::Number(_) => self.is_renumbered(project),
+            ParsedTarget::Number(_) => {
+                self.is_renumbered(project)
+                    || self.listed(project).iter().any(|found| self.has_number(found).is_none())
+            }
             // An unlisted checkpoint may be listed again.
             ParsedTarget::Id(_) => {
                 self.is_partially_corrupted(project) && self.find(location, text).is_err()
@@ -77,6 +81,18 @@ impl World {
                 self.find(location, text).map_or(true, |(_, found)| may_be_evicted(found))
             }
         }
+    }
+
+    /// Whether a checkpoint has a number in the list; `None` where damage may hide that a restore took it.
+    pub(super) fn has_number(&self, checkpoint: &Checkpoint) -> Option<bool> {
+        let is_before_restore = checkpoint.safety && self.has("target.stable_number");
+        (!is_before_restore || !self.is_damaged(checkpoint)).then_some(!is_before_restore)
+    }
+
+    /// The checkpoints with a number among those `listed`, each with its index, oldest first.
+    fn numbered<'a>(&self, listed: &'a [Checkpoint]) -> Vec<(usize, &'a Checkpoint)> {
+        let listed = listed.iter().enumerate();
+        listed.filter(|(_, checkpoint)| self.has_number(checkpoint) != Some(false)).collect()
     }
 
     /// Whether the checkpoint of that index in the list, which existed before, is listed beyond the limit,
@@ -130,7 +146,8 @@ impl World {
             rule: &rules::RESTORE_BAD_TARGET,
         };
         let ids: Vec<&str> = listed.iter().map(|checkpoint| checkpoint.id.as_str()).collect();
-        let parsed = target::parse(text, &ids, self.has("target.number"));
+        let numbered = self.numbered(listed);
+        let parsed = target::parse(text, &ids, self.has("target.number").then_some(numbered.len()));
         if !matches!(parsed, ParsedTarget::Number(_))
             && let Some(found) = labelled(listed, text)
         {
@@ -139,8 +156,8 @@ impl World {
         match parsed {
             ParsedTarget::Malformed => Err(malformed),
             ParsedTarget::Number(number) => {
-                let index = listed.len().checked_sub(number).filter(|_| number > 0);
-                index.map(|index| (index, &listed[index])).ok_or(malformed)
+                let index = numbered.len().checked_sub(number).filter(|_| number > 0);
+                index.map(|index| numbered[index]).ok_or(malformed)
             }
             ParsedTarget::Id(digits) => {
                 // A complete id may be the beginning of another id.

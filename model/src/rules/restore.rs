@@ -122,6 +122,18 @@ super::rules! {
         hint: "Taking the pre-restore checkpoint evicts the oldest checkpoint, which was the \
             target: find the target first, and evict after the restore.",
     }
+    RESTORE_SAME_NUMBER {
+        id: "restore/same-number",
+        statement: "A restore moves no number: the same words twice mean the same checkpoint, since a \
+            pre-restore checkpoint has no number.",
+        tier: Integrity,
+        level: Should,
+        since: "0.1",
+        source: "behaviour: Restore",
+        needs: ["restore.safety", "target.number", "target.stable_number"],
+        hint: "The pre-restore checkpoint becomes number 1, so that the same command typed twice \
+            undoes itself: name those apart, and count the others.",
+    }
     RESTORE_KEEPS_HISTORY {
         id: "restore/keeps-history",
         statement: "A restore evicts only older pre-restore checkpoints, and never one that it \

@@ -248,7 +248,7 @@ impl World {
                 captured: None,
                 reason: Some(entry.reason.clone()),
                 time: entry.time,
-                safety: false,
+                safety: entry.number == 0,
                 carried: Carried::default(),
             })
         };

@@ -119,9 +119,13 @@ pub fn listed(
         page.line(line);
     }
     if !unlisted.is_empty() {
-        let ids = short_ids(unlisted.iter().map(|checkpoint| checkpoint.id.as_str()));
+        let names: Vec<String> =
+            unlisted.iter().map(|checkpoint| checkpoint.name.to_string()).collect();
         page.blank();
-        page.line(format_args!("  Not listed, but kept from before rollbacks: {ids}"));
+        page.line(format_args!(
+            "  Not listed, but kept from before rollbacks: {}",
+            names.join(", ")
+        ));
     }
     page.blank();
     page.line("  herma rollback <N>           restore to checkpoint N");

@@ -196,7 +196,7 @@ impl Herma {
 /// What differs from the checkpoint after a restore, and what to do about it; `None` where nothing
 /// does. Paths that no checkpoint could hold were not touched, and are only reported.
 fn incomplete(restored: &Restored) -> Option<String> {
-    let again = "roll back to the same id again";
+    let again = "roll back again";
     let count = |number: usize| (number > 0).then(|| text::count(number, "path was", "paths were"));
     if restored.interrupted {
         return Some("interrupted before everything was restored; what was done is listed".into());

@@ -5,7 +5,7 @@ use super::convert::{bytes, path, paths, remarks, stats};
 use crate::subject::agent::action;
 use crate::subject::patch;
 use herma_core::text::Style;
-use herma_core::{Change, Environment, Error, Outcome, RestoreOptions};
+use herma_core::{Change, Environment, Error, ListName, Outcome, RestoreOptions};
 use herma_model::Code;
 use herma_model::answer::{
     self, Answer, Changed, CheckpointOutcome, DiffEntry, Listed, Protected, Taken,
@@ -98,7 +98,10 @@ pub(super) fn model_taken(taken: herma_core::Taken) -> Taken {
 
 pub(super) fn listed(checkpoint: herma_core::Listed) -> Listed {
     Listed {
-        number: checkpoint.number,
+        number: match checkpoint.name {
+            ListName::Number(number) => number,
+            ListName::BeforeRollback(_) => 0,
+        },
         id: checkpoint.id,
         time: checkpoint.time,
         reason: checkpoint.reason,
