@@ -128,6 +128,9 @@ pub enum Error {
         /// What would be lost.
         what: &'static str,
     },
+    /// There is no restore to undo or redo.
+    #[error("{0}; nothing was changed")]
+    NothingToUndo(&'static str),
     /// The restore would not do what the preview showed.
     #[error(
         "the project changed since the preview, so a restore would no longer do what was shown; \
@@ -258,6 +261,7 @@ impl Error {
             Error::BadPath { .. } => "bad_path",
             Error::NotInCheckpoint(_) | Error::LeftOut { .. } => "not_in_checkpoint",
             Error::WouldOverwrite { .. } => "would_overwrite",
+            Error::NothingToUndo(_) => "nothing_to_undo",
             Error::ChangedSincePreview => "changed_since_preview",
             Error::NoPreRestoreCheckpoint(_) => "no_safety_checkpoint",
             Error::CorruptCheckpoint { .. } | Error::DamagedObject { .. } => "corrupt_checkpoint",

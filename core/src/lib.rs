@@ -63,6 +63,7 @@ pub use report::{
 };
 pub use restore::{INTERRUPTED, LEFT_OUT};
 pub use store::left_out::{LeftOut, Reason, Stamp};
+pub use store::rollbacks::Direction;
 pub use token::Token;
 
 /// The state of an agent, for authors of agents: parts, which checkpoints carry, and external actions.

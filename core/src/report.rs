@@ -93,7 +93,7 @@ impl fmt::Display for Interrupted {
         )?;
         match &self.before {
             Some(before) => {
-                write!(formatter, ", `herma rollback {} --exact` undoes it", short(before))
+                write!(formatter, ", `herma undo` undoes it (to {})", short(before))
             }
             None => Ok(()),
         }

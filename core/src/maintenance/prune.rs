@@ -16,7 +16,7 @@ use crate::report::{ProjectState, Pruned};
 use crate::store::base::{self, BaseEntry, archived_at};
 use crate::store::objects::Objects;
 use crate::store::{
-    Store, commit, figures, metadata, pre_restore, ref_recovery, refs, restoring, usage,
+    Store, commit, figures, metadata, pre_restore, ref_recovery, refs, restoring, rollbacks, usage,
 };
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -219,6 +219,7 @@ impl Prune<'_> {
             folder::remove_path(self.disk, &store.path.join("indexes").join(hash))?;
             folder::remove_path(self.disk, &store.path.join(figures::place(hash)))?;
             restoring::end(store, hash)?;
+            rollbacks::remove(store, hash)?;
             Stored::of(store, hash).remove_attribution()?;
             folder::remove_path(self.disk, &metadata::path_of(&store.path, hash))?;
         }

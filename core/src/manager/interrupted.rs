@@ -22,8 +22,13 @@ impl Manager {
         let interrupted = self.interrupted_of(store, &project.hash);
         if !current.leftovers.is_empty() || restoring::died(store, &project.hash) {
             let is_tidy = tidy(store.disk, &project.directory, &current.leftovers);
-            if is_tidy && let Err(error) = restoring::end(store, &project.hash) {
-                tracing::debug!("the record of an interrupted restore was not removed: {error}");
+            if is_tidy {
+                self.record_interrupted(open);
+                if let Err(error) = restoring::end(store, &project.hash) {
+                    tracing::debug!(
+                        "the record of an interrupted restore was not removed: {error}"
+                    );
+                }
             }
         }
         interrupted.map(|interrupted| interrupted.to_string())

@@ -9,6 +9,7 @@ use crate::restore::target;
 use crate::store::commit::{self, Checkpoint};
 use crate::store::objects::Objects;
 use crate::store::oid::Oid;
+use crate::store::rollbacks::Direction;
 use crate::store::{Store, shallow};
 
 /// A project, the store and its objects. The operation decides whether it holds the project's lock.
@@ -40,9 +41,13 @@ impl<'a> OpenProject<'a> {
         history::newest_first(self.store, &self.objects, self.hash(), most)
     }
 
-    /// The listed checkpoint that a target names: by its number, its label or digits of its id.
+    /// The checkpoint that a target names: by its name in the list, its label or digits of its id; `undo` and
+    /// `redo` name the state before a restore.
     // rule: agent/all-or-none
     pub fn find<'l>(&self, listed: &'l [Checkpoint], target: &[u8]) -> Result<&'l Checkpoint> {
+        if let Some(direction) = Direction::parse(target) {
+            return self.before_rollback(listed, direction);
+        }
         let envelopes = self.stored().envelopes(&self.objects)?;
         let label = |checkpoint: &Checkpoint| envelopes.label(checkpoint).ok().flatten();
         target::find_labelled(listed, label, target)

@@ -2,6 +2,7 @@
 //! plan. Nothing is changed here.
 
 use super::scope::{LiteralScope, Scope};
+use super::undo::Undone;
 use super::wanted::Wanted;
 use super::{Manager, OpenProject};
 use crate::agent_state::{AgentRestored, Change, StateRestore, WantedParts};
@@ -18,8 +19,10 @@ use std::path::Path;
 /// A restore whose target is found.
 pub(super) struct PendingRestore<'a> {
     pub open: OpenProject<'a>,
-    pub scope: &'a LiteralScope,
+    pub scope: LiteralScope,
     pub wanted: Wanted,
+    /// The restore that this one undoes, if it does.
+    pub undone: Option<Undone>,
     /// The parts of the agent state to restore.
     pub parts: WantedParts,
     /// The token of the preview that the restore must follow, if there is one.
@@ -27,6 +30,11 @@ pub(super) struct PendingRestore<'a> {
 }
 
 impl PendingRestore<'_> {
+    /// The report of this restore: undoing one does not undo a turn of the conversation.
+    pub fn of_turn(&self, report: Restored) -> Restored {
+        Restored { undoes_turn: report.undoes_turn && self.undone.is_none(), ..report }
+    }
+
     /// The restore of the agent state.
     pub fn of_state(&self) -> StateRestore<'_> {
         let PendingRestore { open, wanted, parts, .. } = self;
@@ -55,7 +63,7 @@ impl Manager {
         let scope = scope.resolve(disk, &project)?;
         let store = self.store_with(target)?;
         let open = OpenProject::new(&store, &project);
-        let mut pending = self.find_restore(open, target, &scope)?;
+        let mut pending = self.find_restore(open, target, scope)?;
         let Preview { would, token } = self.plan(&pending)?;
         // While another restore takes long, the preview may show half of it, and differ from this restore.
         let _owner = self.state.lock_parts(disk, Sharing::Shared, lock::take);
@@ -74,11 +82,13 @@ impl Manager {
         &self,
         open: OpenProject<'a>,
         target: &[u8],
-        scope: &'a LiteralScope,
+        scope: LiteralScope,
     ) -> Result<PendingRestore<'a>> {
-        let listed = self.history(&open)?;
-        let wanted = Wanted::read(&open, open.find(&listed, target)?, scope)?;
-        Ok(PendingRestore { open, scope, wanted, parts: WantedParts::default(), token: None })
+        let history = self.history(&open)?;
+        let (undone, scope) = open.undone(target, scope)?;
+        let wanted = Wanted::read(&open, open.find(&history, target)?, &scope)?;
+        let parts = WantedParts::default();
+        Ok(PendingRestore { open, scope, wanted, undone, parts, token: None })
     }
 
     /// The parts to restore, none of them with a single file.
@@ -111,13 +121,14 @@ impl Manager {
     /// # Errors
     /// What would refuse the restore, as far as it can be seen before.
     pub(super) fn plan(&self, pending: &PendingRestore<'_>) -> Result<Preview> {
-        let PendingRestore { open, scope, wanted, .. } = pending;
+        let PendingRestore { open, scope, wanted, undone, .. } = pending;
         // A pre-restore checkpoint has the bounds of any other.
         let (current, refused) = match self.current_within(&self.config, open) {
             Ok(current) => (current, None),
             Err(error) => (self.current(open)?, Some(error)),
         };
         let mut restore = self.restore_into(open, &current, wanted);
+        restore.made = undone.as_ref().map(|undone| &undone.made);
         restore.may_remove = refused.is_none();
         let Preview { would, token } = self.plan_into(pending, &restore)?;
         let forced_past = refused.map(|error| scope.go_on_without(error)).transpose()?;
@@ -134,7 +145,7 @@ impl Manager {
         restore: &Restore<'_>,
     ) -> Result<Preview> {
         let PendingRestore { open, scope, wanted, .. } = pending;
-        let would = scope.plan(restore)?;
+        let would = pending.of_turn(scope.plan(restore)?);
         let token = restore.token(&would);
         let by_others =
             |changes: &Vec<Change>| self.by_others(open.project, restore, changes, &would);
@@ -189,6 +200,7 @@ impl Manager {
             captured_units,
             holds_units: *holds_units,
             may_remove: true,
+            made: None,
         }
     }
 }

@@ -91,7 +91,7 @@ impl Manager {
         let open = OpenProject::new(&store, &project);
         // Found before the pre-restore checkpoint is taken, which then cannot evict it.
         // rule: restore/safety-keeps-target
-        let mut pending = self.find_restore(open, target, &scope)?;
+        let mut pending = self.find_restore(open, target, scope)?;
         pending.token = token;
         self.check_project(&project)?;
         pending.parts = self.parts_of(&pending)?;
@@ -237,6 +237,7 @@ impl Manager {
         // The objects of the pre-restore checkpoint are not needed to restore another.
         let mut restore = self.restore_into(&pending.open, current, &pending.wanted);
         restore.may_remove = present.forced_past.is_none();
+        restore.made = pending.undone.as_ref().map(|undone| &undone.made);
         restore
     }
 
@@ -256,30 +257,40 @@ impl Manager {
         let of_state = pending.of_state();
         let journal =
             parts.has_parts().then(|| of_state.begin(restore.current, before)).transpose()?;
-        begin_record(pending, before);
+        self.begin_record(pending, before);
         let is_tidy = restore.tidy();
-        let report = scope.restore(&restore)?;
+        let report = pending.of_turn(scope.restore(&restore)?);
         self.record_restore(open, &restore, &report);
         if let Some(journal) = &journal {
             let undo_files = &|journal: &Journal| self.undo_files(open, journal);
             self.state.end_restore(&of_state, journal, &report.failed, undo_files)?;
         }
         if is_tidy && !report.interrupted && !left_anything(&report) {
+            self.record_ended(pending, before, &report);
             end_record(pending);
         }
         Ok(report)
     }
-}
 
-/// Records that the restore is about to write, so that the next operation reports it if it is interrupted.
-fn begin_record(pending: &PendingRestore<'_>, before: Option<Oid>) {
-    let OpenProject { store, project, .. } = pending.open;
-    let record = pending.scope.is_all().then(|| restoring::Record {
-        target: pending.wanted.id.to_string(),
-        before: before.map(|before| before.to_string()),
-    });
-    if let Err(error) = restoring::begin(store, &project.hash, record.as_ref()) {
-        tracing::debug!("an interruption of this restore would not be noticed: {error}");
+    /// Records that the restore is about to write, so that the next operation reports it if it is
+    /// interrupted.
+    fn begin_record(&self, pending: &PendingRestore<'_>, before: Option<Oid>) {
+        let OpenProject { store, project, .. } = pending.open;
+        let record = pending.scope.is_all().then(|| restoring::Record {
+            target: pending.wanted.id.to_string(),
+            before: before.map(|before| before.to_string()),
+        });
+        let earlier = restoring::read(store.disk, &store.path, &project.hash);
+        if record
+            .as_ref()
+            .zip(earlier)
+            .is_some_and(|(record, earlier)| record.target != earlier.target)
+        {
+            self.record_interrupted(&pending.open);
+        }
+        if let Err(error) = restoring::begin(store, &project.hash, record.as_ref()) {
+            tracing::debug!("an interruption of this restore would not be noticed: {error}");
+        }
     }
 }
 

@@ -85,6 +85,8 @@ pub struct Restore<'a> {
     pub holds_units: bool,
     /// Whether files may be removed, since a checkpoint holds them.
     pub may_remove: bool,
+    /// The files of a restore that is undone: of what was created since the target, only these are removed.
+    pub made: Option<&'a Snapshot>,
 }
 
 impl Restore<'_> {

@@ -54,8 +54,9 @@ impl Restore<'_> {
         if self.why_left_out(path).is_some() {
             // rule: restore/left-out: decides
             Surplus::LeftOut
-        } else if !exact {
+        } else if !exact || !self.may_undo(path) {
             // rule: restore/leaves-new
+            // rule: restore/undo-redo
             Surplus::Leave
         } else if self.ignores.excludes(path) {
             Surplus::Keep(Remark::new(path, UNDER_AN_IGNORE_RULE.into()))
@@ -63,6 +64,11 @@ impl Restore<'_> {
             // rule: restore/exact
             Surplus::Remove
         }
+    }
+
+    /// Whether a path may be removed as far as it matters which restore is undone: it is as that made it.
+    pub(super) fn may_undo(&self, path: &[u8]) -> bool {
+        self.made.is_none_or(|made| made.get(path) == self.current.get(path))
     }
 
     /// The report of a full restore, if nothing fails or changes meanwhile.
@@ -116,10 +122,15 @@ impl Restore<'_> {
         if let Some(unit) = self.unit_to_restore(path)? {
             let mut report = Restored::default();
             let mut removed = BTreeSet::new();
-            self.plan_units(std::iter::once(unit), false, &mut report, &mut removed);
+            self.plan_units(std::iter::once(unit), self.made.is_some(), &mut report, &mut removed);
             let mut report = Restored { removed: removed.into_iter().collect(), ..report };
             report.sort();
             return Ok(report);
+        }
+        if self.is_undone_wholly(path) {
+            let removed =
+                self.is_removed_by_undo(path).then(|| path.to_vec()).into_iter().collect();
+            return Ok(Restored { removed, ..Restored::default() });
         }
         let item = self.check_path(path)?;
         let changes = self.current.get(path) != Some(&item);

@@ -18,13 +18,20 @@ impl Restore<'_> {
     pub fn restore_path(&self, path: &[u8]) -> Result<Restored> {
         if let Some(unit) = self.unit_to_restore(path)? {
             let mut report = Restored::default();
-            self.restore_unit(unit, false, &mut report);
+            self.restore_unit(unit, self.made.is_some(), &mut report);
             self.report_leftovers(&mut report);
             report.sort();
             return Ok(report);
         }
-        let item = self.check_path(path)?;
         let mut report = Restored::default();
+        if self.is_undone_wholly(path) {
+            if self.is_removed_by_undo(path) {
+                self.remove(path, &mut report);
+                self.verify(&mut report);
+            }
+            return Ok(report);
+        }
+        let item = self.check_path(path)?;
         if self.current.get(path) != Some(&item) {
             let mut batch = Batch::default();
             self.draft(path, &item, Vec::new(), &mut batch, &mut report);
@@ -69,10 +76,21 @@ impl Restore<'_> {
     /// Something that is in the way above the path.
     // rule: unit/restored
     pub(super) fn unit_to_restore(&self, path: &[u8]) -> Result<Option<&Unit>> {
-        match self.units.of_path(path).filter(|_| self.target.contains_key(path)) {
+        let is_meant = self.target.contains_key(path) || self.is_undone_wholly(path);
+        match self.units.of_path(path).filter(|_| is_meant) {
             Some(unit) => self.check_above(path).map(|()| Some(unit)),
             None => Ok(None),
         }
+    }
+
+    /// Whether a restore is undone that brought a path which had not been there.
+    pub(super) fn is_undone_wholly(&self, path: &[u8]) -> bool {
+        self.made.is_some() && !self.target.contains_key(path)
+    }
+
+    /// Whether undoing such a restore removes the path: it is there, and as that restore made it.
+    pub(super) fn is_removed_by_undo(&self, path: &[u8]) -> bool {
+        self.current.contains_key(path) && self.may_undo(path) && self.may_remove
     }
 
     fn check_above(&self, path: &[u8]) -> Result<()> {

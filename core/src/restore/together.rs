@@ -141,7 +141,7 @@ impl Restore<'_> {
         // Where the checkpoint does not show the unit, a derived file was a file of its own then.
         if recorded.iter().all(is_derived) {
             let is_ignored = |path: &&Vec<u8>| self.ignores.excludes_member(path);
-            if lost.is_some() || !exact {
+            if lost.is_some() || !exact || !present.iter().all(|path| self.may_undo(path)) {
                 return match recorded.is_empty() {
                     true => Ok(UnitPlan::Left),
                     false => kept(ONLY_A_PART),

@@ -9,6 +9,7 @@ mod words;
 pub use words::{Line, Word, quoted};
 
 use crate::manager::RestoreOptions;
+use crate::store::rollbacks::Direction;
 use crate::token::Token;
 use std::ops::Range;
 
@@ -18,7 +19,9 @@ rollback [--dir DIR]
 rollback diff N [--dir DIR]
 rollback show N [--dir DIR]
 rollback N [--exact] [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]
-rollback N FILE [--dry-run] [--as-previewed TOKEN] [--dir DIR]";
+rollback N FILE [--dry-run] [--as-previewed TOKEN] [--dir DIR]
+rollback undo [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]
+rollback redo [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]";
 
 /// The requested task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,6 +172,13 @@ impl Options {
         };
         let exact_or_force = [&self.exact, &self.force].into_iter().flatten().next();
         let token = self.token.as_ref().map(|(at, _)| at);
+        if let (Task::Restore { target, file: None, .. }, Some(at)) = (task, &self.exact)
+            && Direction::parse(target).is_some()
+        {
+            let message =
+                "--exact is not for this: what the rollback brought goes, and nothing else";
+            return misread(at, message);
+        }
         match (task, exact_or_force, self.dry_run.as_ref(), token) {
             (Task::Restore { file: Some(_), .. }, Some(at), ..)
             | (Task::List | Task::Diff { .. } | Task::Show { .. }, Some(at), ..) => misread(

@@ -33,6 +33,7 @@ pub mod refs;
 mod repack;
 mod repository;
 pub mod restoring;
+pub mod rollbacks;
 pub mod shallow;
 pub mod snapshot;
 pub mod trees;

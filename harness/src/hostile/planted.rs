@@ -29,7 +29,7 @@ pub fn shows(target: &str, input: &[u8]) -> Option<&'static str> {
         "shallow" => (has("\r\n"), "a line ends in a carriage return"),
         "exclude" => (has("!.env"), "a secret is included again"),
         "restore_mark" => (has("{}"), "every field is there"),
-        "restore_journal" => (has("\"creates\":[[46,46"), "a path out of the project is removed"),
+        "restore_journal" => (has("\"directory\":[46"), "a directory may be relative"),
         "attribution_log" => (has("[]"), "there is a first event"),
         "agent_state" => (has("[["), "a state is never nested"),
         "external_actions" => (has("\"number\":0"), "actions count from 1"),

@@ -7,7 +7,7 @@ use crate::doctor;
 use crate::help::{
     ACTIONS_EXAMPLES, AFTER_HELP, CHECKPOINT_EXAMPLES, CHECKPOINTS_EXAMPLES, CLASSIFY_EXAMPLES,
     CLEAR_EXAMPLES, CLEAR_LEGACY_EXAMPLES, PIN_EXAMPLES, PRUNE_EXAMPLES, ROLLBACK_EXAMPLES,
-    ROLLBACK_TEMPLATE, ROLLBACK_USAGE, SESSION_EXAMPLES, VERIFY_EXAMPLES,
+    ROLLBACK_TEMPLATE, ROLLBACK_USAGE, SESSION_EXAMPLES, UNDO_EXAMPLES, VERIFY_EXAMPLES,
 };
 use crate::manual;
 use crate::text::shell_word;
@@ -42,6 +42,12 @@ enum Command {
         help_template = ROLLBACK_TEMPLATE
     )]
     Rollback(RollbackArguments),
+    /// Undo the newest rollback: the files are as before it
+    #[command(after_help = UNDO_EXAMPLES)]
+    Undo(UndoArguments),
+    /// Redo the rollback that was undone last
+    #[command(after_help = UNDO_EXAMPLES)]
+    Redo(UndoArguments),
     /// Play an agent's session, typed or from a file, with checkpoints before its tools
     #[command(after_help = SESSION_EXAMPLES)]
     Session(SessionArguments),
@@ -211,6 +217,23 @@ struct RollbackArguments {
     _token: Option<String>,
 }
 
+#[derive(Debug, Args)]
+struct UndoArguments {
+    // As in `RollbackArguments`.
+    /// The project's directory [default: that of the current directory]
+    #[arg(long = "dir", value_name = "DIR")]
+    _dir: Option<PathBuf>,
+    /// Go on even if the present files cannot be saved first
+    #[arg(long = "force")]
+    _force: bool,
+    /// Show what it would do, and change nothing
+    #[arg(long = "dry-run")]
+    _dry_run: bool,
+    /// Only if the result still matches the preview of this token
+    #[arg(long = "as-previewed", value_name = "TOKEN")]
+    _token: Option<String>,
+}
+
 /// A parsed command line, by what it needs.
 #[derive(Debug)]
 pub enum Request {
@@ -318,7 +341,9 @@ impl Request {
                 (None, Task::Actions(command.unwrap_or(ActionsCommand::List)))
             }
             // `rollback_line` parsed it before, unless help was requested.
-            Command::Rollback(_) => (None, Task::Rollback(rollback_line::Task::List)),
+            Command::Rollback(_) | Command::Undo(_) | Command::Redo(_) => {
+                (None, Task::Rollback(rollback_line::Task::List))
+            }
             Command::Session(_) if json => {
                 let kind = ErrorKind::ArgumentConflict;
                 let error = usage_error(
@@ -393,9 +418,15 @@ fn line(words: &[String]) -> String {
     }
 }
 
-/// The words after `rollback`, if that is the subcommand, and whether `--json` precedes it.
+/// The words after `rollback`, if that is the subcommand, and whether `--json` precedes it; `undo` and `redo`
+/// stand for `rollback undo` and `rollback redo`.
 fn rollback_words(words: &[OsString]) -> Option<(Line, bool)> {
     let json_options = words.iter().skip(1).take_while(|word| *word == "--json").count();
     let (command, arguments) = words.get(json_options + 1..)?.split_first()?;
-    (command == "rollback").then(|| (Line::of_words(arguments), json_options > 0))
+    let words = match command.to_str() {
+        Some("rollback") => arguments,
+        Some("undo" | "redo") => &words[json_options + 1..],
+        _ => return None,
+    };
+    Some((Line::of_words(words), json_options > 0))
 }

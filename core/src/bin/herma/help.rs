@@ -6,6 +6,7 @@ Examples:
   herma rollback                  list its checkpoints
   herma rollback diff 1           show what changed since the newest checkpoint
   herma rollback 1                restore the newest checkpoint
+  herma undo                      undo that; `herma redo` does it again
   herma session                   try all of this in a simulated session of an agent
   herma actions                   list what an agent did outside the project
   herma checkpoints               show the contents and size of the store
@@ -64,7 +65,8 @@ herma rollback [--dir DIR]
        herma rollback diff N [--dir DIR]
        herma rollback show N [--dir DIR]
        herma rollback N [--exact] [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]
-       herma rollback N FILE [--dry-run] [--as-previewed TOKEN] [--dir DIR]";
+       herma rollback N FILE [--dry-run] [--as-previewed TOKEN] [--dir DIR]
+       herma rollback undo|redo [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]";
 
 /// For clap all words are a single argument, so it cannot describe them itself.
 pub const ROLLBACK_TEMPLATE: &str = "\
@@ -73,7 +75,8 @@ pub const ROLLBACK_TEMPLATE: &str = "\
 {usage-heading} {usage}
 
 Arguments:
-  N     A checkpoint: its number in the list, its label, or 4 to 64 digits of its id
+  N     A checkpoint: its name in the list (1, 2, ..; u1, u2, .. were taken before rollbacks), its
+        label, or 4 to 64 digits of its id
   FILE  A file of the checkpoint, relative to the project's directory; put -- before a name
         that begins with a dash
 
@@ -94,10 +97,23 @@ Examples:
 The list shows for each checkpoint how it differs from the one below it. If the current project has
 no checkpoints, the list shows the projects that have some.
 
-A restore first saves the present state as a checkpoint, and prints the command that undoes it.
+A restore first saves the present state as a checkpoint: `herma undo` goes back to it.
 
 Exit codes: 0 done; 2 failed, or some paths were not restored; 130 interrupted (Ctrl-C or SIGTERM),
 and the output lists what was done.";
+
+pub const UNDO_EXAMPLES: &str = "\
+`herma undo` gives the files back as they were before the newest rollback; files that the rollback
+brought go, unless they were changed since. Typed again, it undoes the one before that. `herma redo`
+goes forward again. Both save the present state first, as any rollback does.
+
+Examples:
+  herma rollback 1                restore the newest checkpoint
+  herma undo                      everything as before it
+  herma redo                      once more as restored
+  herma undo --dry-run            show what it would do
+
+Exit codes: 0 done; 2 failed, or nothing to undo; 130 interrupted.";
 
 pub const CHECKPOINTS_EXAMPLES: &str = "\
 Examples:

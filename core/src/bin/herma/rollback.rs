@@ -3,28 +3,12 @@
 use crate::arguments::StoreRequest;
 use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::programs::Listing;
-use crate::rollback_pages::{self, RestoreAnswer, SingleFile, Undo};
+use crate::rollback_pages::{self, RestoreAnswer, RestoreRequest, Undo};
 use crate::{pages, text};
 use herma_core::rollback_line::Task;
 use herma_core::state::LOCK_FILE;
-use herma_core::{Error, LEFT_OUT, Remark, Restored, Scope, Token, Trigger};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use herma_core::{Direction, Error, LEFT_OUT, Remark, Restored, Scope, Trigger};
 use std::path::Path;
-
-/// What to restore.
-struct RestoreRequest<'a> {
-    target: &'a [u8],
-    scope: Scope<&'a [u8]>,
-    token: Option<Token>,
-}
-
-/// What existed before a restore.
-struct StateBefore<'a> {
-    project_existed: bool,
-    /// The file, if only a single file is restored.
-    file: Option<SingleFile<'a>>,
-}
 
 impl Herma {
     /// Executes a task of `herma rollback`.
@@ -102,7 +86,7 @@ impl Herma {
         let preview = preview.map_err(|error| self.refused(project, error))?;
         self.answer_in_project(project, &preview, || {
             let is_named = request.dir.is_some();
-            rollback_pages::preview(self.style, project, is_named, wanted.scope, &preview)
+            rollback_pages::preview(self.style, project, is_named, wanted, &preview)
         })
     }
 
@@ -114,13 +98,6 @@ impl Herma {
     ) -> Result<Answer, Failure> {
         let project_existed = self.exists(project);
         let RestoreRequest { target, scope, token } = *wanted;
-        let file = match scope {
-            Scope::All(_) => None,
-            Scope::File(path) => {
-                let existed_before = self.exists(&project.join(OsStr::from_bytes(path)));
-                Some(SingleFile { path, existed_before })
-            }
-        };
         let agent_manager = self.manager_of_removed_agent(project, target, scope);
         let manager = agent_manager.as_ref().unwrap_or(&self.manager);
         let agent_folder = agent_manager.as_ref().and_then(|_| self.create_agent_folder());
@@ -131,7 +108,12 @@ impl Herma {
             let _ = self.disk.remove_directory(&folder);
         }
         let restored = restored.map_err(|error| self.refused(project, error))?;
-        self.restored(request, project, &StateBefore { project_existed, file }, &restored)
+        let undo = self.undo(project, project_existed, &restored);
+        let is_named = request.dir.is_some();
+        let direction = Direction::parse(target);
+        let answer =
+            RestoreAnswer { project, is_named, restored: &restored, undo: &undo, direction };
+        self.restored(&answer)
     }
 
     /// Adds a hint, since a file may have been named from a directory inside the project.
@@ -147,19 +129,10 @@ impl Herma {
         Failure { message: failure.message + &hint, ..failure }
     }
 
-    fn restored(
-        &self,
-        request: &StoreRequest,
-        project: &Path,
-        before: &StateBefore<'_>,
-        restored: &Restored,
-    ) -> Result<Answer, Failure> {
-        let answer = self.answer_in_project(project, restored, || {
-            let undo = self.undo(project, before.project_existed, restored);
-            let is_named = request.dir.is_some();
-            let file = before.file;
-            let answer = RestoreAnswer { project, is_named, restored, undo: &undo, file };
-            rollback_pages::restored(self.style, &answer)
+    fn restored(&self, answer: &RestoreAnswer<'_>) -> Result<Answer, Failure> {
+        let RestoreAnswer { project, restored, .. } = *answer;
+        let page = self.answer_in_project(project, restored, || {
+            rollback_pages::restored(self.style, answer)
         })?;
         let ending = match incomplete(restored) {
             None => Ending::Done,
@@ -172,7 +145,7 @@ impl Herma {
             let stays = !agent.trigger.is_some_and(Trigger::is_before_work);
             Some((agent.turn.clone()?, stays))
         });
-        Ok(Answer { ending, undoes_turn: restored.undoes_turn, turn, ..answer })
+        Ok(Answer { ending, undoes_turn: restored.undoes_turn, turn, ..page })
     }
 
     /// Where the state before a restore can be found.

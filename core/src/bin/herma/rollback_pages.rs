@@ -5,9 +5,21 @@ use crate::text::{Style, Tone, count, line, name, shell_word};
 use crate::whole_pages;
 use herma_core::printed::{SHORT, short};
 use herma_core::rollback_line::SyntaxError;
-use herma_core::{INTERRUPTED, Interrupted, Preview, Remark, RestoreOptions, Restored, Scope};
+use herma_core::{
+    Direction, INTERRUPTED, Interrupted, Preview, Remark, RestoreOptions, Restored, Scope, Token,
+};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+/// What to restore.
+pub struct RestoreRequest<'a> {
+    /// The checkpoint, as typed.
+    pub target: &'a [u8],
+    /// How much of it.
+    pub scope: Scope<&'a [u8]>,
+    /// The token of the preview that it must follow.
+    pub token: Option<Token>,
+}
 
 /// Where the state before a restore can be found.
 #[derive(Debug)]
@@ -22,15 +34,6 @@ pub enum Undo {
     Impossible(String),
 }
 
-/// The single file that was restored.
-#[derive(Clone, Copy, Debug)]
-pub struct SingleFile<'a> {
-    /// Its path relative to the project.
-    pub path: &'a [u8],
-    /// Whether anything existed at the path before.
-    pub existed_before: bool,
-}
-
 /// What the answer of a restore is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct RestoreAnswer<'a> {
@@ -42,8 +45,8 @@ pub struct RestoreAnswer<'a> {
     pub restored: &'a Restored,
     /// Where the state before the restore can be found.
     pub undo: &'a Undo,
-    /// The file, if only a single file was restored.
-    pub file: Option<SingleFile<'a>>,
+    /// Which step the restore was, if it undid another.
+    pub direction: Option<Direction>,
 }
 
 /// The error in the words that follow `before`, with carets below the wrong word.
@@ -84,7 +87,7 @@ pub fn preview(
     style: Style,
     project: &Path,
     is_named: bool,
-    scope: Scope<&[u8]>,
+    wanted: &RestoreRequest<'_>,
     Preview { would, token }: &Preview,
 ) -> Vec<u8> {
     let mut page = Page::default();
@@ -114,7 +117,9 @@ pub fn preview(
     }
     if has_changes(would) {
         let id = would.id.get(..SHORT).unwrap_or(&would.id);
-        let options = match scope {
+        let is_step = Direction::parse(wanted.target).is_some();
+        let target = if is_step { name(wanted.target) } else { id.to_owned() };
+        let options = match wanted.scope {
             Scope::File(file) => format!(" -- {}", shell_word(file)),
             Scope::All(RestoreOptions { exact, force }) => {
                 [(exact, " --exact"), (force, " --force")]
@@ -126,7 +131,7 @@ pub fn preview(
         let named = named(project, is_named);
         page.blank();
         page.line("Nothing was changed. To do exactly this:");
-        page.line(format_args!("  herma rollback {id} --as-previewed {token}{named}{options}"));
+        page.line(format_args!("  herma rollback {target} --as-previewed {token}{named}{options}"));
     }
     page.0.into_bytes()
 }
@@ -181,7 +186,7 @@ fn named(project: &Path, is_named: bool) -> String {
 
 /// What to do next, and where the state before the restore is.
 fn footer(style: Style, answer: &RestoreAnswer<'_>, changed: bool) -> Page {
-    let RestoreAnswer { project, is_named, restored, undo, file } = *answer;
+    let RestoreAnswer { project, is_named, restored, undo, direction } = *answer;
     let named = named(project, is_named);
     let mut page = Page::default();
     // If no checkpoint could be taken, even an exact restore removes nothing.
@@ -211,26 +216,14 @@ fn footer(style: Style, answer: &RestoreAnswer<'_>, changed: bool) -> Page {
         }
         Undo::Newest(_) | Undo::WasGone => {}
     }
-    if let Undo::Taken(id) | Undo::Newest(id) = undo
-        && changed
-    {
-        let id = id.get(..SHORT).unwrap_or(id);
-        match file {
-            Some(SingleFile { path, existed_before: true }) => {
-                let path = shell_word(path);
-                page.line(format_args!("To undo: herma rollback {id}{named} -- {path}"));
-            }
-            Some(SingleFile { path, .. }) => {
-                page.line(format_args!(
-                    "To undo: delete {}, which did not exist before",
-                    name(path)
-                ));
-            }
-            // Exact, since the restore may have added files.
-            None => page.line(format_args!("To undo: herma rollback {id} --exact{named}")),
-        }
+    if matches!(undo, Undo::Taken(_) | Undo::Newest(_)) && changed {
+        let step = match direction {
+            Some(Direction::Undo) => "redo",
+            Some(Direction::Redo) | None => "undo",
+        };
+        page.line(format_args!("To {step}: herma {step}{named}"));
     }
-    if restored.interrupted && file.is_none() {
+    if restored.interrupted {
         let id = restored.id.get(..SHORT).unwrap_or(&restored.id);
         page.line(format_args!("To continue: herma rollback {id}{named}"));
     }
@@ -295,7 +288,7 @@ mod tests {
             is_named: false,
             restored: &Restored::default(),
             undo: &undo,
-            file: None,
+            direction: None,
         };
         let shown = |changed| footer(style, &answer, changed).0;
         assert!(shown(true).contains("was already saved as checkpoint 0123456"));
@@ -315,14 +308,21 @@ mod tests {
         let done =
             Restored { restored: paths(), left: paths(), forced_past, ..Restored::default() };
         let undo = Undo::Impossible("the disk is full".into());
-        let answer =
-            RestoreAnswer { project, is_named: false, restored: &done, undo: &undo, file: None };
+        let answer = RestoreAnswer {
+            project,
+            is_named: false,
+            restored: &done,
+            undo: &undo,
+            direction: None,
+        };
         let page = text(restored(style, &answer));
         assert!(page.contains("This restore cannot be undone"), "{page}");
         assert!(!page.contains("--exact"), "{page}");
         let preview = Preview { would: done, token: "0123456789abcdef".parse().unwrap() };
         let scope = Scope::All(RestoreOptions { exact: false, force: true });
-        let page = text(super::preview(style, project, true, scope, &preview));
+        let wanted = RestoreRequest { target: b"undo", scope, token: None };
+        let page = text(super::preview(style, project, true, &wanted, &preview));
+        assert!(page.contains("herma rollback undo --as-previewed"), "{page}");
         assert!(page.contains("cannot be undone: the disk is full"), "{page}");
         assert!(page.contains("--as-previewed 0123456789abcdef"), "{page}");
     }
@@ -345,7 +345,7 @@ mod tests {
             is_named: false,
             restored: &done,
             undo: &undo,
-            file: None,
+            direction: None,
         };
         let page = text(restored(style, &answer));
         assert!(page.contains("not done  2 paths"), "{page}");
@@ -359,26 +359,23 @@ mod tests {
     }
 
     #[test]
-    fn restored_of_a_single_file_names_its_own_undo_and_a_kept_file_is_no_change() {
+    fn restored_names_the_step_back_and_a_kept_file_is_no_change() {
         let style = Style::of_output(false, |_| None);
         let undo = Undo::Taken("0123456789".into());
-        let restored = |done: &Restored, existed_before| {
-            let answer = RestoreAnswer {
-                project: Path::new("/home/you/project"),
-                is_named: false,
-                restored: done,
-                undo: &undo,
-                file: Some(SingleFile { path: b"my file", existed_before }),
-            };
+        let restored = |done: &Restored, direction| {
+            let project = Path::new("/home/you/project");
+            let answer =
+                RestoreAnswer { project, is_named: true, restored: done, undo: &undo, direction };
             text(super::restored(style, &answer))
         };
         let done = Restored { restored: vec![b"my file".to_vec()], ..Restored::default() };
-        let page = restored(&done, true);
-        assert!(page.contains("To undo: herma rollback 0123456 -- 'my file'"), "{page}");
-        let page = restored(&done, false);
-        assert!(page.contains("To undo: delete my file, which did not exist before"), "{page}");
+        let page = restored(&done, None);
+        assert!(page.contains("To undo: herma undo --dir /home/you/project\n"), "{page}");
+        let page = restored(&done, Some(Direction::Undo));
+        assert!(page.contains("To redo: herma redo --dir /home/you/project\n"), "{page}");
         let kept = vec![Remark { path: b"my file".to_vec(), why: "larger than 10 bytes".into() }];
-        let page = restored(&Restored { kept, ..Restored::default() }, true);
+        let page = restored(&Restored { kept, ..Restored::default() }, None);
         assert!(page.starts_with("Restored nothing of checkpoint"), "{page}");
+        assert!(!page.contains("To undo"), "{page}");
     }
 }

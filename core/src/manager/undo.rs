@@ -1,0 +1,117 @@
+//! Undo and redo: finds the restore that is undone, and records each restore once it ended. What is undone
+//! is restored like any checkpoint, except that only files of the undone restore are removed.
+
+use super::preview::PendingRestore;
+use super::scope::{LiteralScope, RestoreOptions, Scope};
+use super::{Manager, OpenProject};
+use crate::error::{Error, Result};
+use crate::report::Restored;
+use crate::store::commit::{self, Checkpoint};
+use crate::store::oid::Oid;
+use crate::store::restoring;
+use crate::store::rollbacks::{Direction, Rollback, Rollbacks};
+use crate::store::snapshot::{self, Snapshot};
+
+/// A restore that undoes another.
+pub(super) struct Undone {
+    direction: Direction,
+    /// The files of the checkpoint that the undone restore restored; none where it is lost.
+    pub made: Snapshot,
+}
+
+impl OpenProject<'_> {
+    /// The newest restore in that direction.
+    ///
+    /// # Errors
+    /// [`Error::NothingToUndo`].
+    fn newest_rollback(&self, direction: Direction) -> Result<Rollback> {
+        let rollbacks = Rollbacks::all(self.store.disk, &self.store.path, self.hash());
+        rollbacks.newest(direction).cloned().ok_or_else(|| direction.nothing())
+    }
+
+    /// The checkpoint that holds the state before the newest restore in that direction.
+    ///
+    /// # Errors
+    /// [`Error::NothingToUndo`].
+    pub(super) fn before_rollback<'l>(
+        &self,
+        history: &'l [Checkpoint],
+        direction: Direction,
+    ) -> Result<&'l Checkpoint> {
+        let before = self.newest_rollback(direction)?.before;
+        let is_before = |checkpoint: &&Checkpoint| Some(checkpoint.id.to_string()) == before;
+        let lost = "no checkpoint holds the files from before that rollback";
+        history.iter().find(is_before).ok_or(Error::NothingToUndo(lost))
+    }
+
+    /// What a full restore of `target` undoes, if that is typed instead of a checkpoint, and how much of the
+    /// checkpoint is then restored.
+    ///
+    /// # Errors
+    /// [`Error::NothingToUndo`].
+    pub(super) fn undone(
+        &self,
+        target: &[u8],
+        scope: LiteralScope,
+    ) -> Result<(Option<Undone>, LiteralScope)> {
+        let (Some(direction), Scope::All(options)) = (Direction::parse(target), &scope) else {
+            return Ok((None, scope));
+        };
+        let Rollback { target, path, .. } = self.newest_rollback(direction)?;
+        let read =
+            |id: Oid| snapshot::read(&self.objects, id, commit::read(&self.objects, id)?.tree);
+        let made = Oid::parse(&target).and_then(|id| read(id).ok()).unwrap_or_default();
+        let scope = match path {
+            Some(path) => Scope::File(path),
+            None => Scope::All(RestoreOptions { exact: true, ..*options }),
+        };
+        Ok((Some(Undone { direction, made }), scope))
+    }
+}
+
+impl Manager {
+    /// Records a restore that has ended. The project's lock is held.
+    pub(super) fn record_ended(
+        &self,
+        pending: &PendingRestore<'_>,
+        before: Option<Oid>,
+        report: &Restored,
+    ) {
+        let OpenProject { store, project, .. } = pending.open;
+        let whole = restoring::read(store.disk, &store.path, &project.hash).map(Rollback::from);
+        let ended = match &pending.scope {
+            Scope::All(_) => whole,
+            Scope::File(path) => Some(Rollback {
+                before: before.map(|before| before.to_string()),
+                target: pending.wanted.id.to_string(),
+                path: Some(path.clone()),
+            }),
+        };
+        let changed = !report.restored.is_empty() || !report.removed.is_empty();
+        let direction = pending.undone.as_ref().map(|undone| undone.direction);
+        if direction.is_some() && !report.failed.is_empty() {
+            // The same undo can be completed.
+            return;
+        }
+        let mut rollbacks = Rollbacks::ended(store.disk, &store.path, &project.hash);
+        let earlier = rollbacks.clone();
+        rollbacks.add(direction, ended.filter(|_| changed));
+        if rollbacks != earlier
+            && let Err(error) = rollbacks.write(store, &project.hash)
+        {
+            tracing::debug!("an old record of the restores of {} stayed: {error}", project.hash);
+        }
+    }
+
+    /// Records a restore that was interrupted, before its own record goes. The project's lock is held.
+    pub(super) fn record_interrupted(&self, open: &OpenProject<'_>) {
+        let OpenProject { store, project, .. } = open;
+        if restoring::read(store.disk, &store.path, &project.hash).is_none() {
+            return;
+        }
+        let rollbacks = Rollbacks::all(store.disk, &store.path, &project.hash);
+        if let Err(error) = rollbacks.write(store, &project.hash) {
+            tracing::debug!("an old record of the restores of {} stayed: {error}", project.hash);
+        }
+    }
+}

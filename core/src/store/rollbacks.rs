@@ -1,0 +1,184 @@
+//! The record of the restores of a project, for `undo` and `redo`: which checkpoint holds the state before
+//! each. It is written once a restore has ended; one that was interrupted is in [`super::restoring`] until
+//! then.
+
+use crate::disk::atomic_write::write_atomically;
+use crate::disk::{Disk, folder};
+use crate::error::{Error, Result};
+use crate::store::Store;
+use crate::store::repository::make_private;
+use crate::store::restoring;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// How many restores can be undone one after the other.
+const STEPS_MAX: usize = 20;
+/// Size limit of a record in bytes; no record is larger.
+const BYTES_MAX: u64 = 256 * 1024;
+
+/// A step to another state: back before a restore, or forward again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Back before the newest restore.
+    Undo,
+    /// Back before the newest undo.
+    Redo,
+}
+
+impl Direction {
+    /// The direction that is typed instead of the name of a checkpoint.
+    pub fn parse(typed: &[u8]) -> Option<Self> {
+        match typed {
+            b"undo" => Some(Direction::Undo),
+            b"redo" => Some(Direction::Redo),
+            _ => None,
+        }
+    }
+
+    /// The refusal where nothing was restored.
+    pub fn nothing(self) -> Error {
+        Error::NothingToUndo(match self {
+            Direction::Undo => "there is no rollback to undo",
+            Direction::Redo => "there is no undone rollback to redo",
+        })
+    }
+}
+
+/// A restore that ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rollback {
+    /// The checkpoint that holds the state before, by its full id; `None` if there is none.
+    pub before: Option<String>,
+    /// The restored checkpoint, by its full id.
+    pub target: String,
+    /// The path, if only one was restored.
+    pub path: Option<Vec<u8>>,
+}
+
+impl From<restoring::Record> for Rollback {
+    fn from(restoring::Record { target, before }: restoring::Record) -> Self {
+        Rollback { before, target, path: None }
+    }
+}
+
+/// The restores of a project, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rollbacks {
+    undo: Vec<Rollback>,
+    redo: Vec<Rollback>,
+}
+
+impl Rollbacks {
+    /// The restores that ended; none where the record cannot be read.
+    pub fn ended(disk: &dyn Disk, store: &Path, hash: &str) -> Self {
+        let bytes = folder::read_if_file(disk, &path(store, hash), BYTES_MAX).ok().flatten();
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    /// The restores that ended, and one that was interrupted.
+    pub fn all(disk: &dyn Disk, store: &Path, hash: &str) -> Self {
+        let mut rollbacks = Rollbacks::ended(disk, store, hash);
+        rollbacks.add(None, restoring::read(disk, store, hash).map(Rollback::from));
+        rollbacks
+    }
+
+    /// The restore that a step in that direction undoes.
+    pub fn newest(&self, direction: Direction) -> Option<&Rollback> {
+        match direction {
+            Direction::Undo => self.undo.last(),
+            Direction::Redo => self.redo.last(),
+        }
+    }
+
+    /// Adds a restore; with a direction it undid the newest one of that direction. `None` where nothing
+    /// changed.
+    pub fn add(&mut self, direction: Option<Direction>, rollback: Option<Rollback>) {
+        let list = match direction {
+            None if rollback.is_none() => return,
+            None => {
+                self.redo.clear();
+                &mut self.undo
+            }
+            Some(Direction::Undo) => {
+                self.undo.pop();
+                &mut self.redo
+            }
+            Some(Direction::Redo) => {
+                self.redo.pop();
+                &mut self.undo
+            }
+        };
+        list.extend(rollback);
+        list.drain(..list.len().saturating_sub(STEPS_MAX));
+    }
+
+    /// Writes the record; where that fails, there is none, since an old one would undo another restore. The
+    /// project's lock is held.
+    ///
+    /// # Errors
+    /// A disk that fails.
+    pub fn write(&self, store: &Store<'_>, hash: &str) -> Result<()> {
+        let path = path(&store.path, hash);
+        self.try_write(store, hash, &path).or_else(|error| {
+            tracing::debug!("the restores of {hash} were not recorded: {error}");
+            remove(store, hash)
+        })
+    }
+
+    fn try_write(&self, store: &Store<'_>, hash: &str, path: &Path) -> Result<()> {
+        let folder = store.path.join("rollbacks");
+        if folder::stat(store.disk, &folder)?.is_none() {
+            make_private(store.disk, &folder)?;
+        }
+        let text = serde_json::to_vec(self);
+        let text = text.map_err(|error| Error::unusable(path, error.to_string()))?;
+        write_atomically(store.disk, &store.path, &format!("rollbacks-{hash}"), &text, path)
+    }
+}
+
+/// Removes the record of a project.
+///
+/// # Errors
+/// A disk that fails.
+pub fn remove(store: &Store<'_>, hash: &str) -> Result<()> {
+    folder::remove_path(store.disk, &path(&store.path, hash))
+}
+
+fn path(store: &Path, hash: &str) -> PathBuf {
+    store.join("rollbacks").join(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rollback(target: &str) -> Rollback {
+        Rollback { before: None, target: target.to_owned(), path: None }
+    }
+
+    #[test]
+    fn add_moves_an_undone_restore_to_the_other_list_and_a_new_one_ends_redo() {
+        let target = |rollbacks: &Rollbacks, direction| {
+            rollbacks.newest(direction).map(|rollback| rollback.target.clone())
+        };
+        let mut rollbacks = Rollbacks::default();
+        rollbacks.add(None, None);
+        assert_eq!(rollbacks, Rollbacks::default());
+        rollbacks.add(None, Some(rollback("first")));
+        rollbacks.add(None, Some(rollback("second")));
+        rollbacks.add(Some(Direction::Undo), Some(rollback("undo of second")));
+        assert_eq!(target(&rollbacks, Direction::Undo).as_deref(), Some("first"));
+        assert_eq!(target(&rollbacks, Direction::Redo).as_deref(), Some("undo of second"));
+        rollbacks.add(Some(Direction::Redo), Some(rollback("redo of second")));
+        assert_eq!(target(&rollbacks, Direction::Undo).as_deref(), Some("redo of second"));
+        rollbacks.add(Some(Direction::Undo), None);
+        assert_eq!(target(&rollbacks, Direction::Redo), None);
+        rollbacks.add(Some(Direction::Undo), Some(rollback("undo of first")));
+        rollbacks.add(None, Some(rollback("third")));
+        assert_eq!(target(&rollbacks, Direction::Redo), None);
+        for _ in 0..2 * STEPS_MAX {
+            rollbacks.add(None, Some(rollback("more")));
+        }
+        assert_eq!(rollbacks.undo.len(), STEPS_MAX);
+    }
+}
