@@ -113,6 +113,7 @@ fn likely_code(request: &Request) -> Code {
         Request::Restore { target, .. } | Request::Diff { target, .. } => wrong_target(target),
         Request::RestoreFile { target, path, .. } if !path.is_empty() => wrong_target(target),
         Request::RestoreFile { .. } => Code::BadPath,
+        Request::Undo { .. } | Request::Redo { .. } => Code::NothingToUndo,
         _ => Code::StoreUnusable,
     }
 }

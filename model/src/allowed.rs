@@ -218,6 +218,9 @@ pub struct AllowedRestore {
     pub only: Option<ByteString>,
     /// Whether files created since are removed as well.
     pub exact: bool,
+    /// What the undone restore restored, where one is undone: of the files created since, only these are
+    /// removed.
+    pub made: Option<Arc<Captured>>,
     /// The checkpoint's content.
     pub target: Arc<Captured>,
     /// What would be captured of the project before the restore.

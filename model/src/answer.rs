@@ -38,6 +38,8 @@ pub enum Code {
     BadState,
     /// A restore failed, and everything is as it was before it.
     RolledBackNothing,
+    /// There is no restore to undo or redo, or no checkpoint holds the state before it.
+    NothingToUndo,
     /// The path is empty, absolute or leaves the project.
     BadPath,
     /// The checkpoint has no such file.

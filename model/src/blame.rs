@@ -96,6 +96,7 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::RESTORE_KEEPS_HISTORY, None),
     (&rules::RESTORE_KEEPS_UNDO, None),
     (&rules::RESTORE_DELETED_PROJECT, None),
+    (&rules::RESTORE_UNDO_REDO, None),
     (&rules::RESTORE_TARGET, None),
     (&rules::UNIT_UNDO, None),
     (&rules::UNIT_ROWS, None),

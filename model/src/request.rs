@@ -11,7 +11,7 @@ use serde_json::Value;
 
 mod kind;
 
-use kind::{ATTRIBUTION, CLEAR, PIN, STATE, SUBAGENT, TURNS};
+use kind::{ATTRIBUTION, CLEAR, PIN, STATE, SUBAGENT, TURNS, UNDO};
 pub use kind::{About, Answered, Capability, Effect, RequestKind};
 
 macro_rules! capability {
@@ -214,6 +214,20 @@ requests! {
         needs "restore.latest": "A restore that names no checkpoint restores the most recent \
             checkpoint.";
 
+    /// Undo the newest restore: the files are as before it.
+    Undo {
+        /// The project.
+        dir: ByteString,
+    } = "undo", RESTORE_UNDO_REDO, Project, Writes, Restored,
+        needs "restore.undo": UNDO;
+
+    /// Redo the restore that was undone last.
+    Redo {
+        /// The project.
+        dir: ByteString,
+    } = "redo", RESTORE_UNDO_REDO, Project, Writes, Restored,
+        needs "restore.undo": UNDO;
+
     /// A tool of the agent is about to write a file: the changes until `tool_wrote` are the agent's,
     /// and all other changes are external edits.
     ToolWrites {
@@ -383,7 +397,7 @@ impl<Target> Request<Target> {
     shared_field! {
         /// The project that the request is about, as typed.
         dir, dir_mut: ByteString, of EnsureCheckpoint WithoutBackend Checkpoint List PrintList
-            Diff Restore RestoreFile RestoreLatest ToolWrites ToolWrote Label Pin Unpin Event
+            Diff Restore RestoreFile RestoreLatest Undo Redo ToolWrites ToolWrote Label Pin Unpin Event
     }
     shared_field! {
         /// The checkpoint that the request is about.

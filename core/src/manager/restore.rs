@@ -266,7 +266,7 @@ impl Manager {
             self.state.end_restore(&of_state, journal, &report.failed, undo_files)?;
         }
         if is_tidy && !report.interrupted && !left_anything(&report) {
-            self.record_ended(pending, before, &report);
+            self.record_ended(pending, &restore, before, &report);
             end_record(pending);
         }
         Ok(report)

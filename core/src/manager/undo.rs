@@ -6,16 +6,17 @@ use super::scope::{LiteralScope, RestoreOptions, Scope};
 use super::{Manager, OpenProject};
 use crate::error::{Error, Result};
 use crate::report::Restored;
+use crate::restore::Restore;
 use crate::store::commit::{self, Checkpoint};
 use crate::store::oid::Oid;
 use crate::store::restoring;
-use crate::store::rollbacks::{Direction, Rollback, Rollbacks};
-use crate::store::snapshot::{self, Snapshot};
+use crate::store::rollbacks::{BROUGHT_MAX, Brought, Direction, Rollback, Rollbacks};
+use crate::store::snapshot::{self, Item, Snapshot};
 
 /// A restore that undoes another.
 pub(super) struct Undone {
     direction: Direction,
-    /// The files of the checkpoint that the undone restore restored; none where it is lost.
+    /// The files that the undone restore brought, as far as it is known.
     pub made: Snapshot,
 }
 
@@ -57,10 +58,13 @@ impl OpenProject<'_> {
         let (Some(direction), Scope::All(options)) = (Direction::parse(target), &scope) else {
             return Ok((None, scope));
         };
-        let Rollback { target, path, .. } = self.newest_rollback(direction)?;
+        let Rollback { target, path, brought, .. } = self.newest_rollback(direction)?;
         let read =
             |id: Oid| snapshot::read(&self.objects, id, commit::read(&self.objects, id)?.tree);
-        let made = Oid::parse(&target).and_then(|id| read(id).ok()).unwrap_or_default();
+        let made = match brought {
+            Some(brought) => brought.iter().filter_map(Brought::item).collect(),
+            None => Oid::parse(&target).and_then(|id| read(id).ok()).unwrap_or_default(),
+        };
         let scope = match path {
             Some(path) => Scope::File(path),
             None => Scope::All(RestoreOptions { exact: true, ..*options }),
@@ -70,23 +74,29 @@ impl OpenProject<'_> {
 }
 
 impl Manager {
-    /// Records a restore that has ended. The project's lock is held.
+    /// Records a restore that has ended; the checkpoint `before` holds the state before. The project's lock is
+    /// held.
     pub(super) fn record_ended(
         &self,
         pending: &PendingRestore<'_>,
+        restore: &Restore<'_>,
         before: Option<Oid>,
         report: &Restored,
     ) {
         let OpenProject { store, project, .. } = pending.open;
-        let whole = restoring::read(store.disk, &store.path, &project.hash).map(Rollback::from);
-        let ended = match &pending.scope {
-            Scope::All(_) => whole,
-            Scope::File(path) => Some(Rollback {
-                before: before.map(|before| before.to_string()),
-                target: pending.wanted.id.to_string(),
-                path: Some(path.clone()),
-            }),
+        let before = before.map(|before| before.to_string());
+        let path = match &pending.scope {
+            Scope::All(_) => None,
+            Scope::File(path) => Some(path.clone()),
         };
+        let record = restoring::read(store.disk, &store.path, &project.hash);
+        let continued = record.filter(|record| path.is_none() && record.before != before);
+        let ended = continued.map(Rollback::from).unwrap_or_else(|| Rollback {
+            before,
+            target: pending.wanted.id.to_string(),
+            path,
+            brought: brought(restore, report),
+        });
         let changed = !report.restored.is_empty() || !report.removed.is_empty();
         let direction = pending.undone.as_ref().map(|undone| undone.direction);
         if direction.is_some() && !report.failed.is_empty() {
@@ -95,7 +105,7 @@ impl Manager {
         }
         let mut rollbacks = Rollbacks::ended(store.disk, &store.path, &project.hash);
         let earlier = rollbacks.clone();
-        rollbacks.add(direction, ended.filter(|_| changed));
+        rollbacks.add(direction, changed.then_some(ended));
         if rollbacks != earlier
             && let Err(error) = rollbacks.write(store, &project.hash)
         {
@@ -114,4 +124,15 @@ impl Manager {
             tracing::debug!("an old record of the restores of {} stayed: {error}", project.hash);
         }
     }
+}
+
+/// The files that a restore brought, unless there are too many.
+fn brought(restore: &Restore<'_>, report: &Restored) -> Option<Vec<Brought>> {
+    let is_new = |path: &&Vec<u8>| !restore.current.contains_key(*path);
+    let brought = report.restored.iter().filter(is_new).filter_map(|path| {
+        let Item { mode, blob } = restore.target.get(path)?;
+        Some(Brought { path: path.clone(), mode: mode.bits(), blob: blob.to_string() })
+    });
+    let brought: Vec<Brought> = brought.take(BROUGHT_MAX + 1).collect();
+    (brought.len() <= BROUGHT_MAX).then_some(brought)
 }

@@ -5,16 +5,19 @@
 use crate::disk::atomic_write::write_atomically;
 use crate::disk::{Disk, folder};
 use crate::error::{Error, Result};
-use crate::store::Store;
+use crate::store::oid::Oid;
 use crate::store::repository::make_private;
-use crate::store::restoring;
+use crate::store::snapshot::{Item, Mode};
+use crate::store::{Store, restoring};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// How many restores can be undone one after the other.
 const STEPS_MAX: usize = 20;
-/// Size limit of a record in bytes; no record is larger.
-const BYTES_MAX: u64 = 256 * 1024;
+/// Of at most so many files it is recorded that a restore brought them; of more, its checkpoint shows it.
+pub const BROUGHT_MAX: usize = 1_000;
+/// Size limit of a record in bytes; a larger one is not read.
+const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// A step to another state: back before a restore, or forward again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,11 +56,32 @@ pub struct Rollback {
     pub target: String,
     /// The path, if only one was restored.
     pub path: Option<Vec<u8>>,
+    /// The files that had not been there, unless there were too many; limits may evict the checkpoint.
+    pub brought: Option<Vec<Brought>>,
+}
+
+/// A file that a restore brought.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Brought {
+    /// Its path relative to the project.
+    pub path: Vec<u8>,
+    /// Git's number of its mode.
+    pub mode: u32,
+    /// Its blob, by its full id.
+    pub blob: String,
+}
+
+impl Brought {
+    /// The file as a snapshot has it; `None` where the record makes no sense.
+    pub fn item(&self) -> Option<(Vec<u8>, Item)> {
+        let item = Item { mode: Mode::from_bits(self.mode)?, blob: Oid::parse(&self.blob)? };
+        Some((self.path.clone(), item))
+    }
 }
 
 impl From<restoring::Record> for Rollback {
     fn from(restoring::Record { target, before }: restoring::Record) -> Self {
-        Rollback { before, target, path: None }
+        Rollback { before, target, path: None, brought: None }
     }
 }
 
@@ -153,7 +177,7 @@ mod tests {
     use super::*;
 
     fn rollback(target: &str) -> Rollback {
-        Rollback { before: None, target: target.to_owned(), path: None }
+        Rollback { before: None, target: target.to_owned(), path: None, brought: None }
     }
 
     #[test]

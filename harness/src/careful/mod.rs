@@ -117,6 +117,24 @@ pub static ALL: &[Careful] = &[
         ..COMMON
     },
     Careful {
+        name: "careful-steps",
+        about: "It undoes and redoes, and numbers no checkpoint that a restore took.",
+        capabilities: &[
+            "checkpoint",
+            "project.any_directory",
+            "refusal.reasons",
+            "restore.exact",
+            "restore.leaves_new",
+            "restore.report",
+            "restore.safety",
+            "restore.undo",
+            "target.number",
+            "target.stable_number",
+        ],
+        id: |number, _| format!("step-{number:05}"),
+        ..COMMON
+    },
+    Careful {
         name: "careful-times",
         about: "Its ids are moments. It takes nothing that it has, though it does not say so.",
         id: |number, seconds| format!("T{seconds}.{number:03}+00:00"),

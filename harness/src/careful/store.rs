@@ -3,6 +3,7 @@
 
 mod restore;
 mod target;
+mod undo;
 
 use super::agent::{AgentRecord, Parts};
 use super::snapshot::{CapturedSnapshot, Snapshot, snapshot_of};
@@ -13,6 +14,7 @@ use crate::subject::{Identity, Subject};
 use herma_model::answer::{Changed, CheckpointOutcome, Listed, Remark};
 use herma_model::{Answer, ByteString, Code, Files, Node, Request, Settings};
 use std::collections::{BTreeMap, BTreeSet};
+use undo::AllEnded;
 
 /// A checkpoint of a project.
 struct StoredCheckpoint {
@@ -38,6 +40,10 @@ pub(super) struct Store {
     histories: BTreeMap<ByteString, Vec<StoredCheckpoint>>,
     /// The number of ids given out.
     ids: usize,
+    /// The restores of each project that can be undone.
+    ended: BTreeMap<ByteString, AllEnded>,
+    /// What the restore brought that is being undone: only that is removed.
+    made: Option<Snapshot>,
     /// The projects that had their automatic checkpoint in this turn.
     used: BTreeSet<ByteString>,
     agent: AgentRecord,
@@ -83,6 +89,8 @@ impl Store {
             seconds,
             histories: BTreeMap::new(),
             ids: 0,
+            ended: BTreeMap::new(),
+            made: None,
             used: BTreeSet::new(),
             agent: AgentRecord::default(),
         }
@@ -121,13 +129,14 @@ impl Store {
             Request::List { .. } => return Ok(self.list(&project)),
             Request::Restore { target, exact, .. } => {
                 let index = self.index_of(&project, target)?;
-                return self.restore_all(&project, index, *exact);
+                return self.restore_recorded(&project, index, *exact, None);
             }
+            Request::Undo { .. } | Request::Redo { .. } => return self.step(&project, request),
             Request::RestoreLatest { exact, .. } => {
                 let count = self.histories.get(&project).map_or(0, Vec::len);
                 let index =
                     count.checked_sub(1).ok_or((self.habits.unknown_target, "there is none"))?;
-                return self.restore_all(&project, index, *exact);
+                return self.restore_recorded(&project, index, *exact, None);
             }
             Request::RestoreFile { target, path, .. } => {
                 let index = self.index_of(&project, target)?;
@@ -261,10 +270,21 @@ impl Store {
         Ok(answer)
     }
 
+    /// Whether a checkpoint has a number in the list.
+    fn has_number(&self, checkpoint: &StoredCheckpoint) -> bool {
+        !(self.habits.can("target.stable_number") && checkpoint.is_pre_restore)
+    }
+
     fn list(&self, project: &ByteString) -> Answer {
-        let newest_first = self.histories.get(project).into_iter().flatten().rev().enumerate();
-        let listed = |(index, checkpoint): (usize, &StoredCheckpoint)| Listed {
-            number: index + 1,
+        let newest_first = self.histories.get(project).into_iter().flatten().rev();
+        let mut numbered = 0;
+        let mut number = |checkpoint: &StoredCheckpoint| {
+            let has_number = self.has_number(checkpoint);
+            numbered += usize::from(has_number);
+            if has_number { numbered } else { 0 }
+        };
+        let listed = |checkpoint: &StoredCheckpoint| Listed {
+            number: number(checkpoint),
             id: checkpoint.id.clone(),
             time: checkpoint.time,
             reason: checkpoint.reason.clone(),

@@ -1,13 +1,13 @@
-//! Fragments about tools of an agent, the printed list, the configuration file, and requests without a
-//! usable store. They are generated last, so that no other part of a history changes.
+//! Fragments about tools of an agent, the printed list, the configuration file, undo and redo, and requests
+//! without a usable store. They are generated last, so that no other part of a history changes.
 
 use super::content;
 use super::idiom::{checkpoint, write};
 use super::names;
-use crate::history::{Event, Operation};
+use crate::history::{Event, Operation, Target};
 use herma_model::commands::{AFTER, BEFORE, COMMANDS, UNLISTED};
 use herma_model::tool::{PatchForm, Tool};
-use herma_model::{ByteString, Request};
+use herma_model::{ByteString, Edit, Request};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -56,6 +56,40 @@ pub fn unlisted() -> BoxedStrategy<Vec<Operation>> {
     (around(BEFORE), select(UNLISTED), around(AFTER))
         .prop_map(|(before, command, after)| {
             vec![Request::Classify { command: format!("{before}{command}{after}") }.into()]
+        })
+        .boxed()
+}
+
+/// A checkpoint of a project, and restores of which some are undone and redone, with edits between.
+pub fn steps() -> BoxedStrategy<Vec<Operation>> {
+    let choices = (names::project(), 0..1_000u32, any::<bool>(), vec((0..12u32, 0..4u32), 2..=6));
+    choices
+        .prop_map(|(dir, number, exact, steps)| {
+            let a = names::join(&dir, &"a.txt".into());
+            let b = names::join(&dir, &"b.txt".into());
+            let write = |path: &ByteString, number: u32| {
+                write(path, &ByteString::from(&*format!("{number}\n")), false)
+            };
+            let target = || Target::Number(1);
+            let restore =
+                || Request::Restore { dir: dir.clone(), target: target(), exact, force: false };
+            let step = |(step, number)| match step {
+                0..=4 => Request::Undo { dir: dir.clone() }.into(),
+                5..=7 => Request::Redo { dir: dir.clone() }.into(),
+                8 => restore().into(),
+                9 => {
+                    let path = "a.txt".into();
+                    Request::RestoreFile { dir: dir.clone(), target: target(), path }.into()
+                }
+                10 => write(&a, number),
+                _ => write(&b, number),
+            };
+            let mut operations = vec![write(&a, number), checkpoint(&dir), write(&b, number)];
+            operations.push(Edit::Remove { path: a.clone() }.into());
+            operations.push(restore().into());
+            operations.extend(steps.into_iter().map(step));
+            operations.push(Request::List { dir: dir.clone() }.into());
+            operations
         })
         .boxed()
 }

@@ -73,6 +73,8 @@ pub struct Options {
     pub agent: bool,
     /// Whether histories contain databases, whose files are units.
     pub databases: bool,
+    /// Whether restores are undone and redone.
+    pub undo: bool,
     /// The multiples in which the subject can set its size limits.
     pub units: Units,
 }
@@ -92,6 +94,7 @@ impl Default for Options {
             processes: 1..=3,
             agent: true,
             databases: true,
+            undo: true,
             units: Units::default(),
         }
     }
@@ -109,9 +112,10 @@ impl Options {
         let together = if capabilities.has(INJECTION) { self.together } else { 0 };
         let agent = self.agent && capabilities.has_agent_state();
         let databases = self.databases && capabilities.has("capture.units");
+        let undo = self.undo && capabilities.has("restore.undo");
         let units = capabilities.units();
         let options = Options { maintenance, attribution, damage, injections, ..self.clone() };
-        Options { measured, together, agent, databases, units, ..options }
+        Options { measured, together, agent, databases, undo, units, ..options }
     }
 
     /// These options without anything that a real workspace cannot have, if there is one.

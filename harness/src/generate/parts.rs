@@ -39,7 +39,7 @@ pub struct OtherParts {
     damage: Placed,
     agent: Placed,
     gc: Placed,
-    ending: [Vec<Operation>; 3],
+    ending: [Vec<Operation>; 4],
     databases: Placed,
     injections: Placed,
     /// A history without any of the other parts, which replaces them.
@@ -88,12 +88,13 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
     let together = together::history(options.together, options.processes.clone());
     // Generated and appended last, so that nothing else changes.
     let unlisted = option::weighted(0.25, last::unlisted());
-    let rest = (ending, databases, injected, (measured, packs, together, unlisted));
+    let steps = once_in(u32::from(options.undo), option::weighted(0.4, last::steps()));
+    let rest = (ending, databases, injected, (measured, packs, together, unlisted, steps));
     let parts = (attributes, command, last, attribution, damage, agent, gc, rest);
     parts
         .prop_map(|(attributes, command, last, attribution, damage, agent, gc, rest)| {
             let ((kept_times, leftovers), databases, injected, alone_or_last) = rest;
-            let (measured, packs, together, unlisted) = alone_or_last;
+            let (measured, packs, together, unlisted, steps) = alone_or_last;
             OtherParts {
                 attributes,
                 command,
@@ -102,7 +103,12 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
                 damage,
                 agent,
                 gc,
-                ending: [kept_times, leftovers, unlisted.unwrap_or_default()],
+                ending: [
+                    kept_times,
+                    leftovers,
+                    unlisted.unwrap_or_default(),
+                    steps.unwrap_or_default(),
+                ],
                 databases,
                 injections: [injected, packs].concat(),
                 alone: measured.or(together),

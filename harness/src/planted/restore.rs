@@ -6,7 +6,7 @@ use super::after_restore::with_report;
 use super::intercepted::{Intercepted, checkpoint_answer, refused, with_target};
 use crate::sandbox::manifest::on_disk;
 use crate::subject::Subject;
-use herma_model::answer::{CheckpointOutcome, Restored};
+use herma_model::answer::{CheckpointOutcome, Listed, Restored};
 use herma_model::store::UNLISTED;
 use herma_model::{Answer, ByteString, Code, Node, Request, Settings, rules};
 use std::fs::{self, OpenOptions};
@@ -158,6 +158,20 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "an-undo-undoes-itself",
+        rule: &rules::RESTORE_UNDO_REDO,
+        about: "An undo restores the newest pre-restore checkpoint exactly, which after an undo is its own.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| undo_as_restore(subject, request, true)),
+    },
+    PlantedBug {
+        name: "an-undo-leaves-what-the-rollback-brought",
+        rule: &rules::RESTORE_UNDO_REDO,
+        about: "An undo restores the newest pre-restore checkpoint, and leaves the files that came back.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| undo_as_restore(subject, request, false)),
+    },
+    PlantedBug {
         name: "a-restore-goes-on-without-its-checkpoint",
         rule: &rules::RESTORE_SAFETY_REQUIRED,
         about: "If no pre-restore checkpoint can be taken, every restore continues as if it were forced.",
@@ -270,4 +284,21 @@ fn with_changed_history(
         let _ = change(subject, &history, report);
     }
     answer
+}
+
+/// Restores the newest pre-restore checkpoint where an undo is requested.
+fn undo_as_restore(subject: &mut Intercepted, request: &Request, exact: bool) -> Answer {
+    let Request::Undo { dir } = request else { return subject.ask(request) };
+    match subject.listed(request).iter().find(|listed| listed.number == 0) {
+        Some(Listed { id, .. }) => {
+            let target = id.as_str().into();
+            let request = Request::Restore { dir: dir.clone(), target, exact, force: false };
+            let mut answer = subject.ask(&request);
+            if let Answer::Restored(report) = &mut answer {
+                report.undoes_turn = false;
+            }
+            answer
+        }
+        None => subject.ask(request),
+    }
 }

@@ -86,7 +86,13 @@ impl Capabilities {
 
     /// The capabilities of the core of this project.
     pub fn of_the_core() -> Self {
-        let optional = ["capture.units", "restore.keeps_undo", "target.stable_number", INJECTION];
+        let optional = [
+            "capture.units",
+            "restore.keeps_undo",
+            "restore.undo",
+            "target.stable_number",
+            INJECTION,
+        ];
         optional.into_iter().fold(Capabilities::whole_agent(), Capabilities::with)
     }
 

@@ -36,6 +36,7 @@ const ROWS: &[Row] = &[
     Row("restore.force", &["forced_past"], &["override"]),
     Row("restore.report", &["restored", "removed", "left", "kept", "failed"], &["paths"]),
     Row("restore.undoes_turn", &["undoes_turn"], &["conversation", "message", "chat"]),
+    Row("restore.undo", &[], &["redo", "back", "forward", "stack"]),
     Row("restore.latest", &[], &["newest", "recent", "undo"]),
     Row("state", &["value"], &["agent", "kanban", "goal", "memory", "parts"]),
     Row("label", &[], &["name", "tag", "bookmark"]),

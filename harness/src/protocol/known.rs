@@ -177,6 +177,7 @@ pub(super) const OWN_WAYS: &[&str] = &[
     "capture.units",
     "restore.directory",
     "restore.keeps_undo",
+    "restore.undo",
     "target.stable_number",
     INJECTION,
     MEASUREMENT,

@@ -22,7 +22,7 @@ pub(super) fn rule_of_log(seen: &Observation) -> RuleRef {
 impl World {
     /// The external actions that a restore must name. A restore of a single file names none.
     pub(crate) fn must_be_named(&self, request: &Request) -> BTreeSet<Action> {
-        let is_complete = !matches!(request, Request::RestoreFile { .. });
+        let is_complete = self.restores_all(request);
         let target = self.target_checkpoint(request);
         let since = target.and_then(|checkpoint| checkpoint.carried.actions);
         let actions = since.filter(|_| is_complete);

@@ -96,6 +96,7 @@ impl World {
             Request::RestoreFile { dir, target, path } => {
                 self.allows_restore_file(dir, target, path)
             }
+            Request::Undo { dir } | Request::Redo { dir } => self.allows_step(request, dir),
             Request::Sweep => self.allows_sweep(),
             Request::Prune { retention_days, max_total_bytes, delete_orphans } => {
                 self.allows_prune(*retention_days, *max_total_bytes, *delete_orphans)

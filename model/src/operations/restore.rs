@@ -83,9 +83,11 @@ impl RestoreOutcome<'_> {
             return (self.changed(path) && !may_change).then_some(rule);
         }
         if !self.changed(path) {
-            let stays =
-                self.removes() && !recorded && !self.was_left_out(path) && self.is_expendable(path);
-            return stays.then_some(&rules::RESTORE_EXACT);
+            let stays = self.removes_path(path)
+                && !recorded
+                && !self.was_left_out(path)
+                && self.is_expendable(path);
+            return stays.then(|| self.rule_of_new_files(&rules::RESTORE_EXACT));
         }
         let created_since = self.was_captured(path) && !recorded;
         let held_nothing = matches!(self.node_before(path), None | Some(Node::Directory));
@@ -103,16 +105,23 @@ impl RestoreOutcome<'_> {
             {
                 Some(&rules::RESTORE_LEFT_OUT)
             }
-            () if created_since && gone && (is_obstacle || self.removes()) => {
+            () if created_since && gone && (is_obstacle || self.removes_path(path)) => {
                 (!self.is_expendable(path)).then_some(&rules::RESTORE_PROTECTS)
             }
             () if gone && self.is_held(path) && self.is_derived(path) => None,
-            () if created_since && self.is_held(path) => Some(&rules::RESTORE_LEAVES_NEW),
+            () if created_since && self.is_held(path) => {
+                Some(self.rule_of_new_files(&rules::RESTORE_LEAVES_NEW))
+            }
             () if self.is_in_repository(path) => Some(&rules::ISOLATION_USER_REPOSITORY),
             // Nothing is lost by it: a recorded file was restored under another name, or too many were.
             () if was_created && !recorded => Some(&rules::RESTORE_BYTES),
             () => Some(&rules::RESTORE_PROTECTS),
         }
+    }
+
+    /// The rule about files created since, with one of its own where a restore is undone.
+    fn rule_of_new_files(&self, otherwise: RuleRef) -> RuleRef {
+        if self.allowed.made.is_some() { &rules::RESTORE_UNDO_REDO } else { otherwise }
     }
 
     /// Whether every wrong path is as in another checkpoint.
@@ -176,10 +185,10 @@ pub(super) fn compare(
     let mut broken: Vec<(RuleRef, ByteString)> =
         violations.iter().map(|(rule, path)| (*rule, full(path))).collect();
     if outcome.matches_other_checkpoint(&violations, answer) {
-        let rule: RuleRef = if allowed.evicting {
-            &rules::RESTORE_SAFETY_KEEPS_TARGET
-        } else {
-            &rules::RESTORE_TARGET
+        let rule: RuleRef = match allowed.made {
+            Some(_) => &rules::RESTORE_UNDO_REDO,
+            None if allowed.evicting => &rules::RESTORE_SAFETY_KEEPS_TARGET,
+            None => &rules::RESTORE_TARGET,
         };
         broken.push((rule, full(&violations[0].1)));
     }
@@ -195,7 +204,9 @@ pub(super) fn compare(
         let entry = relative.as_ref().and_then(|path| allowed.target.tree.get(path));
         let removed = relative.is_some_and(|path| {
             outcome.is_in_unit(&path)
-                || outcome.removes() && outcome.is_expendable(&path) && !outcome.was_left_out(&path)
+                || outcome.removes_path(&path)
+                    && outcome.is_expendable(&path)
+                    && !outcome.was_left_out(&path)
         });
         match entry.map(Entry::node) {
             // Where a path is wrong because it was restored, it should have been left as it was.

@@ -41,6 +41,7 @@ pub(super) fn compare(
     });
     checks.held(&rules::RESTORE_TARGET, 1);
     checks.held(&rules::RESTORE_KEEPS_UNDO, u64::from(allowed.unlisted));
+    checks.held(&rules::RESTORE_UNDO_REDO, u64::from(allowed.made.is_some()));
     let past = allowed.is_forced();
     checks.check(Judge::Answer, &rules::RESTORE_SAFETY_REQUIRED, found.forced_past == past, || {
         let expected = format!("forced past: {past}");
@@ -48,7 +49,7 @@ pub(super) fn compare(
         Mismatch::new("forced past", expected, reported).kind(Kind::Dishonest)
     });
     if world.has("restore.undoes_turn") {
-        let undoes = allowed.only.is_none();
+        let undoes = allowed.only.is_none() && allowed.made.is_none();
         // A failed restore undoes no turn.
         let holds = found.undoes_turn == undoes || allowed.damaged;
         checks.check(Judge::Answer, &rules::RESTORE_UNDOES_TURN, holds, || {

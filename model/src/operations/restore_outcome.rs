@@ -6,12 +6,14 @@ use super::untouched;
 use crate::allowed::AllowedRestore;
 use crate::answer::Answer;
 use crate::bytes::{self, ByteString, below};
+use crate::capture::Captured;
 use crate::files::{Files, Node};
 use crate::observation::Observation;
 use crate::tree::{Entry, Tree};
 use crate::unit::Unit;
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The state before and after one restore; paths are relative to its project.
 pub(super) struct RestoreOutcome<'a> {
@@ -221,6 +223,15 @@ impl<'a> RestoreOutcome<'a> {
     pub(super) fn removes(&self) -> bool {
         self.allowed.exact && !self.allowed.is_forced()
     }
+
+    /// Whether a file created since is to be removed: where a restore is undone, one that it brought and that
+    /// did not change since.
+    pub(super) fn removes_path(&self, path: &[u8]) -> bool {
+        let AllowedRestore { made, before, .. } = self.allowed;
+        let path = ByteString::from(path);
+        let is_as_made = |made: &Arc<Captured>| made.tree.get(&path) == before.tree.get(&path);
+        self.removes() && made.as_ref().is_none_or(is_as_made)
+    }
 }
 
 /// The paths that an honest report of a restore names.
@@ -252,7 +263,8 @@ impl RestoreOutcome<'_> {
             self.recorded().filter(|(path, _)| !self.is_as_recorded(path) && self.would_lose(path));
         let missed = missed.map(|(path, _)| path.clone());
         let ignored = |path: &&ByteString| {
-            self.removes() && self.world.capturer.ignored_by(&self.allowed.target.tree, path)
+            self.removes_path(path)
+                && self.world.capturer.ignored_by(&self.allowed.target.tree, path)
         };
         missed.chain(self.created_since().filter(ignored).cloned()).collect()
     }
@@ -273,7 +285,10 @@ impl RestoreOutcome<'_> {
             }
             _ => !self.changed(path),
         };
-        self.created_since().filter(|path| !self.removes() && is_left(path)).cloned().collect()
+        self.created_since()
+            .filter(|path| !self.removes_path(path) && is_left(path))
+            .cloned()
+            .collect()
     }
 }
 

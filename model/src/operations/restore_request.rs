@@ -21,11 +21,17 @@ use std::sync::Arc;
 const NOT_IN_CHECKPOINT: Refusal =
     Refusal { codes: &[Code::NotInCheckpoint], rule: &rules::RESTORE_FILE_LITERAL };
 
+/// The refusal of an undo or a redo.
+const NOTHING_TO_UNDO: Refusal =
+    Refusal { codes: &[Code::NothingToUndo], rule: &rules::RESTORE_UNDO_REDO };
+
 /// The options of a restore.
-#[derive(Clone, Copy)]
+#[derive(Clone, Default)]
 struct RestoreOptions {
     exact: bool,
     force: bool,
+    /// What the undone restore restored, if one is undone.
+    made: Option<Arc<Captured>>,
 }
 
 /// A restore as requested.
@@ -49,7 +55,7 @@ impl World {
         exact: bool,
         force: bool,
     ) -> Allowed {
-        let options = RestoreOptions { exact, force };
+        let options = RestoreOptions { exact, force, made: None };
         self.prepare(dir, text, None, options).unwrap_or_else(Allowed::Refused)
     }
 
@@ -71,8 +77,28 @@ impl World {
 
     /// Implements [`rules::RESTORE_FILE_LITERAL`]: the path is taken literally.
     pub(super) fn allows_restore_file(&self, dir: &[u8], text: &[u8], typed: &[u8]) -> Allowed {
-        let options = RestoreOptions { exact: false, force: false };
+        let options = RestoreOptions::default();
         self.prepare(dir, text, Some(typed), options).unwrap_or_else(Allowed::Refused)
+    }
+
+    /// An undo or a redo: a restore of the state before another restore.
+    ///
+    /// Implements [`rules::RESTORE_UNDO_REDO`] (decides).
+    pub(super) fn allows_step(&self, request: &Request, dir: &[u8]) -> Allowed {
+        let location = self.locate(dir);
+        let undone = match self.undone(request) {
+            Err(()) => return Allowed::Unknown,
+            Ok(undone) => undone.and_then(|undone| Some((undone, undone.before.as_ref()?))),
+        };
+        let Some((undone, before)) = undone else {
+            return self.refuses_target(&location, NOTHING_TO_UNDO);
+        };
+        let options = RestoreOptions { exact: true, force: false, made: Some(undone.made.clone()) };
+        let only = undone.only.as_deref();
+        self.prepare(dir, before.as_bytes(), only, options).unwrap_or_else(|mut refusals| {
+            refusals.push(NOTHING_TO_UNDO);
+            Allowed::Refused(refusals)
+        })
     }
 
     /// Finds the target, judges the path, and decides whether a pre-restore checkpoint is expected.
@@ -85,7 +111,7 @@ impl World {
         typed: Option<&[u8]>,
         options: RestoreOptions,
     ) -> Result<Allowed, Vec<Refusal>> {
-        let RestoreOptions { exact, force } = options;
+        let RestoreOptions { exact, force, made } = options;
         if self.is_doubtful(&self.locate(dir), text) {
             return Ok(Allowed::Unknown);
         }
@@ -112,7 +138,8 @@ impl World {
             _ => Arc::default(),
         };
         let mut may_refuse = Vec::new();
-        if let Some(path) = &requested.only {
+        let brings = |path: &ByteString| made.is_none() || self.is_in(&target.tree, path);
+        if let Some(path) = requested.only.as_ref().filter(|path| brings(path)) {
             let units = restore_units::units(self, &target, &before);
             if units.iter().any(|unit| unit.has(path)) {
                 let codes = &[Code::WouldOverwrite];
@@ -138,6 +165,7 @@ impl World {
             exceeds_limit: self.is_over_limit(project, index),
             unlisted: index == UNLISTED,
             exact,
+            made,
             target,
             safety,
             may_skip_pre_restore: self.may_skip_pre_restore(&requested, &before),
@@ -248,7 +276,7 @@ impl World {
     /// The project-relative path that a typed one names, without meaningless components.
     ///
     /// Implements [`rules::RESTORE_BAD_PATH`].
-    fn literal_path(&self, project: &[u8], typed: &[u8]) -> Result<ByteString, Refusal> {
+    pub(crate) fn literal_path(&self, project: &[u8], typed: &[u8]) -> Result<ByteString, Refusal> {
         let refused = bad_path(&[Code::BadPath]);
         if typed.is_empty() || typed.starts_with(b"/") || typed.contains(&0) {
             return Err(refused);

@@ -11,7 +11,7 @@ use crate::files::{Files, Node};
 use crate::observation::{Observation, Rows};
 use crate::plain::plain;
 use crate::rules::{self, RuleRef};
-use crate::unit::{self, Role, Unit};
+use crate::unit::{self, PathContent, Role, Unit};
 use crate::verdict::{Checks, Judge, Kind, Mismatch};
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,11 +69,18 @@ pub(super) fn affected(
     let mut affected = Vec::new();
     let current_units = unit::units(&unit::paths_of_files(&world.files, &allowed.project));
     let mut units = units(world, &allowed.target, &allowed.before);
-    // A restored file joins a unit on the disk whose other members are ignored, and so in no capture.
+    // A restored file joins a unit on the disk whose other members are ignored, and so in no capture, or of
+    // which only the restored content shows that it is a unit.
     let is_recorded = |unit: &Unit| allowed.target.tree.keys().any(|path| unit.has(path));
-    let joined = current_units.iter().filter(|unit| !units.contains(unit) && is_recorded(unit));
-    let joined: Vec<Unit> = joined.filter(|_| world.has("capture.units")).cloned().collect();
-    units.extend(joined);
+    let mut merged = unit::paths_of_files(&world.files, &allowed.project);
+    merged.values_mut().for_each(|content| *content = PathContent::Unreadable);
+    merged.extend(unit::paths_of_tree(&allowed.target.tree));
+    let joined = current_units.iter().cloned().chain(unit::units(&merged));
+    for unit in joined.filter(|_| world.has("capture.units")) {
+        if !units.contains(&unit) && is_recorded(&unit) {
+            units.push(unit);
+        }
+    }
     for unit in units {
         let captured_unit = captured(&allowed.target, &unit);
         // A file that was left out may have become part of a unit since.
@@ -163,6 +170,13 @@ impl RestoreOutcome<'_> {
         !affected.left_out && self.differing(affected).is_empty()
     }
 
+    /// Whether a unit that the checkpoint does not hold is to be removed.
+    fn removes_unit(&self, affected: &AffectedUnit) -> bool {
+        let is_derived = |path: &ByteString| affected.unit.role(path) == Some(Role::Derived);
+        self.removes()
+            && self.present(affected).all(|path| is_derived(path) || self.removes_path(path))
+    }
+
     /// Whether a unit may be replaced or removed.
     ///
     /// Implements [`rules::UNIT_UNDO`].
@@ -173,7 +187,7 @@ impl RestoreOutcome<'_> {
         let recorded =
             || affected.paths.iter().filter(|path| self.is_recorded_member(affected, path));
         !affected.left_out
-            && (is_recorded || self.removes())
+            && (is_recorded || self.removes_unit(affected))
             && self.present(affected).all(|path| self.is_held(path))
             && recorded().all(|path| has_room(path) && !self.is_lost(path))
     }

@@ -87,6 +87,9 @@ pub(super) const TURNS: &str =
 pub(super) const ATTRIBUTION: &str = "Writes of the agent's tools are reported to the \
     implementation, before and after each write, and a restore names the paths that anyone else \
     changed since the checkpoint.";
+/// The meaning of the capability of undo and redo.
+pub(super) const UNDO: &str =
+    "Restores can be undone by a request of its own, the newest first, and redone.";
 /// The meaning of the capability of the two requests about parts of the agent's state.
 pub(super) const STATE: &str = "Checkpoints carry parts of the agent's state in addition \
     to files, with a capability for each part.";

@@ -134,6 +134,19 @@ super::rules! {
         hint: "The pre-restore checkpoint becomes number 1, so that the same command typed twice \
             undoes itself: name those apart, and count the others.",
     }
+    RESTORE_UNDO_REDO {
+        id: "restore/undo-redo",
+        statement: "Undo gives back the files from before the newest restore that was not undone, and \
+            redo those from before the newest undo: files that the undone restore brought go, unless \
+            they were changed since, and other new files stay.",
+        tier: Integrity,
+        level: Should,
+        since: "0.1",
+        source: "behaviour: Restore",
+        needs: ["restore.safety", "restore.undo"],
+        hint: "An undo is a restore like any other, and undoes itself when it is repeated: keep which \
+            restores were undone apart from the list of checkpoints.",
+    }
     RESTORE_KEEPS_HISTORY {
         id: "restore/keeps-history",
         statement: "A restore evicts only older pre-restore checkpoints, and never one that it \

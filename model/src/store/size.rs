@@ -47,6 +47,8 @@ impl World {
             | Request::Restore { .. }
             | Request::RestoreFile { .. }
             | Request::RestoreLatest { .. }
+            | Request::Undo { .. }
+            | Request::Redo { .. }
             | Request::Sweep => self.settings.max_total_bytes,
             Request::Prune { max_total_bytes, .. } => *max_total_bytes,
             Request::PruneAsConfigured => {

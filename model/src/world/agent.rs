@@ -200,6 +200,10 @@ impl World {
             // No rule says whether a pre-restore checkpoint is meant.
             return newest.filter(|newest| !newest.safety).map(|newest| newest.id.as_str().into());
         }
+        if matches!(request, Request::Undo { .. } | Request::Redo { .. }) {
+            let undone = self.undone(request).ok().flatten()?;
+            return undone.before.as_ref().map(|before| before.as_str().into());
+        }
         request.target().cloned()
     }
 

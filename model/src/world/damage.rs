@@ -46,6 +46,7 @@ impl World {
     /// the projects `unknown` have no ref.
     pub fn lose(&mut self, lost: BTreeSet<Object>, mut unknown: BTreeSet<ByteString>) {
         self.damages.lost = lost;
+        self.doubt_rollbacks();
         // The history before a checkpoint is known from the checkpoint and from the project's metadata,
         // which may have been rewritten without it.
         let without_metadata = self.damaged().iter().chain(self.healed()).filter(|project| {

@@ -16,6 +16,7 @@ impl World {
     /// Records the observation of a request with an injection.
     pub fn learn_injected(&mut self, seen: &Observation, injected: Injected, after: &Aftermath) {
         let lists = &after.lists;
+        self.doubt_rollbacks();
         let is_answered = !injected.ends_process() && is_success(&seen.answer);
         if is_answered {
             self.learn_success(seen, after);
@@ -72,6 +73,7 @@ impl World {
         let before = std::mem::replace(self, edited.clone()).files;
         self.mark_size_uncertain();
         self.learn_after_violation(&self.with_effective_answer(seen, lists));
+        self.doubt_rollbacks();
         self.attribution.record_changes(&before, &edited.files, Some(&ByteString::default()));
         let earlier: Vec<&Checkpoint> =
             edited.histories.values().flat_map(|history| &history.checkpoints).collect();

@@ -18,6 +18,7 @@ impl World {
     pub fn learn(&mut self, seen: &Observation) {
         let target = self.target_checkpoint(&seen.request);
         let target = target.map(|checkpoint| checkpoint.carried.clone());
+        let is_complete = self.restores_all(&seen.request);
         self.learn_cost(seen);
         self.learn_attribution(seen);
         self.learn_answer(seen);
@@ -44,7 +45,7 @@ impl World {
             }
             self.learn_base(base);
         }
-        self.learn_agent(seen, target);
+        self.learn_agent(seen, target, is_complete);
         self.files.clone_from(&seen.files);
     }
 
@@ -84,7 +85,11 @@ impl World {
                 self.learn_event(&project, event, &seen.answer);
                 self.learn_taken(&project, &seen.answer, None);
             }
-            (request, Some(project)) if request.restores() => self.learn_safety(&project, seen),
+            (request, Some(project)) if request.restores() => {
+                let ended = self.ended_rollback(&project, seen);
+                self.learn_safety(&project, seen);
+                self.learn_rollback(&project, seen, ended);
+            }
             (Request::BeforeTool { .. }, _) => {
                 if let Answer::Protected(projects) = &seen.answer {
                     projects.iter().for_each(|protected| self.learn_protected(protected));
@@ -313,6 +318,7 @@ impl World {
     fn forget(&mut self, project: &ByteString) {
         self.histories.remove(project);
         self.pre_restore.forget(project);
+        self.rollbacks.forget(project);
         self.attribution.forget(project);
         self.maintenance.uses.remove(project);
         if !self.maintenance.blocked.contains(project) {

@@ -11,6 +11,7 @@ mod history;
 mod injected;
 mod learn;
 mod maintenance;
+mod rollbacks;
 mod scope;
 mod undos;
 mod violations;
@@ -47,6 +48,7 @@ use costs::Costs;
 use damage::Damages;
 use history::History;
 use maintenance::Maintenance;
+use rollbacks::Rollbacks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -157,6 +159,7 @@ pub struct World {
     restored_in_turn: BTreeSet<ByteString>,
     histories: BTreeMap<ByteString, History>,
     pre_restore: PreRestoreCheckpoints,
+    rollbacks: Rollbacks,
     /// Directories that existed when a request named them.
     known_directories: BTreeSet<ByteString>,
     attribution: Attribution,
@@ -187,6 +190,7 @@ impl World {
             restored_in_turn: BTreeSet::new(),
             histories: BTreeMap::new(),
             pre_restore: PreRestoreCheckpoints::default(),
+            rollbacks: Rollbacks::default(),
             known_directories: BTreeSet::new(),
             attribution: Attribution::default(),
             rewritten: BTreeSet::new(),

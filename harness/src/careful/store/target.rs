@@ -32,9 +32,13 @@ impl Store {
         let text = std::str::from_utf8(target).map_err(|_| unknown_target)?;
         if let Some(number) = text.parse::<usize>().ok().filter(|number| number.to_string() == text)
             && self.habits.can("target.number")
-            && (1..=checkpoints.len()).contains(&number)
+            && let Some(index) = number.checked_sub(1)
         {
-            return Ok(checkpoints.len() - number);
+            let numbered = checkpoints.iter().enumerate().rev();
+            let mut numbered = numbered.filter(|(_, checkpoint)| self.has_number(checkpoint));
+            if let Some((index, _)) = numbered.nth(index) {
+                return Ok(index);
+            }
         }
         let mut labelled = checkpoints
             .iter()

@@ -168,6 +168,8 @@ impl CoreSubject {
             Request::RestoreFile { dir, target, path: file } => {
                 restored(self.manager().restore_file(path(dir), target, file)?)
             }
+            Request::Undo { dir } => self.restore(path(dir), b"undo", RestoreOptions::default())?,
+            Request::Redo { dir } => self.restore(path(dir), b"redo", RestoreOptions::default())?,
             Request::ToolWrites { dir, path: file } => {
                 self.manager().tool_writes(path(dir), &[file]).map(done)?
             }

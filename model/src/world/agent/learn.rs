@@ -11,8 +11,13 @@ use crate::world::{Slot, World};
 
 impl World {
     /// Records the effect of a request on the agent. `target` is what the request's target held, which
-    /// may be evicted by now.
-    pub(in crate::world) fn learn_agent(&mut self, seen: &Observation, target: Option<Carried>) {
+    /// may be evicted by now; `is_complete` says whether a restore is of a complete checkpoint.
+    pub(in crate::world) fn learn_agent(
+        &mut self,
+        seen: &Observation,
+        target: Option<Carried>,
+        is_complete: bool,
+    ) {
         match (&seen.request, &seen.answer) {
             (Request::SetState { part, value }, Answer::Done) => {
                 self.agent.parts.insert(*part, (PartValue::Known(value.clone()), Origin::Set));
@@ -55,7 +60,9 @@ impl World {
                 });
                 Part::ALL.into_iter().for_each(|part| self.forget_part(part));
             }
-            (request, answer) if request.restores() => self.learn_restore(request, answer, target),
+            (request, answer) if request.restores() => {
+                self.learn_restore(answer, target, is_complete);
+            }
             _ => {}
         }
     }
@@ -128,9 +135,8 @@ impl World {
         }
     }
 
-    fn learn_restore(&mut self, request: &Request, answer: &Answer, target: Option<Carried>) {
+    fn learn_restore(&mut self, answer: &Answer, target: Option<Carried>, is_complete: bool) {
         self.agent.answered.clear();
-        let is_complete = !matches!(request, Request::RestoreFile { .. });
         let restored = match answer {
             Answer::Restored(restored) if is_complete => Some(restored),
             _ => None,
