@@ -72,7 +72,33 @@ fn rollback_of_a_single_file_in_a_session_keeps_the_turn() {
     let logs: Vec<&str> = text.split("> log\n").collect();
     assert!(logs[1].contains("2. two"), "a single file undoes no turn: {text}");
     assert!(logs[2].contains("1. one") && !logs[2].contains("2. two"), "{text}");
-    assert!(logs[1].contains("last turn of the conversation was undone: two"), "{text}");
+    assert!(logs[1].contains("A turn of the conversation was undone: two"), "{text}");
+}
+
+/// A log of the session with this many turns is next in the text.
+fn turns(log: &str) -> usize {
+    let lines = log.lines().take_while(|line| !line.starts_with('>'));
+    lines.filter(|line| line.starts_with("  ") && !line.starts_with("   ")).count()
+}
+
+// Reported F10 and F11.
+#[test]
+fn the_conversation_goes_back_with_the_files_and_returns_with_them() {
+    let world = enabled();
+    let three = "say one\nwrite_file a 1\nsay two\nwrite_file a 2\nsay three\nwrite_file a 3\n";
+    let steps = ["1", "1", "2", "undo", "undo", "redo", "redo"];
+    let steps: String =
+        steps.map(|step| format!("/rollback {step}\nterminal cat a\nlog\n")).concat();
+    let text = run_session(&world, &(three.to_owned() + &steps)).done().text();
+    let contents = text.split("> terminal cat a\n").skip(1).map(|answer| &answer[4..5]);
+    assert_eq!(contents.collect::<Vec<_>>(), ["2", "2", "1", "2", "3", "2", "1"], "{text}");
+    let logged: Vec<usize> = text.split("> log\n").skip(1).map(turns).collect();
+    assert_eq!(logged, [2, 2, 1, 2, 3, 2, 1], "{text}");
+    let compacted = enabled();
+    let text =
+        run_session(&compacted, &(three.to_owned() + "compact\n/rollback 1\nlog\n")).done().text();
+    assert!(text.contains("the conversation was compacted since, and stays as it is"), "{text}");
+    assert_eq!(turns(text.split("> log\n").nth(1).unwrap()), 1, "{text}");
 }
 
 #[test]

@@ -70,6 +70,19 @@ impl Conversation {
         self.turns.pop()
     }
 
+    /// Puts other turns in the place of all after the first `left`, and returns those; `None` where there are
+    /// not so many, as after the conversation was compacted.
+    pub fn replace_after(&mut self, left: usize, turns: Vec<Turn>) -> Option<Vec<Turn>> {
+        let replaced = (left <= self.turns.len()).then(|| self.turns.split_off(left))?;
+        self.turns.extend(turns);
+        Some(replaced)
+    }
+
+    /// Whether the turn with that id was compacted into another.
+    pub fn has_compacted(&self, id: &str) -> bool {
+        self.turns.iter().any(|turn| turn.compacted.iter().any(|compacted| compacted == id))
+    }
+
     /// The turns, oldest first.
     pub fn turns(&self) -> &[Turn] {
         &self.turns

@@ -23,6 +23,8 @@ fn every_kind() -> Vec<Request> {
         Request::Restore { dir: dir(), target: target(), exact: false, force: false },
         Request::RestoreFile { dir: dir(), target: target(), path: "p".into() },
         Request::RestoreLatest { dir: dir(), exact: false },
+        Request::Undo { dir: dir() },
+        Request::Redo { dir: dir() },
         Request::ToolWrites { dir: dir(), path: "p".into() },
         Request::ToolWrote { dir: dir(), path: "p".into() },
         Request::SetState { part: Part::Goal, value: Value::Null },

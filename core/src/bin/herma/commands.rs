@@ -9,7 +9,7 @@ use crate::whole;
 use herma_core::configuration::{self, Configured, Warning};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::{
-    Clock, Code, Config, Environment, Error, Manager, Occasion, SystemClock, Trigger,
+    Clock, Code, Config, Direction, Environment, Error, Manager, Occasion, SystemClock, Trigger,
     project_directory, project_of_file,
 };
 use serde::Serialize;
@@ -86,16 +86,28 @@ pub struct Answer {
     pub bytes: Vec<u8>,
     /// How the command ended.
     pub ending: Ending,
-    /// Whether the last turn of a conversation has to be undone, too.
+    /// What a restore means for a conversation.
+    pub restored: Option<Rollback>,
+}
+
+/// A restore, as far as a conversation is concerned.
+pub struct Rollback {
+    /// The full id of the restored checkpoint.
+    pub id: String,
+    /// Whether it undid another restore, or redid it.
+    pub direction: Option<Direction>,
+    /// Whether any file changed.
+    pub changed: bool,
+    /// Whether the conversation has to go back with the files.
     pub undoes_turn: bool,
-    /// The id of the turn that was rolled back to, if it is known, and whether that turn stays.
+    /// The id of the turn that was rolled back to, if the checkpoint tells, and whether that turn stays.
     pub turn: Option<(String, bool)>,
 }
 
 impl Answer {
     /// The answer of a command that was done.
     pub fn done(bytes: Vec<u8>) -> Self {
-        Answer { bytes, ending: Ending::Done, undoes_turn: false, turn: None }
+        Answer { bytes, ending: Ending::Done, restored: None }
     }
 }
 

@@ -174,7 +174,7 @@ impl<W: Write> Session<W> {
         }
     }
 
-    fn print(&mut self, message: &str) -> io::Result<()> {
+    pub(super) fn print(&mut self, message: &str) -> io::Result<()> {
         writeln!(self.output, "  {}", text::line(message.as_bytes()))
     }
 
@@ -286,7 +286,12 @@ impl<W: Write> Session<W> {
             Err(failure) => return self.failed(&failure.message.clone()),
         };
         match taken {
-            Ok(taken) => self.print_taken(&taken, label),
+            Ok(taken) => {
+                if let Outcome::Created { id } = &taken.outcome {
+                    self.took(id, true);
+                }
+                self.print_taken(&taken, label)
+            }
             Err(failure) => self.failed(&failure.message),
         }
     }

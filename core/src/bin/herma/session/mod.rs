@@ -2,21 +2,22 @@
 //! in tests. The user types what the agent would do; the tools really write files.
 //!
 //! `lines` parses the input and `tools` changes files; `agent` keeps the agent's state in addition to
-//! its files. The library decides when a checkpoint is taken.
+//! its files; with `rollback` the conversation follows the files. The library decides when a checkpoint is taken.
 
 mod agent;
 mod lines;
+mod rollback;
 mod tools;
 
-use crate::arguments;
-use crate::commands::{Answer, Ending, Failure, Herma};
+use crate::commands::{Failure, Herma};
 use crate::rollback_pages;
 use crate::shell;
 use crate::text::{self, Style, Tone};
 use herma_core::agent::{CheckpointManager, Conversation, Event, Protected, Tool};
-use herma_core::rollback_line::{self, Line, SyntaxError};
+use herma_core::rollback_line::SyntaxError;
 use herma_core::{Environment, Outcome};
 use lines::{Lines, ParsedLine, SessionCommand};
+use rollback::Steps;
 use std::ffi::OsStr;
 use std::io::{self, BufRead, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -31,7 +32,8 @@ write_file PATH <<END      the same with the following lines, up to a line END
 patch <<END                a file tool: applies the patch in the following lines, up to a line END
 terminal COMMAND           runs a shell command in the directory of the session
 slow SECONDS COMMAND       the same, and the agent expects it to take so long
-/rollback …                as on the command line: /rollback, /rollback diff 1, /rollback 1
+/rollback …                as on the command line: /rollback, /rollback diff 1, /rollback 1,
+                           /rollback undo; the conversation goes with the files
 /checkpoint LABEL          takes a checkpoint with this label, and pins it
 /unpin N                   unpins a checkpoint, so that the limits may remove it
 log                        shows the conversation
@@ -76,6 +78,8 @@ pub struct Session<W> {
     /// What executes `/rollback`, or why nothing can.
     herma: Result<Herma, Failure>,
     conversation: Conversation,
+    /// What rollbacks undid of it.
+    steps: Steps,
     /// How many lines failed.
     failures: usize,
 }
@@ -94,6 +98,7 @@ impl<W: Write> Session<W> {
             checkpoints: CheckpointManager::configured(environment.clone()),
             herma: Herma::new(environment.clone(), false, style).map(|(herma, _)| herma),
             conversation: Conversation::default(),
+            steps: Steps::default(),
             failures: 0,
         }
     }
@@ -237,6 +242,7 @@ impl<W: Write> Session<W> {
         for Protected { project, taken } in self.checkpoints.before(tool) {
             let Some(taken) = taken else { continue };
             if let Outcome::Created { id } = &taken.outcome {
+                self.took(id, false);
                 let id = id.get(..7).unwrap_or(id);
                 let project = text::name(project.as_os_str().as_bytes());
                 writeln!(self.output, "  took checkpoint {id} of {project}")?;
@@ -253,58 +259,6 @@ impl<W: Write> Session<W> {
         self.conversation.note(step);
         self.remember_call(step)?;
         writeln!(self.output, "  {}", text::line(step.as_bytes()))
-    }
-
-    fn roll_back(&mut self, before: &str, rest: &[u8]) -> io::Result<()> {
-        // Without a target, an agent with state goes back to the most recent checkpoint.
-        let is_bare = rest.iter().all(u8::is_ascii_whitespace) && self.has_state();
-        let rest = if is_bare { b" 1" } else { rest };
-        let parsed = Line::split(rest).and_then(|line| rollback_line::read(&line));
-        let parsed = match parsed {
-            Err(misread) => return self.misread(before, rest, &misread),
-            Ok(parsed) if parsed.help => return writeln!(self.output, "{}", rollback_line::USAGE),
-            Ok(parsed) => parsed,
-        };
-        let herma = match &self.herma {
-            Ok(herma) => herma,
-            Err(failure) => {
-                let message = failure.message.clone();
-                return self.failed(&message);
-            }
-        };
-        let request = arguments::StoreRequest::from_line(parsed, false);
-        let answer = herma.run(&request);
-        let evicted = herma.afterwards(&request);
-        evicted.map_or(Ok(()), |evicted| writeln!(self.output, "{evicted}"))?;
-        if !self.has_state() && self.environment.agent_folder().is_dir() {
-            // The rollback restored the agent's folder with the files.
-            self.find_agent()?;
-        }
-        match answer {
-            Err(failure) => self.failed(&failure.message),
-            Ok(Answer { bytes, ending, undoes_turn, turn }) => {
-                self.output.write_all(&bytes)?;
-                if let Ending::Incomplete(failure) = ending {
-                    self.failed(&failure.message)?;
-                }
-                if !undoes_turn {
-                    return Ok(());
-                }
-                self.checkpoints.rolled_back();
-                let (article, undone) = match turn {
-                    Some((id, stays)) => ("A", self.conversation.undo_to(&id, stays)),
-                    None => ("The last", self.conversation.undo_last().into_iter().collect()),
-                };
-                for turn in undone {
-                    let message = text::line(turn.message.as_bytes());
-                    writeln!(
-                        self.output,
-                        "{article} turn of the conversation was undone: {message}"
-                    )?;
-                }
-                Ok(())
-            }
-        }
     }
 
     fn log(&mut self) -> io::Result<()> {
