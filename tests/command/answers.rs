@@ -100,7 +100,9 @@ fn a_restore_says_what_it_did_and_the_undo_it_names_undoes_it() {
     let second = world.herma(&undo).done();
     assert_eq!(world.read("changed.txt"), "new\n");
     assert!(!world.has("deleted.txt"));
-    let third = world.herma(&undo).done();
+    assert_eq!(world.herma(&undo).refusal(), "nothing_to_undo");
+    let third = world.herma(&["redo"]).done();
+    assert_eq!(world.read("deleted.txt"), "was here\n");
     let list = world.herma(&["rollback"]).done();
     assert_text("restore", &world.transcript(&[first, second, third, list]));
 }
@@ -214,7 +216,7 @@ fn rollback_diff_of_very_many_lines_replaces_the_differing_part_and_git_applies_
     assert!(fs::read(world.path("a.txt")).unwrap() == after);
     // Where the part between the common ends is short, a line diff is made.
     world.write("a.txt", [&after[..], b"\nnew"].concat());
-    let few = world.herma(&["rollback", "diff", "1"]).done();
+    let few = world.herma(&["rollback", "diff", "u1"]).done();
     assert!(few.text().contains("+new") && few.text().len() < 1_000, "{:.2000}", few.text());
 }
 
@@ -291,7 +293,7 @@ fn the_json_option_gives_every_answer_as_json() {
     assert_eq!(restored["restored"], serde_json::json!(["a.txt"]));
     assert_eq!(restored["undoes_turn"], true);
     world.write("a.txt", "new\n");
-    let restored = world.herma(&["rollback", "2", "a.txt", "--json"]).done().json();
+    let restored = world.herma(&["rollback", "1", "a.txt", "--json"]).done().json();
     assert_eq!((&restored["id"], &restored["undoes_turn"]), (&taken["id"], &false.into()));
     let status = world.herma(&["checkpoints", "--json"]).done().json();
     assert_eq!(status["projects"][0]["checkpoints"], 2);
@@ -312,7 +314,7 @@ fn checkpoint_takes_the_nearest_marked_directory_unless_a_directory_is_given() {
     world.write("src/deep/a.txt", "new\n");
     let said = world.herma(&["rollback", "--dir", "src", "1", "deep/a.txt"]).done();
     assert_eq!(world.read("src/deep/a.txt"), "old\n");
-    let undo = format!("--dir {} -- deep/a.txt", world.path("src").to_str().unwrap());
+    let undo = format!("herma undo --dir {}", world.path("src").to_str().unwrap());
     assert!(said.text().trim_end().ends_with(&undo), "{}", said.text());
     assert_eq!(world.checkpoints(), 1, "the project around it has its own history");
 }

@@ -31,7 +31,7 @@ fn a_preview_says_exactly_what_a_restore_then_does_and_changes_nothing() {
     let token = nothing["token"].as_str().unwrap().to_owned();
     assert!(plain.text().contains(&token), "{}", plain.text());
     let done = world.herma(&["rollback", "1", "--as-previewed", &token]).done();
-    let again = world.herma(&["rollback", "2", "--dry-run"]).done();
+    let again = world.herma(&["rollback", "1", "--dry-run"]).done();
     assert_text("preview", &world.transcript(&[plain, exact, file, done, again]));
     assert_eq!(world.read("edited.txt"), "old\n");
 }
@@ -50,7 +50,7 @@ fn as_previewed_refuses_a_restore_after_a_change_of_the_files_concerned() {
     world.write("not concerned.txt", "saved after the preview\n");
     world.herma(&["rollback", "1", "--as-previewed", token]).done();
     assert_eq!(world.read("not concerned.txt"), "saved after the preview\n");
-    let json = world.herma(&["rollback", "2", "created.txt", "--dry-run", "--json"]);
+    let json = world.herma(&["rollback", "1", "created.txt", "--dry-run", "--json"]);
     assert_eq!(json.json()["error"]["code"], "not_in_checkpoint");
 }
 

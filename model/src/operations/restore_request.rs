@@ -15,6 +15,7 @@ use crate::request::Request;
 use crate::rules::{self, RuleRef};
 use crate::tree::Tree;
 use crate::world::{Checkpoint, World};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The refusal of a path that the checkpoint does not have.
@@ -119,20 +120,7 @@ impl World {
         let RequestedRestore { checkpoint, index, ref project, kind, .. } = requested;
         let Some(target) = checkpoint.captured.clone() else { return Ok(Allowed::Unknown) };
         let lost = self.lost_paths(checkpoint);
-        // A single file needs nothing that is lost elsewhere in its checkpoint. It need not be known that a damaged
-        // checkpoint does not hold it.
-        let damaged = match &requested.only {
-            Some(only) if self.is_in(&target.tree, only) => {
-                let units = restore_units::units(self, &target, &Captured::default());
-                let is_with_it = |path: &ByteString| {
-                    path == only
-                        || bytes::below(only, path).is_some()
-                        || units.iter().any(|unit| unit.has(path) && unit.has(only))
-                };
-                lost.iter().any(is_with_it)
-            }
-            _ => self.is_damaged(checkpoint),
-        };
+        let damaged = self.is_damaged_for(&requested, &target, &lost);
         let before = match kind {
             PathKind::Directory => Arc::new(self.capture(project)),
             _ => Arc::default(),
@@ -180,6 +168,28 @@ impl World {
             project: requested.project,
             only: requested.only,
         })))
+    }
+
+    /// Whether a restore needs anything that is lost. A single file needs nothing that is lost elsewhere in its
+    /// checkpoint; it need not be known that a damaged checkpoint does not hold it.
+    fn is_damaged_for(
+        &self,
+        requested: &RequestedRestore<'_>,
+        target: &Captured,
+        lost: &BTreeSet<ByteString>,
+    ) -> bool {
+        match &requested.only {
+            Some(only) if self.is_in(&target.tree, only) => {
+                let units = restore_units::units(self, target, &Captured::default());
+                let is_with_it = |path: &ByteString| {
+                    path == only
+                        || bytes::below(only, path).is_some()
+                        || units.iter().any(|unit| unit.has(path) && unit.has(only))
+                };
+                lost.iter().any(is_with_it)
+            }
+            _ => self.is_damaged(requested.checkpoint),
+        }
     }
 
     /// The restore that a request means, or the refusals of which any is correct.

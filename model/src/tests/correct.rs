@@ -1,7 +1,9 @@
 //! The answers that a correct subject gives in these tests, and their effect on the files.
 
 use super::*;
-use crate::allowed::{AllowedCheckpoint, AllowedDiff, AllowedList, AllowedRestore, AllowedStatus};
+use crate::allowed::{
+    AllowedCheckpoint, AllowedDiff, AllowedList, AllowedListed, AllowedRestore, AllowedStatus,
+};
 
 impl Scene {
     /// The correct answer; a restore changes `files`.
@@ -19,7 +21,7 @@ impl Scene {
             Allowed::Printed => Answer::Printed { checkpoints: Vec::new(), printed: String::new() },
             Allowed::Configured(configuration) => Answer::Configured(configuration.clone()),
             Allowed::Checkpoint(checkpoint) => self.correct_checkpoint(checkpoint),
-            Allowed::List(list) => correct_list(list),
+            Allowed::List(list) => self.correct_list(list),
             Allowed::Diff(diff) => correct_diff(diff),
             Allowed::Restore(restore) => self.correct_restore(restore, files),
             Allowed::Sweep(sweep) => match sweep.may_decline {
@@ -45,11 +47,36 @@ impl Scene {
         Answer::Taken { outcome, skipped: unreadable.cloned().map(remark).collect() }
     }
 
+    fn correct_list(&self, list: &AllowedList) -> Answer {
+        let history = self.world.history(&list.project);
+        let mut numbered = 0;
+        let mut number = |entry: &AllowedListed| {
+            let is_before_restore = |id: &str| {
+                history.iter().any(|checkpoint| checkpoint.id == id && checkpoint.safety)
+            };
+            let has_number =
+                !(self.world.has("target.stable_number") && is_before_restore(&entry.id));
+            numbered += usize::from(has_number);
+            if has_number { numbered } else { 0 }
+        };
+        let listed = list.entries.iter().map(|entry| Listed {
+            number: number(entry),
+            id: entry.id.clone(),
+            time: entry.time,
+            reason: entry.reason.clone().unwrap_or_default(),
+            stats: match entry.stats {
+                AllowedStats::Within(bounds) => Some(stats_within(bounds)),
+                AllowedStats::None | AllowedStats::Unknown => None,
+            },
+        });
+        Answer::Listed(listed.collect())
+    }
+
     fn correct_restore(&self, restore: &AllowedRestore, files: &mut Files) -> Answer {
         let mut report = Restored {
             safety: restore.safety.0.then(|| checkpoint_id(self.ids + 1)),
             forced_past: restore.is_forced(),
-            undoes_turn: restore.only.is_none(),
+            undoes_turn: restore.only.is_none() && restore.made.is_none(),
             ..Restored::default()
         };
         let in_world = |path: &ByteString| ByteString(bytes::join(&restore.project, path));
@@ -73,7 +100,11 @@ impl Scene {
             !restore.target.tree.contains_key(*path) && !unrecorded.contains_key(*path)
         });
         for path in created {
-            if restore.exact && !restore.is_forced() {
+            let may_go = restore
+                .made
+                .as_ref()
+                .is_none_or(|made| made.tree.get(path) == restore.before.tree.get(path));
+            if restore.exact && may_go && !restore.is_forced() {
                 files.remove(&in_world(path));
                 report.removed.push(path.clone());
             } else {
@@ -82,20 +113,6 @@ impl Scene {
         }
         Answer::Restored(report)
     }
-}
-
-fn correct_list(list: &AllowedList) -> Answer {
-    let listed = list.entries.iter().enumerate().map(|(index, entry)| Listed {
-        number: index + 1,
-        id: entry.id.clone(),
-        time: entry.time,
-        reason: entry.reason.clone().unwrap_or_default(),
-        stats: match entry.stats {
-            AllowedStats::Within(bounds) => Some(stats_within(bounds)),
-            AllowedStats::None | AllowedStats::Unknown => None,
-        },
-    });
-    Answer::Listed(listed.collect())
 }
 
 fn correct_diff(diff: &AllowedDiff) -> Answer {

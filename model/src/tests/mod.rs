@@ -26,6 +26,7 @@ mod said;
 mod scope;
 mod size;
 mod status;
+mod steps;
 mod store;
 mod sweep;
 mod together;

@@ -71,6 +71,8 @@ pub(super) fn parse_request(text: &str) -> Request {
         "file" => Request::RestoreFile { dir, target, path: words[3].into() },
         "begins" => Request::ToolWrites { dir, path: words[2].into() },
         "ends" => Request::ToolWrote { dir, path: words[2].into() },
+        "undo" => Request::Undo { dir },
+        "redo" => Request::Redo { dir },
         "latest" => Request::RestoreLatest { dir, exact: false },
         "sweep" => Request::Sweep,
         "prune" => Request::Prune {
