@@ -289,7 +289,10 @@ fn with_changed_history(
 /// Restores the newest pre-restore checkpoint where an undo is requested.
 fn undo_as_restore(subject: &mut Intercepted, request: &Request, exact: bool) -> Answer {
     let Request::Undo { dir } = request else { return subject.ask(request) };
-    match subject.listed(request).iter().find(|listed| listed.number == 0) {
+    let listed = subject.listed(request);
+    // Which checkpoints make room depends on the restored one.
+    let has_room = listed.len() + 1 < subject.settings.max_snapshots;
+    match listed.iter().find(|listed| has_room && listed.number == 0) {
         Some(Listed { id, .. }) => {
             let target = id.as_str().into();
             let request = Request::Restore { dir: dir.clone(), target, exact, force: false };

@@ -87,11 +87,11 @@ pub struct Answer {
     /// How the command ended.
     pub ending: Ending,
     /// What a restore means for a conversation.
-    pub restored: Option<Rollback>,
+    pub restored: Option<ConversationRollback>,
 }
 
 /// A restore, as far as a conversation is concerned.
-pub struct Rollback {
+pub struct ConversationRollback {
     /// The full id of the restored checkpoint.
     pub id: String,
     /// Whether it undid another restore, or redid it.

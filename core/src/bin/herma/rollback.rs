@@ -1,7 +1,7 @@
 //! `herma rollback`: its list, its previews and the restore itself.
 
 use crate::arguments::StoreRequest;
-use crate::commands::{Answer, Ending, Failure, Herma, Rollback};
+use crate::commands::{Answer, ConversationRollback, Ending, Failure, Herma};
 use crate::programs::Listing;
 use crate::rollback_pages::{self, RestoreAnswer, RestoreRequest, Undo};
 use crate::{pages, text};
@@ -145,7 +145,7 @@ impl Herma {
             let stays = !agent.trigger.is_some_and(Trigger::is_before_work);
             Some((agent.turn.clone()?, stays))
         });
-        let rollback = Rollback {
+        let rollback = ConversationRollback {
             id: restored.id.clone(),
             direction: answer.direction,
             changed: !restored.restored.is_empty() || !restored.removed.is_empty(),

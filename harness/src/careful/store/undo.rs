@@ -6,7 +6,7 @@ use herma_model::{Answer, ByteString, Code, Request};
 
 /// A full restore that ended.
 #[derive(Clone)]
-pub(super) struct Ended {
+pub(super) struct EndedRestore {
     /// The id of the checkpoint with the state before; `None` if there is none.
     before: Option<String>,
     /// What it restored.
@@ -16,8 +16,8 @@ pub(super) struct Ended {
 /// The restores of a project, oldest first.
 #[derive(Default)]
 pub(super) struct AllEnded {
-    undo: Vec<Ended>,
-    redo: Vec<Ended>,
+    undo: Vec<EndedRestore>,
+    redo: Vec<EndedRestore>,
 }
 
 impl Store {
@@ -36,7 +36,7 @@ impl Store {
         let Answer::Restored(report) = &answer else { return Ok(answer) };
         let before = report.safety.clone().or(newest.filter(|_| existed));
         let changed = !report.restored.is_empty() || !report.removed.is_empty();
-        let ended = changed.then_some(Ended { before, made });
+        let ended = changed.then_some(EndedRestore { before, made });
         let all = self.ended.entry(project.clone()).or_default();
         match step {
             Some(Request::Undo { .. }) => {
@@ -65,7 +65,7 @@ impl Store {
         let nothing = (Code::NothingToUndo, "there is nothing to undo");
         let all = self.ended.get(project).ok_or(nothing)?;
         let list = if matches!(request, Request::Undo { .. }) { &all.undo } else { &all.redo };
-        let Ended { before, made } = list.last().cloned().ok_or(nothing)?;
+        let EndedRestore { before, made } = list.last().cloned().ok_or(nothing)?;
         let checkpoints = self.histories.get(project).map_or(&[][..], Vec::as_slice);
         let is_before = |id: &String| Some(id) == before.as_ref();
         let index = checkpoints.iter().position(|checkpoint| is_before(&checkpoint.id));

@@ -3,7 +3,7 @@
 
 use super::Session;
 use crate::arguments;
-use crate::commands::{Answer, Ending, Rollback};
+use crate::commands::{Answer, ConversationRollback, Ending};
 use crate::text;
 use herma_core::Direction;
 use herma_core::agent::Turn;
@@ -75,7 +75,7 @@ impl<W: Write> Session<W> {
                     };
                 }
                 match restored {
-                    Some(Rollback { direction: Some(direction), changed, .. }) => {
+                    Some(ConversationRollback { direction: Some(direction), changed, .. }) => {
                         self.stepped(direction, changed)
                     }
                     Some(restored) => self.went_back(restored),
@@ -86,8 +86,8 @@ impl<W: Write> Session<W> {
     }
 
     /// A checkpoint was restored: the conversation goes back to where it was taken.
-    fn went_back(&mut self, restored: Rollback) -> io::Result<()> {
-        let Rollback { id, changed, undoes_turn, turn, .. } = restored;
+    fn went_back(&mut self, restored: ConversationRollback) -> io::Result<()> {
+        let ConversationRollback { id, changed, undoes_turn, turn, .. } = restored;
         let mut undone = Vec::new();
         if undoes_turn {
             self.checkpoints.rolled_back();
