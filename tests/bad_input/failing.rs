@@ -60,7 +60,7 @@ fn a_partly_failed_restore_names_the_paths_that_it_could_not_restore() {
     assert_eq!(restored.failed[0].path, b"src/b.txt");
     assert!(!restored.undoes_turn);
     assert_eq!(fs::read_to_string(project.join("src/b.txt")).unwrap(), "three\n");
-    let again = machine.manager().restore(&project, b"2", RestoreOptions::default()).unwrap();
+    let again = machine.manager().restore(&project, b"1", RestoreOptions::default()).unwrap();
     assert!(again.failed.is_empty());
     assert_eq!(fs::read_to_string(project.join("src/b.txt")).unwrap(), "two\n");
 }

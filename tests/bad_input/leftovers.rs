@@ -48,7 +48,8 @@ fn a_restore_killed_at_any_call_leaves_no_permanent_temporary_file() {
             machine.git().args(["log", "--all", "--name-only", "--format="]).output().unwrap();
         let held = String::from_utf8(held.stdout).unwrap();
         assert!(!held.contains(".herma"), "call {number}: {held}");
-        let diff = machine.manager().diff(&machine.project(), b"1").unwrap();
+        let newest = machine.manager().list(&machine.project()).unwrap().remove(0).id;
+        let diff = machine.manager().diff(&machine.project(), newest.as_bytes()).unwrap();
         assert_eq!(diff.entries.len(), 0, "call {number}: {diff:?}");
         machine.manager().restore(&machine.project(), first.as_bytes(), EXACTLY).unwrap();
         assert_eq!(machine.temporary_files(), Vec::<PathBuf>::new(), "call {number}");

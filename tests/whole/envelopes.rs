@@ -45,7 +45,7 @@ fn restore_restores_every_part_with_the_files_and_can_be_undone() {
     let parts: Vec<String> =
         restored.agent.unwrap().parts.into_iter().map(|part| part.name).collect();
     assert_eq!(parts, ["kanban", "goal", "memory", "history"]);
-    agent.manager().restore(&agent.project(), b"1", exactly()).unwrap();
+    agent.manager().restore(&agent.project(), b"undo", RestoreOptions::default()).unwrap();
     assert_eq!(agent.disk_state(), bad);
 }
 

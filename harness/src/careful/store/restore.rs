@@ -69,15 +69,17 @@ impl Store {
         let safety =
             saves.then(|| self.store_pre_restore_checkpoint(project, &target_id, captured));
         let in_sandbox = |path: &ByteString| ByteString(join(project, path));
-        let is_new = |path: &&ByteString| {
-            let may_go = self.made.as_ref().is_none_or(|made| made.get(*path) == before.get(*path));
-            may_go && !target.snapshot.contains_key(*path) && !plan.kept.contains(*path)
+        let is_new =
+            |path: &&ByteString| !target.snapshot.contains_key(*path) && !plan.kept.contains(*path);
+        // An undo removes only what the undone restore brought.
+        let may_go = |path: &&ByteString| {
+            self.made.as_ref().is_none_or(|made| made.get(*path) == before.get(*path))
         };
         let new_files = || before.keys().filter(is_new);
         let not_written = |_| (Code::Io, "the project cannot be written");
         // Files are removed first, since they may be in the way of restored ones.
         if exact {
-            self.remove(new_files().map(in_sandbox)).map_err(not_written)?;
+            self.remove(new_files().filter(may_go).map(in_sandbox)).map_err(not_written)?;
         }
         self.remove(plan.remove.iter().map(in_sandbox)).map_err(not_written)?;
         self.write(part.iter().map(|(path, file)| (in_sandbox(path), file)))
