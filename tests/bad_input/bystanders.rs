@@ -3,7 +3,7 @@
 
 use super::machine::{Machine, at_each_call};
 use crate::maintenance::world::{git, take_checkpoint};
-use herma_core::{PruneOptions, RestoreOptions};
+use herma_core::{PruneOptions, RestoreOptions, Scope};
 use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
 use std::fs;
@@ -27,6 +27,27 @@ fn a_failed_restore_keeps_a_user_file_with_the_name_of_a_temporary_file() {
     let restored = machine.restore_first(disk);
     assert_eq!(restored.failed.len(), 1, "{restored:?}");
     assert_eq!(fs::read_to_string(&user_file).unwrap(), "mine\n");
+}
+
+// Reported F13.
+#[test]
+fn preview_says_that_a_mounted_file_cannot_be_replaced() {
+    let machine = Machine::new();
+    machine.take();
+    machine.write("a.txt", "two\n");
+    let project = machine.project();
+    let mounted = project.join("a.txt");
+    let disk = HookedDisk::new(move |call, path| {
+        let is_asked = call == Call::IsMountPoint && path == mounted;
+        if is_asked { Err(io::ErrorKind::ResourceBusy.into()) } else { Ok(()) }
+    });
+    let manager = machine.manager_on(disk);
+    let scopes = [Scope::All(RestoreOptions::default()), Scope::File(&b"a.txt"[..])];
+    for scope in scopes {
+        let would = manager.preview(&project, b"1", scope).unwrap().would;
+        assert_eq!((would.restored.len(), would.failed.len()), (0, 1), "{would:?}");
+        assert!(would.failed[0].why.contains("mounted"), "{would:?}");
+    }
 }
 
 #[test]

@@ -160,6 +160,11 @@ pub trait Disk: Send + Sync {
     }
     /// The stat of `path` itself: no link is followed, and none on the way to it.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
+    /// Whether another file or directory is mounted at `path`, as far as the system tells: it cannot be replaced.
+    fn is_mount_point(&self, path: &Path) -> bool {
+        let _ = path;
+        false
+    }
     /// The names in a directory, sorted.
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>>;
     /// The names in a directory, sorted, with their stats.

@@ -10,9 +10,9 @@ use rustix::fd::OwnedFd;
 use rustix::fs::Dir;
 #[cfg(target_os = "linux")]
 use rustix::fs::RawDir;
-#[cfg(target_os = "linux")]
-use rustix::fs::XattrFlags;
 use rustix::fs::{self, AtFlags, Gid, Mode, OFlags, RenameFlags};
+#[cfg(target_os = "linux")]
+use rustix::fs::{StatxAttributes, StatxFlags, XattrFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
@@ -126,6 +126,16 @@ impl Disk for SystemDisk {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         let anchored = AnchoredPath::of(path)?;
         Ok(Stat::from(&fs::statat(&anchored.folder, anchored.name, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn is_mount_point(&self, path: &Path) -> bool {
+        let anchored = AnchoredPath::of(path);
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        anchored.is_ok_and(|anchored| {
+            let stat = fs::statx(&anchored.folder, anchored.name, flags, StatxFlags::empty());
+            stat.is_ok_and(|stat| stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+        })
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {

@@ -5,6 +5,7 @@
 
 use super::{KEPT, Restore};
 use crate::agent_state::PathState;
+use crate::path::on_disk;
 use crate::report::{Remark, Restored};
 use crate::store::content::Content;
 use crate::store::snapshot::Item;
@@ -13,6 +14,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::io;
 
+const MOUNTED: &str = "something is mounted there, and cannot be replaced";
 const UNDER_AN_IGNORE_RULE: &str = "an ignore file of the checkpoint excludes it";
 
 /// What is to be done so that a path is as recorded.
@@ -80,6 +82,10 @@ impl Restore<'_> {
                 continue;
             }
             match self.step(path, item) {
+                // The restore itself sees it when it replaces the path.
+                Ok(PlanStep::Write(_)) if self.disk.is_mount_point(&on_disk(self.root, path)) => {
+                    report.failed.push(Remark::new(path, MOUNTED.into()));
+                }
                 Ok(PlanStep::Write(obstacles)) => match Content::of(self.objects, item.blob) {
                     Ok(_) => {
                         removed.extend(obstacles);
@@ -133,9 +139,16 @@ impl Restore<'_> {
             return Ok(Restored { removed, ..Restored::default() });
         }
         let item = self.check_path(path)?;
-        let changes = self.current.get(path) != Some(&item);
-        let restored = changes.then(|| path.to_vec()).into_iter().collect();
-        Ok(Restored { restored, ..Restored::default() })
+        if self.current.get(path) == Some(&item) {
+            return Ok(Restored::default());
+        }
+        Ok(match self.disk.is_mount_point(&on_disk(self.root, path)) {
+            true => {
+                let failed = vec![Remark::new(path, MOUNTED.into())];
+                Restored { failed, ..Restored::default() }
+            }
+            false => Restored { restored: vec![path.to_vec()], ..Restored::default() },
+        })
     }
 
     /// The state of a path when the target was taken, as far as the target holds it.

@@ -10,6 +10,8 @@ use crate::report::Restored;
 use crate::store::snapshot::Item;
 use crate::unit::Unit;
 
+const EXCLUDED: &str = "no checkpoint keeps it, because of its name or an ignore file";
+
 impl Restore<'_> {
     /// Restores one path and touches no other.
     ///
@@ -50,10 +52,13 @@ impl Restore<'_> {
     // rule: restore/protects
     pub fn check_path(&self, path: &[u8]) -> Result<Item> {
         self.check_above(path)?;
-        let item = self.target.get(path).ok_or_else(|| match self.why_left_out(path) {
+        let item = self.target.get(path).ok_or_else(|| {
             // rule: restore/left-out
-            Some(why) => Error::LeftOut { path: shown(path), why: why.to_string() },
-            None => Error::NotInCheckpoint(shown(path)),
+            let left_out = self.why_left_out(path).map(ToString::to_string);
+            match left_out.or_else(|| self.was_excluded(path).then(|| EXCLUDED.to_owned())) {
+                Some(why) => Error::LeftOut { path: shown(path), why },
+                None => Error::NotInCheckpoint(shown(path)),
+            }
         })?;
         let overwrites = |content| Err(Error::WouldOverwrite { path: shown(path), what: content });
         if self.is_in_own_folder(path) {

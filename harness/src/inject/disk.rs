@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub enum Call {
     /// [`Disk::stat`].
     Stat,
+    /// [`Disk::is_mount_point`], which is true where the hook fails as busy.
+    IsMountPoint,
     /// [`Disk::list`].
     List,
     /// [`Disk::open_at`].
@@ -128,6 +130,11 @@ impl HookedDisk {
 impl Disk for HookedDisk {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         self.call(Call::Stat, path, || SystemDisk.stat(path))
+    }
+
+    fn is_mount_point(&self, path: &Path) -> bool {
+        let refused = (self.hook)(Call::IsMountPoint, path);
+        refused.is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy)
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
