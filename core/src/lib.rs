@@ -59,7 +59,7 @@ pub use project::{project_directory, project_of_file};
 pub use report::{
     AgentRestored, Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Evicted,
     Holdings, Interrupted, ListName, Listed, Outcome, Preview, ProjectState, ProjectStatus, Pruned,
-    Remark, Restored, Stats, Status, Swept, Taken, Unlisted, Verified,
+    Remark, Restored, SizeKept, Stats, Status, Swept, Taken, Unlisted, Verified,
 };
 pub use restore::{INTERRUPTED, LEFT_OUT};
 pub use store::left_out::{LeftOut, Reason, Stamp};

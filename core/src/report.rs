@@ -57,9 +57,20 @@ pub struct Evicted {
     /// Those of the project that the limit on their number evicted, by their full ids.
     #[serde(rename = "evicted", skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<String>,
-    /// How many, in all projects, the limit on the size of the store evicted.
+    /// What the limit on the size of the store did.
+    #[serde(flatten)]
+    pub for_size: SizeKept,
+}
+
+/// What the limit on the size of the store did, in all projects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SizeKept {
+    /// How many checkpoints it evicted.
     #[serde(rename = "evicted_for_size", skip_serializing_if = "is_default")]
-    pub for_size: usize,
+    pub evicted: usize,
+    /// Whether the store is still larger: what is left may not be evicted.
+    #[serde(skip_serializing_if = "is_default")]
+    pub is_above_limit: bool,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

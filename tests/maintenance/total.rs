@@ -5,6 +5,7 @@ use herma_core::disk::{Disk, Sharing, SystemDisk};
 use herma_core::{Config, PruneOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
+use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -240,4 +241,24 @@ fn an_unreadable_size_estimate_is_computed_again() {
         assert!(length.is_multiple_of(8) && length < 32, "{damage}");
         assert!(fixture.list("a").len() > 1, "{damage}");
     }
+}
+
+// Reported F8.
+#[test]
+fn a_checkpoint_says_that_the_store_is_above_its_limit_only_where_nothing_helps() {
+    let fixture = StoreFixture::new();
+    let damaged = fixture.take_with_limit(20, "damaged", "one");
+    let config = Config { max_total_bytes: 20 * KIBIBYTE as u64, ..Config::default() };
+    let manager = fixture.manager_on(SystemDisk, config);
+    let is_above = |steps: std::ops::Range<u64>| {
+        let taken = steps.map(|step| {
+            fixture.write("growing", &noise(step, 8 * KIBIBYTE));
+            manager.checkpoint(&fixture.project("growing"), "r").unwrap().evicted
+        });
+        taken.last().unwrap().for_size.is_above_limit
+    };
+    assert!(!is_above(0..4));
+    let loose = fixture.store().join("objects").join(&damaged[..2]).join(&damaged[2..]);
+    fs::remove_file(loose).unwrap();
+    assert!(is_above(4..8), "nothing is freed while a history is damaged");
 }

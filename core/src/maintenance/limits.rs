@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::history;
 use crate::maintenance::reclaim::reclaim;
 use crate::maintenance::total::{Evictions, keep_total};
+use crate::report::SizeKept;
 use crate::store::commit::{self, Checkpoint};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
@@ -48,7 +49,7 @@ pub struct Evicted {
 impl From<Evicted> for crate::report::Evicted {
     fn from(evicted: Evicted) -> Self {
         let ids = evicted.ids.iter().map(Oid::to_string).collect();
-        crate::report::Evicted { ids, for_size: 0 }
+        crate::report::Evicted { ids, for_size: SizeKept::default() }
     }
 }
 
@@ -68,36 +69,40 @@ pub struct Limit<'a> {
 
 /// Frees the space of evicted checkpoints, if `must_reclaim`, and keeps the store below its total size.
 /// The caller holds no lock of the store.
-/// Returns how many checkpoints were evicted for that.
 // rule: limit/newest-remain
 pub fn after_checkpoint(
     disk: &dyn Disk,
     base: &Path,
     config: &Config,
     must_reclaim: bool,
-) -> usize {
+) -> SizeKept {
     let freed = if must_reclaim { reclaim(disk, base).map(drop) } else { Ok(()) };
     // If no checkpoint needs to be evicted, either there is garbage left from before, or the estimate is
     // too high; freeing space resolves both.
     let mut evictions = Evictions { has_garbage: true, ..Evictions::default() };
-    let max_bytes = config.max_total_bytes;
-    if let Err(error) = freed.and_then(|()| keep_below(disk, base, max_bytes, &mut evictions)) {
+    let exceeds = || exceeds(disk, base, config.max_total_bytes);
+    let mut is_above_limit = false;
+    let kept = freed.and_then(|()| exceeds()).and_then(|is_above| {
+        is_above_limit = is_above;
+        if is_above {
+            keep_total(disk, base, config.max_total_bytes, &mut evictions)
+        } else {
+            Ok(())
+        }
+    });
+    if let Err(error) = kept {
         tracing::debug!("the size limit of the store was not enforced: {error}");
     }
-    evictions.count()
+    is_above_limit = is_above_limit && exceeds().unwrap_or_default();
+    SizeKept { evicted: evictions.count(), is_above_limit }
 }
 
-fn keep_below(
-    disk: &dyn Disk,
-    base: &Path,
-    max_bytes: u64,
-    evictions: &mut Evictions,
-) -> Result<()> {
-    let exceeds = |store: &Store<'_>| Ok(usage::estimate(store)? > max_bytes);
-    if max_bytes == 0 || !Store::open(disk, base)?.as_ref().map_or(Ok(false), exceeds)? {
-        return Ok(());
+/// Whether the store takes more bytes; 0 is no limit.
+fn exceeds(disk: &dyn Disk, base: &Path, max_bytes: u64) -> Result<bool> {
+    match Store::open(disk, base)?.filter(|_| max_bytes > 0) {
+        Some(store) => Ok(usage::estimate(&store)? > max_bytes),
+        None => Ok(false),
     }
-    keep_total(disk, base, max_bytes, evictions)
 }
 
 impl Limit<'_> {

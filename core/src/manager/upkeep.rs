@@ -3,7 +3,7 @@
 
 use super::Manager;
 use crate::maintenance::limits::{self, Evicted};
-use crate::report;
+use crate::report::{self, SizeKept};
 use std::sync::Mutex;
 
 /// What the store needs after an operation. Each includes the ones before it.
@@ -46,12 +46,13 @@ impl Manager {
         Manager { upkeep_time: UpkeepTime::Deferred(Mutex::default()), ..self }
     }
 
-    /// Frees the space and limits the total size, where checkpoints postponed that, and returns how many
-    /// checkpoints were evicted because the store was too large. Failures are logged, and retried after
-    /// the next checkpoint.
+    /// Frees the space and limits the total size, where checkpoints postponed that. Failures are logged, and
+    /// retried after the next checkpoint.
     // rule: limit/newest-remain
-    pub fn collect_deferred(&self) -> usize {
-        let UpkeepTime::Deferred(deferred) = &self.upkeep_time else { return 0 };
+    pub fn collect_deferred(&self) -> SizeKept {
+        let UpkeepTime::Deferred(deferred) = &self.upkeep_time else {
+            return SizeKept::default();
+        };
         let deferred = deferred.lock().map(|mut deferred| std::mem::take(&mut *deferred));
         self.keep_limits(deferred.unwrap_or_default())
     }
@@ -64,22 +65,21 @@ impl Manager {
         report::Evicted { for_size, ..evicted }
     }
 
-    /// Returns how many checkpoints were evicted because the store was too large.
-    fn do_upkeep(&self, upkeep: Upkeep) -> usize {
+    fn do_upkeep(&self, upkeep: Upkeep) -> SizeKept {
         match &self.upkeep_time {
             UpkeepTime::AtOnce => self.keep_limits(upkeep),
             UpkeepTime::Deferred(deferred) => {
                 if let Ok(mut deferred) = deferred.lock() {
                     *deferred = (*deferred).max(upkeep);
                 }
-                0
+                SizeKept::default()
             }
         }
     }
 
-    fn keep_limits(&self, upkeep: Upkeep) -> usize {
+    fn keep_limits(&self, upkeep: Upkeep) -> SizeKept {
         let must_reclaim = match upkeep {
-            Upkeep::None => return 0,
+            Upkeep::None => return SizeKept::default(),
             Upkeep::CheckSize => false,
             Upkeep::Collect => true,
         };

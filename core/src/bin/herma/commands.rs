@@ -203,14 +203,14 @@ impl Herma {
         messages
     }
 
-    /// Maintains the store after the answer was printed; returns a message about that. Only taking a
+    /// Maintains the store after the answer was printed; returns messages about that. Only taking a
     /// checkpoint prunes, so that a deleted project can still be restored.
-    pub fn afterwards(&self, request: &StoreRequest) -> Option<String> {
-        let evicted = self.manager.collect_deferred();
+    pub fn afterwards(&self, request: &StoreRequest) -> Vec<String> {
+        let for_size = self.manager.collect_deferred();
         if matches!(request.task, Task::Take { .. }) {
             self.manager.sweep();
         }
-        (evicted > 0).then(|| pages::evicted_for_size(evicted))
+        pages::for_size(for_size)
     }
 
     /// The named directory itself, or the project that the current directory belongs to.

@@ -7,8 +7,8 @@
 use crate::text::{Style, Tone, ago, count, line, name, size};
 use herma_core::printed::{self, SHORT, short};
 use herma_core::{
-    Change, Diff, DiffEntry, Evicted, Listed, Outcome, ProjectState, Remark, Stats, Status, Taken,
-    Unlisted,
+    Change, Diff, DiffEntry, Evicted, Listed, Outcome, ProjectState, Remark, SizeKept, Stats,
+    Status, Taken, Unlisted,
 };
 use std::fmt::{Display, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -73,15 +73,19 @@ pub fn evicted(evicted: &Evicted, page: &mut Page) {
         let ids = short_ids(evicted.ids.iter().map(String::as_str));
         page.line(format_args!("Removed, to keep at most max_snapshots checkpoints: {ids}"));
     }
-    if evicted.for_size > 0 {
-        page.line(evicted_for_size(evicted.for_size));
-    }
+    for_size(evicted.for_size).into_iter().for_each(|message| page.line(message));
 }
 
-/// How many checkpoints the limit on the size of the store evicted.
-pub fn evicted_for_size(evicted: usize) -> String {
-    let checkpoints = count(evicted, "checkpoint", "checkpoints");
-    format!("Removed, to keep the store below max_total_size_mb: {checkpoints}")
+/// What the limit on the size of the store did, a message each.
+pub fn for_size(SizeKept { evicted, is_above_limit }: SizeKept) -> Vec<String> {
+    let removed = (evicted > 0).then(|| {
+        let checkpoints = count(evicted, "checkpoint", "checkpoints");
+        format!("Removed, to keep the store below max_total_size_mb: {checkpoints}")
+    });
+    let above = is_above_limit.then(|| {
+        "The store is larger than max_total_size_mb: `herma checkpoints prune` says why".to_owned()
+    });
+    removed.into_iter().chain(above).collect()
 }
 
 /// The first few of some ids, and how many more there are.

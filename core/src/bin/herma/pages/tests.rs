@@ -118,7 +118,7 @@ fn listed_names_the_checkpoints_that_are_not_listed() {
 fn taken_names_evicted_checkpoints_left_out_files_and_notices() {
     let evicted = |ids: &[&str], for_size| Evicted {
         ids: ids.iter().map(|&id| id.to_owned()).collect(),
-        for_size,
+        for_size: SizeKept { evicted: for_size, is_above_limit: for_size > 1 },
     };
     let shown = |evicted| {
         let outcome = Outcome::Created { id: "0123456789".into() };
@@ -131,7 +131,9 @@ fn taken_names_evicted_checkpoints_left_out_files_and_notices() {
     assert!(page.contains("mind\\x1b that\n"), "{page}");
     assert!(page.contains("at most max_snapshots checkpoints: 1123456\n"), "{page}");
     assert!(page.contains("below max_total_size_mb: 1 checkpoint\n"), "{page}");
+    assert!(!page.contains("is larger than max_total_size_mb"), "{page}");
     assert!(!shown(evicted(&[], 0)).contains("Removed"), "{page}");
+    assert!(shown(evicted(&[], 2)).contains("The store is larger than max_total_size_mb"));
 }
 
 #[test]

@@ -56,8 +56,9 @@ impl<W: Write> Session<W> {
         };
         let request = arguments::StoreRequest::from_line(parsed, false);
         let answer = herma.run(&request);
-        let evicted = herma.afterwards(&request);
-        evicted.map_or(Ok(()), |evicted| writeln!(self.output, "{evicted}"))?;
+        for message in herma.afterwards(&request) {
+            writeln!(self.output, "{message}")?;
+        }
         if !self.has_state() && self.environment.agent_folder().is_dir() {
             // The rollback restored the agent's folder with the files.
             self.find_agent()?;
