@@ -39,7 +39,8 @@ Only for agents that keep state (a board, a goal, memories), in the same section
 
 Never captured, and so never changed by a rollback: files that the project's .gitignore files
 exclude; node_modules/, dist/, build/, target/, .venv/, caches and other generated folders; .env
-and .env.*; logs, archives, videos and compiled files; sockets and the like.
+and .env.*; logs, archives, videos and compiled files; sockets and the like. Other secrets, such as
+.npmrc or id_rsa, are captured: only you can read the store, but copies outlive the file there.
 
 Exit codes:
   0  done, or there was nothing to do
