@@ -21,7 +21,11 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
-            if request.restores() && matches!(answer, Answer::Refused { .. }) {
+            // An undo that is refused has no target, and is checked elsewhere.
+            if request.target().is_some()
+                && request.restores()
+                && matches!(answer, Answer::Refused { .. })
+            {
                 take_pre_restore_checkpoint(subject, request);
             }
             answer
