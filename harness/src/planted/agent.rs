@@ -21,7 +21,9 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             let Request::Checkpoint { dir, .. } = request else { return subject.ask(request) };
-            let diff = Request::Diff { dir: dir.clone(), target: "1".into() };
+            let newest = subject.listed(request).into_iter().next().map(|newest| newest.id);
+            let target = newest.unwrap_or_default().as_str().into();
+            let diff = Request::Diff { dir: dir.clone(), target };
             match subject.core_answer(&diff) {
                 Answer::Diffed { entries, .. } if entries.is_empty() => {
                     checkpoint_answer(CheckpointOutcome::Unchanged)
@@ -176,8 +178,12 @@ pub static BUGS: &[PlantedBug] = &[
             let answer = subject.ask(request);
             if let Answer::Restored(_) = &answer {
                 let spawned = subject.log.iter().position(|(logged, _)| *logged == Request::Spawn);
-                let is_after_spawn = |index| spawned.is_some_and(|spawned| index > spawned);
-                let first = values_set(subject, is_after_spawn).into_iter().rev();
+                let joined = subject.log.iter().position(|(logged, _)| *logged == Request::Join);
+                let is_by_sub_agent = |index| {
+                    spawned.is_some_and(|spawned| index > spawned)
+                        && joined.is_none_or(|joined| index < joined)
+                };
+                let first = values_set(subject, is_by_sub_agent).into_iter().rev();
                 // A value that the part already had would also be there if nothing were restored.
                 for (part, value) in
                     first.filter(|(_, value)| !before.contains(&Answer::State(value.clone())))

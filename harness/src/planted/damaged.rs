@@ -47,15 +47,18 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-lost-folder-refuses-every-file",
         rule: &rules::MAINTENANCE_DAMAGE,
-        about: "A file is not restored if any folder of its checkpoint is lost.",
+        about: "A file is not restored if any folder of any checkpoint of its project is lost.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            if let Request::RestoreFile { dir, target, .. } = request {
-                // A diff needs every folder.
-                let diff = Request::Diff { dir: dir.clone(), target: target.clone() };
-                let answer = subject.core_answer(&diff);
-                if matches!(answer, Answer::Refused { code: Code::CorruptCheckpoint, .. }) {
-                    return answer;
+            if let Request::RestoreFile { dir, .. } = request {
+                for listed in subject.listed(request) {
+                    // A diff needs every folder.
+                    let diff =
+                        Request::Diff { dir: dir.clone(), target: listed.id.as_str().into() };
+                    let answer = subject.core_answer(&diff);
+                    if matches!(answer, Answer::Refused { code: Code::CorruptCheckpoint, .. }) {
+                        return answer;
+                    }
                 }
             }
             subject.ask(request)

@@ -28,7 +28,7 @@ pub struct Score {
     pub shrinking: Duration,
 }
 
-/// Options of histories about what the bug breaks: agent state, damage, databases, injections, cost, or
+/// Options of histories about what the bug breaks: agent state, damage, databases, injections, cost, undo, or
 /// anything else.
 pub fn options(bug: &PlantedBug) -> Options {
     let agent = bug.rule.id.starts_with("agent/");
@@ -41,7 +41,8 @@ pub fn options(bug: &PlantedBug) -> Options {
     let injections = injection_rules.into_iter().any(|prefix| bug.rule.id.starts_with(prefix));
     let injections = if injections { 2 } else { 0 };
     let measured = u32::from(bug.rule.subject() == "cost");
-    Options { agent, damage, databases, injections, measured, ..Options::default() }
+    let undo = bug.rule.needs.contains(&"restore.undo");
+    Options { agent, damage, databases, injections, measured, undo, ..Options::default() }
 }
 
 /// Runs the histories of `seed` on a planted bug until one fails, and shrinks that history.
