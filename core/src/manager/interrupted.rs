@@ -23,7 +23,7 @@ impl Manager {
         if !current.leftovers.is_empty() || restoring::died(store, &project.hash) {
             let is_tidy = tidy(store.disk, &project.directory, &current.leftovers);
             if is_tidy {
-                self.record_interrupted(open);
+                open.record_interrupted();
                 if let Err(error) = restoring::end(store, &project.hash) {
                     tracing::debug!(
                         "the record of an interrupted restore was not removed: {error}"

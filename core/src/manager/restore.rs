@@ -257,7 +257,7 @@ impl Manager {
         let of_state = pending.of_state();
         let journal =
             parts.has_parts().then(|| of_state.begin(restore.current, before)).transpose()?;
-        self.begin_record(pending, before);
+        begin_record(pending, before);
         let is_tidy = restore.tidy();
         let report = pending.of_turn(scope.restore(&restore)?);
         self.record_restore(open, &restore, &report);
@@ -266,31 +266,27 @@ impl Manager {
             self.state.end_restore(&of_state, journal, &report.failed, undo_files)?;
         }
         if is_tidy && !report.interrupted && !left_anything(&report) {
-            self.record_ended(pending, &restore, before, &report);
+            open.record_ended(pending, &restore, before, &report);
             end_record(pending);
         }
         Ok(report)
     }
+}
 
-    /// Records that the restore is about to write, so that the next operation reports it if it is
-    /// interrupted.
-    fn begin_record(&self, pending: &PendingRestore<'_>, before: Option<Oid>) {
-        let OpenProject { store, project, .. } = pending.open;
-        let record = pending.scope.is_all().then(|| restoring::Record {
-            target: pending.wanted.id.to_string(),
-            before: before.map(|before| before.to_string()),
-        });
-        let earlier = restoring::read(store.disk, &store.path, &project.hash);
-        if record
-            .as_ref()
-            .zip(earlier)
-            .is_some_and(|(record, earlier)| record.target != earlier.target)
-        {
-            self.record_interrupted(&pending.open);
-        }
-        if let Err(error) = restoring::begin(store, &project.hash, record.as_ref()) {
-            tracing::debug!("an interruption of this restore would not be noticed: {error}");
-        }
+/// Records that the restore is about to write, so that the next operation reports it if it is interrupted.
+fn begin_record(pending: &PendingRestore<'_>, before: Option<Oid>) {
+    let OpenProject { store, project, .. } = pending.open;
+    let record = pending.scope.is_all().then(|| restoring::Record {
+        target: pending.wanted.id.to_string(),
+        before: before.map(|before| before.to_string()),
+    });
+    let earlier = restoring::read(store.disk, &store.path, &project.hash);
+    let both = record.as_ref().zip(earlier);
+    if both.is_some_and(|(record, earlier)| record.target != earlier.target) {
+        pending.open.record_interrupted();
+    }
+    if let Err(error) = restoring::begin(store, &project.hash, record.as_ref()) {
+        tracing::debug!("an interruption of this restore would not be noticed: {error}");
     }
 }
 

@@ -1,9 +1,9 @@
 //! Undo and redo: finds the restore that is undone, and records each restore once it ended. What is undone
 //! is restored like any checkpoint, except that only files of the undone restore are removed.
 
+use super::OpenProject;
 use super::preview::PendingRestore;
 use super::scope::{LiteralScope, RestoreOptions, Scope};
-use super::{Manager, OpenProject};
 use crate::error::{Error, Result};
 use crate::report::Restored;
 use crate::restore::Restore;
@@ -73,7 +73,7 @@ impl OpenProject<'_> {
     }
 }
 
-impl Manager {
+impl OpenProject<'_> {
     /// Records a restore that has ended; the checkpoint `before` holds the state before. The project's lock is
     /// held.
     pub(super) fn record_ended(
@@ -83,13 +83,17 @@ impl Manager {
         before: Option<Oid>,
         report: &Restored,
     ) {
-        let OpenProject { store, project, .. } = pending.open;
+        let direction = pending.undone.as_ref().map(|undone| undone.direction);
+        if direction.is_some() && !report.failed.is_empty() {
+            // The same undo can be completed.
+            return;
+        }
         let before = before.map(|before| before.to_string());
         let path = match &pending.scope {
             Scope::All(_) => None,
             Scope::File(path) => Some(path.clone()),
         };
-        let record = restoring::read(store.disk, &store.path, &project.hash);
+        let record = restoring::read(self.store.disk, &self.store.path, self.hash());
         let continued = record.filter(|record| path.is_none() && record.before != before);
         let ended = continued.map(Rollback::from).unwrap_or_else(|| Rollback {
             before,
@@ -98,30 +102,23 @@ impl Manager {
             brought: brought(restore, report),
         });
         let changed = !report.restored.is_empty() || !report.removed.is_empty();
-        let direction = pending.undone.as_ref().map(|undone| undone.direction);
-        if direction.is_some() && !report.failed.is_empty() {
-            // The same undo can be completed.
-            return;
-        }
-        let mut rollbacks = Rollbacks::ended(store.disk, &store.path, &project.hash);
-        let earlier = rollbacks.clone();
-        rollbacks.add(direction, changed.then_some(ended));
-        if rollbacks != earlier
-            && let Err(error) = rollbacks.write(store, &project.hash)
-        {
-            tracing::debug!("an old record of the restores of {} stayed: {error}", project.hash);
-        }
+        self.record_rollback(direction, changed.then_some(ended));
     }
 
     /// Records a restore that was interrupted, before its own record goes. The project's lock is held.
-    pub(super) fn record_interrupted(&self, open: &OpenProject<'_>) {
-        let OpenProject { store, project, .. } = open;
-        if restoring::read(store.disk, &store.path, &project.hash).is_none() {
-            return;
-        }
-        let rollbacks = Rollbacks::all(store.disk, &store.path, &project.hash);
-        if let Err(error) = rollbacks.write(store, &project.hash) {
-            tracing::debug!("an old record of the restores of {} stayed: {error}", project.hash);
+    pub(super) fn record_interrupted(&self) {
+        let record = restoring::read(self.store.disk, &self.store.path, self.hash());
+        self.record_rollback(None, record.map(Rollback::from));
+    }
+
+    fn record_rollback(&self, direction: Option<Direction>, rollback: Option<Rollback>) {
+        let mut rollbacks = Rollbacks::ended(self.store.disk, &self.store.path, self.hash());
+        let earlier = rollbacks.clone();
+        rollbacks.add(direction, rollback);
+        if rollbacks != earlier
+            && let Err(error) = rollbacks.write(self.store, self.hash())
+        {
+            tracing::debug!("an old record of the restores of {} stayed: {error}", self.hash());
         }
     }
 }

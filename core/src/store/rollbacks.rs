@@ -50,7 +50,7 @@ impl Direction {
 /// A restore that ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rollback {
-    /// The checkpoint that holds the state before, by its full id; `None` if there is none.
+    /// The checkpoint that holds the state before, by its full id; `None` where no checkpoint does.
     pub before: Option<String>,
     /// The restored checkpoint, by its full id.
     pub target: String,
@@ -136,7 +136,7 @@ impl Rollbacks {
         list.drain(..list.len().saturating_sub(STEPS_MAX));
     }
 
-    /// Writes the record; where that fails, there is none, since an old one would undo another restore. The
+    /// Writes the record. If that fails, the old record is removed: it would undo another restore. The
     /// project's lock is held.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// A restore that ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Rollback {
-    /// The checkpoint that holds the state before it; `None` if there is none.
+    /// The checkpoint that holds the state before it; `None` where no checkpoint does.
     pub(crate) before: Option<String>,
     /// What the restored checkpoint holds.
     pub(crate) made: Arc<Captured>,

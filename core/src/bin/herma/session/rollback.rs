@@ -67,20 +67,17 @@ impl<W: Write> Session<W> {
             Err(failure) => self.failed(&failure.message),
             Ok(Answer { bytes, ending, restored }) => {
                 self.output.write_all(&bytes)?;
-                if let Ending::Incomplete(failure) = ending {
-                    self.failed(&failure.message)?;
+                let failure = match ending {
+                    Ending::Incomplete(failure) => Some(failure.message),
+                    _ => None,
+                };
+                failure.iter().try_for_each(|message| self.failed(message))?;
+                let Some(restored) = restored else { return Ok(()) };
+                match restored.direction {
+                    None => self.went_back(restored),
                     // A step that is not complete is not recorded: it can be repeated.
-                    return match restored {
-                        Some(restored) if restored.direction.is_none() => self.went_back(restored),
-                        _ => Ok(()),
-                    };
-                }
-                match restored {
-                    Some(ConversationRollback { direction: Some(direction), changed, .. }) => {
-                        self.stepped(direction, changed)
-                    }
-                    Some(restored) => self.went_back(restored),
-                    None => Ok(()),
+                    Some(_) if failure.is_some() => Ok(()),
+                    Some(direction) => self.stepped(direction, restored.changed),
                 }
             }
         }
