@@ -5,7 +5,7 @@ default:
 
 # Judge the reference implementation.
 conform *arguments:
-    cargo run --release -p herma-harness --bin herma-conform -- {{arguments}}
+    cargo run -p herma-harness --bin herma-conform -- {{arguments}}
 
 # All tests.
 test:
@@ -30,12 +30,12 @@ fuzz-all minutes="1":
 
 # Mutants of the kept inputs of every fuzz target, as in CI.
 fuzz-smoke seed="1" percent="100":
-    cargo run --release --example fuzz_smoke -- {{seed}} {{percent}}
+    cargo run --example fuzz_smoke -- {{seed}} {{percent}}
 
 # How soon each generator finds each planted bug: docs/generation.md (an hour on two cores).
 generators:
     .ci/fuzz build target/fuzz/targets
-    cargo run --release -p herma-harness --features quickcheck,arbitrary --example generators -- \
+    cargo run -p herma-harness --features quickcheck,arbitrary --example generators -- \
         docs/generation.md --libfuzzer $PWD/target/fuzz/targets/history
 
 # How long each operation takes, beside other tools that are installed; `--page docs/speed.md` writes the page.

@@ -1,5 +1,5 @@
 //! Runs every careful subject for a number of histories (default 800, some 20,000 operations) from a seed,
-//! and prints the failures that it is accused of: `cargo run --release --example careful -- 800 1`. A third
+//! and prints the failures that it is accused of: `cargo run --example careful -- 800 1`. A third
 //! argument names the only subject to run.
 
 use herma_harness::careful;

@@ -1,5 +1,5 @@
 //! Judges mutants of the kept inputs of every fuzz target, on stable Rust and without coverage: a smoke test
-//! that shares the build of everything else. `cargo run --release --example fuzz_smoke -- SEED PERCENT
+//! that shares the build of everything else. `cargo run --example fuzz_smoke -- SEED PERCENT
 //! [TARGET]` makes so many percent of the usual executions, and prints for each target how many inputs it
 //! judged in a second and how many got far.
 
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for target in chosen {
         println!("{}", smoke(target, &start, seed, executions(target) * percent / 100)?);
     }
-    println!("replay: cargo run --release --example fuzz_smoke -- {seed} {percent}");
+    println!("replay: cargo run --example fuzz_smoke -- {seed} {percent}");
     Ok(())
 }
 

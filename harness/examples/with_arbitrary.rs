@@ -1,5 +1,5 @@
 //! A test stack with `arbitrary`: any bytes are a history, here random ones; a target of `cargo-fuzz` has
-//! `fuzz_target!(|history: History| …)` with the same body. `cargo run --release --example with_arbitrary
+//! `fuzz_target!(|history: History| …)` with the same body. `cargo run --example with_arbitrary
 //! --features arbitrary` runs it on a core with a planted bug; an implementer opens a subject of their own.
 
 use arbitrary::{Arbitrary, Unstructured};

@@ -1,5 +1,5 @@
 //! A test stack with `proptest`: a strategy generates histories, and [`check`] shrinks a failure.
-//! `cargo run --release --example with_proptest` runs it on a core with a planted bug; an implementer opens a
+//! `cargo run --example with_proptest` runs it on a core with a planted bug; an implementer opens a
 //! subject of their own instead, and writes the test with the macro `proptest!`.
 
 use herma_harness::sandbox::Scratch;

@@ -1,5 +1,5 @@
 //! A test stack with `quickcheck`: histories are arguments of a property, and a failure is shrunk by the steps
-//! of our search. `cargo run --release --example with_quickcheck --features quickcheck` runs it on a core with
+//! of our search. `cargo run --example with_quickcheck --features quickcheck` runs it on a core with
 //! a planted bug; an implementer opens a subject of their own instead.
 
 use herma_harness::sandbox::Scratch;

@@ -4,7 +4,6 @@
 //! checkpoint, with no code of the core involved.
 
 use herma_model::bytes::{ancestors, file_name, parent};
-use herma_model::files::Content;
 use herma_model::{ByteString, Entry, Object, Tree};
 use sha1::{Digest, Sha1};
 use std::cell::RefCell;
@@ -14,6 +13,12 @@ use std::fmt;
 /// A git object id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectId([u8; 20]);
+
+impl From<[u8; 20]> for ObjectId {
+    fn from(bytes: [u8; 20]) -> Self {
+        ObjectId(bytes)
+    }
+}
 
 impl fmt::Display for ObjectId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,11 +41,11 @@ pub fn blob_id(bytes: &[u8]) -> ObjectId {
 
 /// The ids of blobs, each computed once. A content is the same if it is in the same place in memory.
 #[derive(Default)]
-pub struct BlobIds(RefCell<HashMap<usize, (Content, ObjectId)>>);
+pub struct BlobIds(RefCell<HashMap<usize, (ByteString, ObjectId)>>);
 
 impl BlobIds {
     /// The id of a blob with this content.
-    fn of(&self, content: &Content) -> ObjectId {
+    fn of(&self, content: &ByteString) -> ObjectId {
         let mut known = self.0.borrow_mut();
         // The content is kept, so that nothing else can be in its place.
         let new = || (content.clone(), blob_id(content));

@@ -260,11 +260,14 @@ fn blame_on_damage(
         divergence.follows.is_none() && !is_excluded && !damage_rules.contains(&divergence.rule)
     };
     for (rule, is_damage) in causes {
+        if !divergences.iter().any(needs_cause) {
+            break;
+        }
         let intact_history = without(
             history,
             &|operation| matches!(operation, Operation::Event(Event::Store(event)) if is_damage(event)),
         );
-        if intact_history == *history || !divergences.iter().any(needs_cause) {
+        if intact_history == *history {
             continue;
         }
         let intact = run(&intact_history)?.divergences;

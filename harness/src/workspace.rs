@@ -22,7 +22,7 @@ pub fn sample(directory: &Path) -> io::Result<(PathBuf, Vec<ByteString>)> {
             if entry.file_type()?.is_dir() {
                 pending.push(path);
             } else {
-                files.push(ByteString(path));
+                files.push(ByteString::from(path));
             }
         }
     }

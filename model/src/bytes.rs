@@ -7,17 +7,18 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// The most bytes that a debug text shows.
 pub const SHOWN_MAX: usize = 4096;
 
-/// A sequence of bytes, usually text.
+/// A sequence of bytes, usually text. Copies share them.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ByteString(pub Vec<u8>);
+pub struct ByteString(Arc<[u8]>);
 
 impl Deref for ByteString {
     type Target = [u8];
@@ -27,21 +28,34 @@ impl Deref for ByteString {
     }
 }
 
+/// A map of byte strings is asked with plain bytes.
+impl Borrow<[u8]> for ByteString {
+    fn borrow(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl AsRef<[u8]> for ByteString {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 impl From<&str> for ByteString {
     fn from(text: &str) -> Self {
-        ByteString(text.as_bytes().to_vec())
+        ByteString(Arc::from(text.as_bytes()))
     }
 }
 
 impl From<&[u8]> for ByteString {
     fn from(bytes: &[u8]) -> Self {
-        ByteString(bytes.to_vec())
+        ByteString(Arc::from(bytes))
     }
 }
 
 impl From<Vec<u8>> for ByteString {
     fn from(bytes: Vec<u8>) -> Self {
-        ByteString(bytes)
+        ByteString(Arc::from(bytes))
     }
 }
 
@@ -86,9 +100,9 @@ impl Serialize for ByteString {
 impl<'de> Deserialize<'de> for ByteString {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match WrittenBytes::deserialize(deserializer)? {
-            WrittenBytes::Text(text) => Ok(ByteString(text.into_bytes())),
+            WrittenBytes::Text(text) => Ok(text.into_bytes().into()),
             WrittenBytes::Encoded { b64 } => {
-                STANDARD.decode(b64).map(ByteString).map_err(serde::de::Error::custom)
+                STANDARD.decode(b64).map(ByteString::from).map_err(serde::de::Error::custom)
             }
         }
     }
@@ -190,8 +204,9 @@ mod tests {
 
     #[test]
     fn debug_of_byte_string_truncates_many_bytes_and_distinguishes_them_by_a_hash() {
-        let text =
-            |last: u8| format!("{:?}", ByteString([&[b'x'; SHOWN_MAX][..], &[last]].concat()));
+        let text = |last: u8| {
+            format!("{:?}", ByteString::from([&[b'x'; SHOWN_MAX][..], &[last]].concat()))
+        };
         assert!(text(1).starts_with("\"xxx") && text(1).contains("x\" of 4097 bytes, "));
         assert_ne!(text(1), text(2));
         assert_eq!(text(1), text(1));

@@ -4,7 +4,7 @@
 //! file tests, so that comparing the file later counts as a check of these rules.
 
 use crate::bytes::{self, ByteString};
-use crate::files::{Content, Files, Node};
+use crate::files::{Files, Node};
 use crate::ignore::{DEFAULT_EXCLUDES, Excludes, IgnoreFile, SECRETS};
 use crate::rules::{self, RuleRef};
 use crate::tree::{Entry, Tree};
@@ -70,7 +70,7 @@ impl Captured {
     /// Whether a path was left out though no pattern excludes it, so that later it does not count as
     /// created since.
     pub fn has_unrecorded(&self, path: &[u8]) -> bool {
-        self.unrecorded.contains_key(&ByteString::from(path))
+        self.unrecorded.contains_key(path)
     }
 
     fn count_test(&mut self, rule: RuleRef) {
@@ -243,7 +243,7 @@ impl Capturer {
     /// [`rules::CAPTURE_INDEPENDENT`].
     fn add(&self, captured: &mut Captured, found: &FoundPath<'_>, node: &Node, ignored: bool) {
         let FoundPath { path, context, bounds } = *found;
-        let too_large = |content: &Content| {
+        let too_large = |content: &ByteString| {
             bounds.file_bytes_max > 0 && content.len() as u64 > bounds.file_bytes_max
         };
         let entry = match node {
@@ -361,7 +361,7 @@ impl Capturer {
             if !directory.is_empty() && excluded(&levels, directory, true) {
                 return true;
             }
-            let ignore_path = ByteString(bytes::join(directory, b".gitignore"));
+            let ignore_path = ByteString::from(bytes::join(directory, b".gitignore"));
             if let (true, Some(Entry::File { content, .. })) =
                 (self.reads_ignore_files, tree.get(&ignore_path))
             {

@@ -35,7 +35,7 @@ pub fn noise(size: usize, seed: u32) -> ByteString {
         bytes.extend((mixed ^ (mixed >> 31)).to_le_bytes());
     }
     bytes.truncate(size);
-    ByteString(bytes)
+    ByteString::from(bytes)
 }
 
 /// The shortest serialized form of content.
@@ -76,7 +76,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     }
     Ok(match written {
         WrittenContent::Noise { noise: size, seed } => noise(size, seed),
-        WrittenContent::Repeated { repeat, times } => ByteString(repeat.repeat(times)),
+        WrittenContent::Repeated { repeat, times } => ByteString::from(repeat.repeat(times)),
         WrittenContent::Whole(content) => content,
     })
 }
@@ -107,9 +107,9 @@ mod tests {
             assert_eq!(text(&content), short);
             assert_eq!(read(short).unwrap(), content);
         }
-        let mut changed_noise = noise(100, 3);
-        changed_noise.0[99] ^= 1;
-        assert!(text(&changed_noise).starts_with(r#"{"b64":"#));
+        let mut changed_noise = noise(100, 3).to_vec();
+        changed_noise[99] ^= 1;
+        assert!(text(&changed_noise.into()).starts_with(r#"{"b64":"#));
         assert_eq!(read(r#"{"repeat":"ab","times":3}"#).unwrap(), "ababab".into());
         assert_eq!(read(r#"{"repeat":"ab","times":0}"#).unwrap(), "".into());
     }

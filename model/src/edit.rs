@@ -5,7 +5,7 @@
 //! an edit has one meaning only.
 
 use crate::bytes::ByteString;
-use crate::files::{Content, Files, Node, SpecialKind};
+use crate::files::{Files, Node, SpecialKind};
 use serde::{Deserialize, Serialize};
 
 /// One edit of the world's files; paths are relative to the world's root.
@@ -96,7 +96,7 @@ pub enum Change {
     /// Make the node at the path; the parent exists, the path is free.
     Make(ByteString, Node),
     /// Write the bytes into the file at the path, which keeps its modification time.
-    Rewrite(ByteString, Content),
+    Rewrite(ByteString, ByteString),
     /// Set whether the owner may read the file at the path.
     SetReadable(ByteString, bool),
     /// Set the permission bits of the file at the path.
@@ -141,15 +141,15 @@ impl Edit {
         let mut changes = Vec::new();
         match self {
             Edit::Write { path, content, executable } => {
-                let content = Content::from(&content[..]);
+                let content = content.clone();
                 let node = Node::File { content, executable: *executable, readable: true };
                 make(files, path, node, &mut changes);
             }
             Edit::Rewrite { path, content } => {
-                rewrite(files, path, Content::from(&content[..]), &mut changes);
+                rewrite(files, path, content.clone(), &mut changes);
             }
             Edit::Link { path, target } => {
-                make(files, path, Node::Link { target: Content::from(&target[..]) }, &mut changes);
+                make(files, path, Node::Link { target: target.clone() }, &mut changes);
             }
             Edit::MakeSpecial { path, kind } => {
                 make(files, path, Node::Special(*kind), &mut changes);
@@ -203,7 +203,7 @@ fn make(files: &mut Files, path: &ByteString, node: Node, changes: &mut Vec<Chan
     changes.push(Change::Make(path.clone(), node));
 }
 
-fn rewrite(files: &mut Files, path: &ByteString, content: Content, changes: &mut Vec<Change>) {
+fn rewrite(files: &mut Files, path: &ByteString, content: ByteString, changes: &mut Vec<Change>) {
     if files.obstacle(path).is_some() {
         return;
     }
@@ -256,7 +256,7 @@ fn rename(files: &mut Files, from: &ByteString, to: &ByteString, changes: &mut V
     };
     let outermost = (to.clone(), node, files.permissions(from));
     let inner = files.below(from).map(|(path, node)| {
-        let destination = ByteString([to, &path[from.len()..]].concat());
+        let destination = ByteString::from([to, &path[from.len()..]].concat());
         (destination, node.clone(), files.permissions(path))
     });
     let moved: Vec<_> = std::iter::once(outermost).chain(inner).collect();

@@ -10,10 +10,6 @@ use crate::bytes::{self, ByteString};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::Arc;
-
-/// The bytes of a file; shared, since many trees contain the same bytes.
-pub type Content = Arc<[u8]>;
 
 /// What exists at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +19,7 @@ pub enum Node {
     /// A regular file.
     File {
         /// Its bytes.
-        content: Content,
+        content: ByteString,
         /// Whether its owner may execute it.
         executable: bool,
         /// Whether its owner may read it.
@@ -32,7 +28,7 @@ pub enum Node {
     /// A symbolic link.
     Link {
         /// The bytes of its target.
-        target: Content,
+        target: ByteString,
     },
     /// A special file.
     Special(SpecialKind),
@@ -70,7 +66,7 @@ impl Files {
         if path.is_empty() {
             return Some(&Node::Directory);
         }
-        self.nodes.get(&ByteString::from(path))
+        self.nodes.get(path)
     }
 
     /// Whether a directory, and not a link to a directory, exists at `path`.
@@ -86,9 +82,9 @@ impl Files {
         let (first, last) = if directory.is_empty() {
             (Bound::Unbounded, Bound::Unbounded)
         } else {
-            let before = ByteString([directory, b"/"].concat());
+            let before = ByteString::from([directory, b"/"].concat());
             // '0' is the byte after '/', so this bound ends exactly after the directory.
-            let after = ByteString([directory, b"0"].concat());
+            let after = ByteString::from([directory, b"0"].concat());
             (Bound::Excluded(before), Bound::Excluded(after))
         };
         self.nodes.range((first, last))
@@ -145,7 +141,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn file() -> Node {
-        Node::File { content: Content::from(&b"x"[..]), executable: false, readable: true }
+        Node::File { content: ByteString::from(&b"x"[..]), executable: false, readable: true }
     }
 
     /// The directories end in a slash.

@@ -130,11 +130,11 @@ fn common(old: &[&[u8]], new: &[&[u8]]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::Content;
+    use crate::ByteString;
     use pretty_assertions::assert_eq;
 
     fn file(content: &str) -> Entry {
-        Entry::File { content: Content::from(content.as_bytes()), executable: false }
+        Entry::File { content: ByteString::from(content.as_bytes()), executable: false }
     }
 
     #[test]
@@ -156,14 +156,14 @@ mod tests {
         let bounds = LineBounds::of([EntryDifference::Modified(&old, &new)].iter());
         assert!(bounds.allow(0, 0));
         assert_eq!(bounds.files, 1);
-        let executable = Entry::File { content: Content::from(&b"a\n"[..]), executable: true };
+        let executable = Entry::File { content: ByteString::from(&b"a\n"[..]), executable: true };
         let bounds = LineBounds::of([EntryDifference::Modified(&old, &executable)].iter());
         assert!(bounds.allow(0, 0));
         assert!(!bounds.allow(1, 1));
     }
 
     fn bounds(old: &[u8], new: &[u8]) -> LineBounds {
-        let entry = |bytes| Entry::File { content: Content::from(bytes), executable: false };
+        let entry = |bytes| Entry::File { content: ByteString::from(bytes), executable: false };
         LineBounds::of([EntryDifference::Modified(&entry(old), &entry(new))].iter())
     }
 
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn line_bounds_count_a_file_that_becomes_a_link_with_the_same_bytes() {
-        let link = Entry::Link { target: Content::from(&b"a\n"[..]) };
+        let link = Entry::Link { target: ByteString::from(&b"a\n"[..]) };
         let found = LineBounds::of([EntryDifference::Modified(&file("a\n"), &link)].iter());
         let expected = LineBounds { files: 1, added_max: 1, ..LineBounds::default() };
         assert_eq!(found, expected);

@@ -5,7 +5,6 @@
 //! So this module identifies an object by its content; the name of an object in a store is not part of it.
 
 use crate::bytes::{ByteString, ancestors, below};
-use crate::files::Content;
 use crate::tree::Tree;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -32,7 +31,7 @@ pub enum Object {
     /// A folder with exactly this content.
     Folder(Tree),
     /// The bytes of files and targets of links.
-    Content(Content),
+    Content(ByteString),
     /// The agent's state in the checkpoint of that id.
     State(String),
 }

@@ -66,7 +66,7 @@ pub fn resolve(files: &Files, root: &[u8], path: &[u8]) -> Location {
         Some(_) => PathKind::NotADirectory,
         None => PathKind::Missing,
     };
-    Location::Inside(ByteString(resolved), kind)
+    Location::Inside(ByteString::from(resolved), kind)
 }
 
 /// The location of an absolute path with these components, last first.
@@ -80,7 +80,11 @@ fn absolute(components: Vec<Vec<u8>>) -> Location {
             path.extend(component);
         }
     }
-    if path.is_empty() { Location::FileSystemRoot } else { Location::Elsewhere(ByteString(path)) }
+    if path.is_empty() {
+        Location::FileSystemRoot
+    } else {
+        Location::Elsewhere(ByteString::from(path))
+    }
 }
 
 /// The components of `path`, last first, without empty ones and `.`.
@@ -95,12 +99,12 @@ fn components(path: &[u8]) -> Vec<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::{Content, SpecialKind};
+    use crate::files::SpecialKind;
     use PathKind::{Directory, Missing, NotADirectory};
     use pretty_assertions::assert_eq;
 
     fn link(target: &str) -> Node {
-        Node::Link { target: Content::from(target.as_bytes()) }
+        Node::Link { target: ByteString::from(target.as_bytes()) }
     }
 
     fn files(nodes: &[(&str, Node)]) -> Files {

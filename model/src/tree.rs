@@ -1,7 +1,7 @@
 //! The content of a checkpoint: a map from project-relative path to entry, and how two such maps differ.
 
 use crate::bytes::ByteString;
-use crate::files::{Content, Node};
+use crate::files::Node;
 use std::collections::BTreeMap;
 
 /// One captured path.
@@ -10,20 +10,20 @@ pub enum Entry {
     /// A regular file.
     File {
         /// Its bytes.
-        content: Content,
+        content: ByteString,
         /// Whether its owner may execute it.
         executable: bool,
     },
     /// A symbolic link.
     Link {
         /// The bytes of its target.
-        target: Content,
+        target: ByteString,
     },
 }
 
 impl Entry {
     /// The bytes git would store for the entry.
-    pub fn bytes(&self) -> &Content {
+    pub fn bytes(&self) -> &ByteString {
         match self {
             Entry::File { content, .. } => content,
             Entry::Link { target } => target,
@@ -81,20 +81,20 @@ mod tests {
     use super::*;
 
     fn file(content: &str, executable: bool) -> Entry {
-        Entry::File { content: Content::from(content.as_bytes()), executable }
+        Entry::File { content: ByteString::from(content.as_bytes()), executable }
     }
 
     fn link(target: &str) -> Entry {
-        Entry::Link { target: Content::from(target.as_bytes()) }
+        Entry::Link { target: ByteString::from(target.as_bytes()) }
     }
 
     #[test]
     fn bytes_and_node_return_what_an_entry_was_captured_from() {
         assert_eq!(**link("to").bytes(), *b"to");
         assert_eq!(**file("a", true).bytes(), *b"a");
-        let target = Content::from(&b"to"[..]);
+        let target = ByteString::from(&b"to"[..]);
         assert_eq!(link("to").node(), Node::Link { target });
-        let content = Content::from(&b"a"[..]);
+        let content = ByteString::from(&b"a"[..]);
         assert_eq!(
             file("a", true).node(),
             Node::File { content, executable: true, readable: true }

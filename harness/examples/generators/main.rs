@@ -1,6 +1,6 @@
 //! Compares the generators: how many histories does each need until it finds each planted bug?
 //!
-//! `cargo run --release --example generators --features quickcheck,arbitrary -- docs/generation.md` computes
+//! `cargo run --example generators --features quickcheck,arbitrary -- docs/generation.md` computes
 //! the page and its plot; with `--libfuzzer FILE` also for the fuzz target `history`, of which FILE is the
 //! built binary. `--before LOG` takes results from the output of a run that was ended, or from the page, and
 //! after `--minutes N` no further search starts. `--check N` compares a sample with the page instead: of the

@@ -50,7 +50,7 @@ pub fn is_available() -> bool {
 
 /// The path of a file of the database at `path`.
 pub fn file_path(path: &ByteString, suffix: &str) -> ByteString {
-    ByteString([path, suffix.as_bytes()].concat())
+    ByteString::from([path, suffix.as_bytes()].concat())
 }
 
 /// Databases that processes of the runner have open; the processes are killed on drop.

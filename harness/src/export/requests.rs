@@ -18,7 +18,7 @@ impl Script {
         }
         self.is_opened = true;
         self.line("start");
-        let in_sandbox = |path: &[u8]| ByteString([&self.root[..], b"/", path].concat());
+        let in_sandbox = |path: &[u8]| ByteString::from([&self.root[..], b"/", path].concat());
         let open = Open {
             store: in_sandbox(b"home/.hermes/checkpoints"),
             home: in_sandbox(b"home"),
@@ -56,7 +56,7 @@ impl Script {
         self.line("mkdir -p \"$ROOT\"/recorded/work");
         for (path, node) in record.after.iter().filter(|(path, _)| path.starts_with(b"work/")) {
             if path.split(|byte| *byte == b'/').all(|name| name != b".git") {
-                self.make(&ByteString([b"recorded/", &path[..]].concat()), node);
+                self.make(&ByteString::from([b"recorded/", &path[..]].concat()), node);
             }
         }
         // A process that died or hung did not reply.

@@ -88,7 +88,7 @@ pub fn content(path: &ByteString, limits: SizeLimits) -> BoxedStrategy<ByteStrin
         return with_large(texts.boxed(), limits);
     }
     let around = (cap.saturating_sub(1)..=cap + 1)
-        .prop_map(|size| ByteString(vec![b'x'; usize::try_from(size).unwrap_or_default()]));
+        .prop_map(|size| ByteString::from(vec![b'x'; usize::try_from(size).unwrap_or_default()]));
     prop_oneof![3 => texts, 2 => around].boxed()
 }
 
@@ -100,8 +100,9 @@ fn with_large(texts: BoxedStrategy<ByteString>, limits: SizeLimits) -> BoxedStra
     let texts = match reached {
         false => texts,
         true => {
-            let around = (unit - 1..=unit + 1)
-                .prop_map(|size| ByteString(vec![b'x'; usize::try_from(size).unwrap_or_default()]));
+            let around = (unit - 1..=unit + 1).prop_map(|size| {
+                ByteString::from(vec![b'x'; usize::try_from(size).unwrap_or_default()])
+            });
             prop_oneof![18 => texts, 1 => around].boxed()
         }
     };

@@ -157,5 +157,5 @@ pub fn file_in_or_outside_projects() -> BoxedStrategy<ByteString> {
 
 /// `directory/name`.
 pub fn join(directory: &ByteString, name: &ByteString) -> ByteString {
-    ByteString(herma_model::bytes::join(directory, name))
+    ByteString::from(herma_model::bytes::join(directory, name))
 }

@@ -54,7 +54,7 @@ fn plain_path(path: &[u8]) -> ByteString {
             plain.extend(format!("_{byte:02x}").bytes());
         }
     }
-    ByteString(plain)
+    ByteString::from(plain)
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ fn few(seeds: impl Iterator<Item = Vec<u8>>) -> Vec<Vec<u8>> {
 fn written(name: &str) -> Vec<Vec<u8>> {
     let contents = operations().into_iter().filter_map(|operation| match operation {
         Operation::Edit(Edit::Write { path, content, .. }) if path.ends_with(name.as_bytes()) => {
-            Some(content.0)
+            Some(content.to_vec())
         }
         _ => None,
     });

@@ -6,6 +6,7 @@ use super::{Injector, Syncs, is_torn};
 use herma_core::disk::{Access, Disk, LockGuard, Sharing, Stat, Stream, SystemDisk};
 use std::ffi::OsString;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -55,13 +56,19 @@ pub type Hook = dyn Fn(Call, &Path) -> io::Result<()> + Send + Sync;
 pub struct HookedDisk {
     hook: Box<Hook>,
     exchanges: bool,
+    refuses_unreadable: bool,
     injector: Arc<Injector>,
 }
 
 impl HookedDisk {
     /// A disk on which `hook` runs before each call; an error of the hook becomes the error of the call.
     pub fn new(hook: impl Fn(Call, &Path) -> io::Result<()> + Send + Sync + 'static) -> Self {
-        HookedDisk { hook: Box::new(hook), exchanges: true, injector: Arc::default() }
+        HookedDisk {
+            hook: Box::new(hook),
+            exchanges: true,
+            refuses_unreadable: false,
+            injector: Arc::default(),
+        }
     }
 
     /// The same disk, but like a file system that cannot exchange two names or rename without overwriting.
@@ -81,13 +88,22 @@ impl HookedDisk {
     /// A disk that refuses unreadable files to everyone. The system lets root read every file, so a
     /// run as root would never see an unreadable one.
     pub fn of_an_ordinary_user() -> Self {
-        HookedDisk::new(|call, path| {
-            let reads = matches!(call, Call::Read | Call::List);
-            if reads && SystemDisk.stat(path).is_ok_and(|stat| stat.mode & 0o400 == 0) {
-                return Err(io::ErrorKind::PermissionDenied.into());
-            }
-            Ok(())
-        })
+        HookedDisk { refuses_unreadable: true, ..HookedDisk::new(|_, _| Ok(())) }
+    }
+
+    /// What an ordinary user gets instead of this result of a read; `mode` finds the permissions of what was
+    /// read.
+    fn as_permitted<T>(
+        &self,
+        read: io::Result<T>,
+        mode: impl FnOnce(&io::Result<T>) -> io::Result<u32>,
+    ) -> io::Result<T> {
+        let is_missing = read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        let is_checked = self.refuses_unreadable && !is_missing;
+        if is_checked && mode(&read).is_ok_and(|mode| mode & 0o400 == 0) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        read
     }
 
     /// Makes a call that does not make anything durable.
@@ -138,11 +154,16 @@ impl Disk for HookedDisk {
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
-        self.call(Call::List, path, || SystemDisk.list(path))
+        let mode = |_: &io::Result<_>| Ok(std::fs::symlink_metadata(path)?.mode());
+        self.call(Call::List, path, || self.as_permitted(SystemDisk.list(path), mode))
     }
 
     fn open_at(&self, path: &Path, offset: u64) -> io::Result<(Stream, Stat)> {
-        self.call(Call::Read, path, || SystemDisk.open_at(path, offset))
+        let mode = |opened: &io::Result<(Stream, Stat)>| match opened {
+            Ok((_, stat)) => Ok(stat.mode),
+            Err(_) => Ok(SystemDisk.stat(path)?.mode),
+        };
+        self.call(Call::Read, path, || self.as_permitted(SystemDisk.open_at(path, offset), mode))
     }
 
     fn file_system(&self, directory: &Path) -> io::Result<u64> {

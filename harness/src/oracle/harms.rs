@@ -14,7 +14,8 @@ use herma_model::observation::is_stored;
 use herma_model::store::ENVELOPES;
 use herma_model::{ByteString, Object, World};
 use serde::de::IgnoredAny;
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::ops::Deref;
@@ -24,7 +25,11 @@ use tempfile::TempDir;
 
 /// The files that a history damaged.
 #[derive(Debug, Default)]
-pub struct StoreDamage(Vec<DamagedFile>);
+pub struct StoreDamage {
+    files: Vec<DamagedFile>,
+    /// The names of the objects of each agent state that git has listed, by the id of its commit.
+    states: RefCell<BTreeMap<String, BTreeSet<String>>>,
+}
 
 /// Git on the store, or on a copy of it in which the damaged files are repaired.
 pub struct GitView<'a> {
@@ -53,20 +58,20 @@ impl StoreDamage {
         let content = Replacement::Bytes(damaged.content.clone());
         let is_earlier =
             |earlier: &&DamagedFile| earlier.path == damaged.path && earlier.replacement == content;
-        if let Some(earlier) = self.0.iter().rev().find(is_earlier) {
+        if let Some(earlier) = self.files.iter().rev().find(is_earlier) {
             damaged.content.clone_from(&earlier.content);
         }
-        self.0.push(damaged);
+        self.files.push(damaged);
     }
 
     /// Whether nothing is damaged.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.files.is_empty()
     }
 
     /// Whether the checkpoints themselves were damaged, not only bookkeeping.
     pub fn affects_checkpoints(&self) -> bool {
-        self.0.iter().any(|damaged| {
+        self.files.iter().any(|damaged| {
             let path = Path::new("store").join(&damaged.path);
             let git_reads = ["HEAD", "config", "packed-refs", "shallow"];
             git_reads.iter().any(|file| damaged.path == Path::new(file))
@@ -76,7 +81,7 @@ impl StoreDamage {
 
     /// Whether a file of the store is still as the damage left it.
     fn is_still_damaged(&self, store: &Path, path: &Path) -> bool {
-        self.0.iter().any(|damaged| damaged.path == path && damaged.is_in_place(store))
+        self.files.iter().any(|damaged| damaged.path == path && damaged.is_in_place(store))
     }
 
     /// Git on the store as it would be without the damage that is still there.
@@ -91,7 +96,7 @@ impl StoreDamage {
     ) -> io::Result<GitView<'a>> {
         let store = sandbox.store();
         let damaged: Vec<&DamagedFile> =
-            self.0.iter().filter(|damaged| damaged.is_in_place(&store)).collect();
+            self.files.iter().filter(|damaged| damaged.is_in_place(&store)).collect();
         if damaged.is_empty() || !store.is_dir() {
             return Ok(GitView { plain, repaired: None });
         }
@@ -164,25 +169,39 @@ impl StoreDamage {
     /// # Errors
     /// As [`StoreDamage::lost`].
     pub fn incomplete_states(&self, store: &Path, git: &Git) -> io::Result<BTreeSet<Object>> {
-        if !self.0.iter().any(|damaged| damaged.path.starts_with("objects")) {
+        if !self.files.iter().any(|damaged| damaged.path.starts_with("objects")) {
             return Ok(BTreeSet::new());
         }
         let mut incomplete = BTreeSet::new();
-        for name in git.text(&["for-each-ref", "--format=%(refname)", ENVELOPES])?.lines() {
-            let listed = git.text(&["rev-list", "--objects", "--no-object-names", name])?;
-            let names = listed.lines().map(str::to_owned).collect();
-            if !self.lost_names(store, git, names)?.is_empty() {
+        let refs = git.refs()?.unwrap_or_default();
+        for (name, id) in refs.iter().filter(|(name, _)| name.starts_with(ENVELOPES)) {
+            if !self.lost_names(store, git, self.names_of_state(git, id)?)?.is_empty() {
                 incomplete.insert(state_of(name));
             }
         }
         Ok(incomplete)
     }
 
+    /// The names of the objects that a commit reaches, as far as git reads them. Where it reads all, they stay
+    /// the same.
+    fn names_of_state(&self, git: &Git, id: &str) -> io::Result<BTreeSet<String>> {
+        if let Some(names) = self.states.borrow().get(id) {
+            return Ok(names.clone());
+        }
+        let listed = git.run(&["rev-list", "--objects", "--no-object-names", id])?;
+        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let names: BTreeSet<String> = text.lines().map(str::to_owned).collect();
+        if listed.status.success() {
+            self.states.borrow_mut().insert(id.to_owned(), names.clone());
+        }
+        Ok(names)
+    }
+
     /// The agent states that a damaged `packed-refs` named, and no ref names now.
     pub fn lost_states(&self, store: &Path) -> BTreeSet<Object> {
         let packed = text(store, "packed-refs");
         let damaged_files =
-            self.0.iter().filter(|damaged| damaged.path == Path::new("packed-refs"));
+            self.files.iter().filter(|damaged| damaged.path == Path::new("packed-refs"));
         let texts = damaged_files.map(|damaged| String::from_utf8_lossy(&damaged.content));
         let names: BTreeSet<String> = texts
             .flat_map(|text| {

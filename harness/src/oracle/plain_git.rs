@@ -7,7 +7,6 @@ use super::loose;
 use super::pre_restore;
 use super::stored::{Commit, Refs, StoreContents};
 use crate::sandbox::{AcceptedStores, git_alone};
-use herma_model::files::Content;
 use herma_model::observation::{Contents, Sizes};
 use herma_model::store::HISTORIES;
 use herma_model::{ByteString, Entry, Tree};
@@ -281,7 +280,7 @@ impl Git {
             let [id, kind, size] = words[..] else { continue };
             let size = size.parse().unwrap_or(usize::MAX).min(rest.len());
             if kind == "blob" {
-                contents.insert(id.to_owned(), Content::from(rest[..size].to_vec()));
+                contents.insert(id.to_owned(), ByteString::from(rest[..size].to_vec()));
             }
             rest = rest.get(size + 1..).unwrap_or_default();
         }
@@ -290,7 +289,7 @@ impl Git {
 }
 
 /// The content of each blob, by its id.
-pub type BlobContents = BTreeMap<String, Content>;
+pub type BlobContents = BTreeMap<String, ByteString>;
 
 /// The path, mode and id of an entry as `git ls-tree -z` prints it.
 fn listed(record: &[u8]) -> Option<(ByteString, String, String)> {

@@ -72,7 +72,7 @@ pub fn with_report(
 
 impl RestoreOutcome<'_> {
     fn in_sandbox(&self, path: &[u8]) -> ByteString {
-        ByteString(bytes::join(&self.project, path))
+        ByteString::from(bytes::join(&self.project, path))
     }
 
     /// The absolute path of a path of the project.

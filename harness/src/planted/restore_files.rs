@@ -74,7 +74,7 @@ pub static BUGS: &[PlantedBug] = &[
             let names = manifest.map(|manifest| manifest.names).unwrap_or_default();
             let project = subject.project_inside(request).unwrap_or_default();
             after_each_restored(subject, request, |outcome, path| {
-                let path_in_sandbox = ByteString(join(&project, path));
+                let path_in_sandbox = ByteString::from(join(&project, path));
                 let hard_links = names.get(&path_in_sandbox).into_iter().flatten();
                 hard_links
                     .cloned()

@@ -272,7 +272,7 @@ fn restore_file(conversation: &mut Conversation<'_>) -> ProbeResult {
 fn optional(conversation: &Conversation<'_>) -> Vec<Request> {
     let dir = conversation.project();
     let target = ByteString::from(&conversation.first[..]);
-    let file = ByteString([&dir[..], b"/", FILE.as_bytes()].concat());
+    let file = ByteString::from([&dir[..], b"/", FILE.as_bytes()].concat());
     vec![
         Request::ProjectOf { file },
         Request::Classify { command: "ls".into() },

@@ -29,7 +29,7 @@ impl Runner<'_> {
             }
             let edit = match seen.get(&path) {
                 Some(Node::File { content, executable, .. }) => {
-                    let content = ByteString::from(&content[..]);
+                    let content = content.clone();
                     Edit::Write { path: path.clone(), content, executable: *executable }
                 }
                 _ => Edit::Remove { path: path.clone() },

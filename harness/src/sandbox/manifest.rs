@@ -5,7 +5,7 @@
 
 use super::Sandbox;
 use herma_model::bytes::{file_name, join};
-use herma_model::files::{Content, SpecialKind};
+use herma_model::files::SpecialKind;
 use herma_model::observation::Names;
 use herma_model::{ByteString, Files, Node};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
@@ -142,7 +142,7 @@ pub fn read(
             }
         }
         if !directory.is_empty() {
-            reading.nodes.push((ByteString(directory), Node::Directory));
+            reading.nodes.push((ByteString::from(directory), Node::Directory));
         }
     }
     Ok(reading.end())
@@ -179,7 +179,7 @@ impl<'a> Reading<'a> {
             self.pending.push(path);
             return Ok(());
         }
-        let path = ByteString(path);
+        let path = ByteString::from(path);
         let data = StatData::of(&stat);
         let node = match self.last.unchanged(&path, &data) {
             Some(node) => node.clone(),
@@ -223,10 +223,10 @@ fn node(folder: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<Node> {
     match FileType::from_raw_mode(mode) {
         FileType::Symlink => {
             let target = rustix::fs::readlinkat(folder, name, Vec::new())?.into_bytes();
-            Ok(Node::Link { target: Content::from(target) })
+            Ok(Node::Link { target: ByteString::from(target) })
         }
         FileType::RegularFile => Ok(Node::File {
-            content: Content::from(content(folder, name, stat)?),
+            content: ByteString::from(content(folder, name, stat)?),
             executable: mode & 0o100 != 0,
             readable: mode & 0o400 != 0,
         }),
@@ -281,7 +281,7 @@ pub fn outline(root: &Path) -> io::Result<Outline> {
                 // A history may have replaced the file with a link or a fifo, which is not followed.
                 let is_read = is_pointer && metadata.is_file();
                 let value = if is_read { digest(&fs::read(entry.path())?) } else { size };
-                found.insert(ByteString(path), value);
+                found.insert(ByteString::from(path), value);
             }
         }
     }

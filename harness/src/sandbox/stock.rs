@@ -1,8 +1,8 @@
-//! Which objects a store holds and where, as plain git reports it.
+//! Which objects a store holds and where: the names of loose objects and the names in the indexes of packs.
 
-use super::git_alone;
+use crate::git_objects::ObjectId;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -16,32 +16,33 @@ pub struct Stock {
 }
 
 impl Stock {
-    /// Reads a store with plain git.
+    /// Reads a store, without looking at what the objects contain.
     ///
     /// # Errors
-    /// The store or git does not exist, or the index of a pack is damaged.
+    /// The store does not exist, or the index of a pack is damaged.
     pub fn of(store: &Path) -> io::Result<Self> {
         let mut stock = Stock::default();
         for path in files(store)? {
             if let Some(id) = loose_id(&path) {
                 stock.loose.insert(id);
             } else if path.extension().is_some_and(|extension| extension == "idx") {
-                // The object format is given: git reads it only from a repository, and this store may be
-                // damaged.
-                let mut git = git_alone();
-                git.args(["show-index", "--object-format=sha1"]);
-                let output = git.stdin(File::open(store.join(&path))?).output()?;
-                if !output.status.success() {
-                    let why = String::from_utf8_lossy(&output.stderr).into_owned();
-                    return Err(io::Error::other(format!("git show-index: {why}")));
-                }
-                let text = String::from_utf8_lossy(&output.stdout).into_owned();
-                let id = |line: &str| Some(line.split(' ').nth(1)?.to_owned());
-                stock.packs.insert(path.with_extension(""), text.lines().filter_map(id).collect());
+                let damaged = || io::Error::other(format!("{} is damaged", path.display()));
+                let ids = packed_ids(&fs::read(store.join(&path))?).ok_or_else(damaged)?;
+                stock.packs.insert(path.with_extension(""), ids);
             }
         }
         Ok(stock)
     }
+}
+
+/// The ids in the index of a pack, version 2: a mark, for each first byte the number of ids up to it, and the
+/// ids in their order. What follows is where each object is.
+fn packed_ids(index: &[u8]) -> Option<BTreeSet<String>> {
+    let (counts, rest) = index.strip_prefix(b"\xfftOc\0\0\0\x02")?.split_at_checked(256 * 4)?;
+    let count = u32::from_be_bytes(*counts.last_chunk()?);
+    let (ids, _) = rest.as_chunks();
+    let ids = ids.get(..usize::try_from(count).ok()?)?;
+    Some(ids.iter().map(|id| ObjectId::from(*id).to_string()).collect())
 }
 
 /// The id of the loose object at a path, if the path is of a loose object.
@@ -76,6 +77,7 @@ pub(crate) fn files(root: &Path) -> io::Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sandbox::git_alone;
 
     #[test]
     fn stock_of_a_store_lists_packed_objects_and_refuses_a_damaged_index() {

@@ -57,11 +57,11 @@ fn tests_of(captured: &Captured, rule: RuleRef) -> usize {
 }
 
 fn file(content: &str, executable: bool) -> Entry {
-    Entry::File { content: Content::from(content.as_bytes()), executable }
+    Entry::File { content: ByteString::from(content.as_bytes()), executable }
 }
 
 fn link(target: &str) -> Entry {
-    Entry::Link { target: Content::from(target.as_bytes()) }
+    Entry::Link { target: ByteString::from(target.as_bytes()) }
 }
 
 #[test]
@@ -75,8 +75,8 @@ fn capture_holds_files_and_links_as_they_are() {
     special("work/p-beside", SpecialKind::Socket).apply(&mut files);
     let captured = by_default(&files);
     assert_eq!(held(&captured), ["deep/er/file", "link", "run"]);
-    assert_eq!(captured.tree[&"run".into()], file("#!", true));
-    assert_eq!(captured.tree[&"link".into()], link("to"));
+    assert_eq!(captured.tree[&b"run"[..]], file("#!", true));
+    assert_eq!(captured.tree[&b"link"[..]], link("to"));
     assert!(captured.left_out.is_empty());
     assert_eq!(tests_of(&captured, &rules::CAPTURE_INDEPENDENT), 3);
     assert_eq!(tests_of(&captured, &rules::CAPTURE_GITIGNORE), 0);

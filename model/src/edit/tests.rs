@@ -4,7 +4,7 @@ use super::*;
 use pretty_assertions::assert_eq;
 
 fn file(content: &str) -> Node {
-    let content = Content::from(content.as_bytes());
+    let content = ByteString::from(content.as_bytes());
     Node::File { content, executable: false, readable: true }
 }
 
@@ -66,7 +66,7 @@ fn special(path: &str, kind: SpecialKind) -> Edit {
 
 #[test]
 fn link_make_special_and_make_directory_make_a_node_of_their_kind() {
-    let target = Content::from(&b"to"[..]);
+    let target = ByteString::from(&b"to"[..]);
     for (edit, node) in [
         (Edit::Link { path: "n".into(), target: "to".into() }, Node::Link { target }),
         (special("n", SpecialKind::Socket), Node::Special(SpecialKind::Socket)),
@@ -108,7 +108,7 @@ fn rewrite_changes_only_files_and_keeps_their_permissions() {
     let mut files = files();
     files.set_permissions(b"c", 0o750);
     let rewrite = |path: &str| Edit::Rewrite { path: path.into(), content: "new".into() };
-    let content = Content::from(&b"new"[..]);
+    let content = ByteString::from(&b"new"[..]);
     let changes = rewrite("c").apply(&mut files);
     assert_eq!(changes, [Change::Rewrite("c".into(), content.clone())]);
     let expected = Node::File { content, executable: true, readable: true };
@@ -124,7 +124,7 @@ fn set_readable_revokes_and_grants_the_right_to_read_of_files_only() {
     for readable in [false, true] {
         let edit = Edit::SetReadable { path: "c".into(), readable };
         assert_eq!(edit.apply(&mut files), [Change::SetReadable("c".into(), readable)]);
-        let content = Content::from(&b"c"[..]);
+        let content = ByteString::from(&b"c"[..]);
         let expected = Node::File { content, executable: false, readable };
         assert_eq!(files.get(b"c"), Some(&expected));
     }

@@ -21,7 +21,7 @@ impl Files {
     /// The permission bits of the file at `path`; `None` where there is no file.
     pub fn permissions(&self, path: &[u8]) -> Option<u32> {
         let Some(Node::File { executable, readable, .. }) = self.get(path) else { return None };
-        let explicit = self.explicit_permissions.get(&ByteString::from(path)).copied();
+        let explicit = self.explicit_permissions.get(path).copied();
         Some(explicit.unwrap_or_else(|| default_bits(*executable, *readable)))
     }
 
@@ -59,11 +59,11 @@ pub(crate) mod octal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::Content;
+    use crate::ByteString;
     use pretty_assertions::assert_eq;
 
     fn files(executable: bool) -> Files {
-        let node = Node::File { content: Content::from(&b"x"[..]), executable, readable: true };
+        let node = Node::File { content: ByteString::from(&b"x"[..]), executable, readable: true };
         [(ByteString::from("a"), node), ("d".into(), Node::Directory)].into_iter().collect()
     }
 
@@ -74,7 +74,7 @@ mod tests {
         {
             let mut files = files(false);
             files.set_permissions(b"a", bits);
-            let content = Content::from(&b"x"[..]);
+            let content = ByteString::from(&b"x"[..]);
             assert_eq!(files.get(b"a"), Some(&Node::File { content, executable, readable }));
             assert_eq!(files.permissions(b"a"), Some(bits));
         }

@@ -181,7 +181,7 @@ pub(super) fn compare(
     let Answer::Restored(answer) = &seen.answer else { return };
     let outcome = RestoreOutcome::new(world, allowed, seen);
     let violations = outcome.violations();
-    let full = |path: &ByteString| ByteString(bytes::join(&allowed.project, path));
+    let full = |path: &ByteString| ByteString::from(bytes::join(&allowed.project, path));
     let mut broken: Vec<(RuleRef, ByteString)> =
         violations.iter().map(|(rule, path)| (*rule, full(path))).collect();
     if outcome.matches_other_checkpoint(&violations, answer) {

@@ -124,7 +124,7 @@ fn other_names<'a>(names: &'a Names, path: &ByteString) -> impl Iterator<Item = 
 impl RestoreOutcome<'_> {
     /// A path of the project, relative to the world's root.
     fn full(&self, path: &[u8]) -> ByteString {
-        ByteString(join(&self.allowed.project, path))
+        ByteString::from(join(&self.allowed.project, path))
     }
 
     /// Whether a path of the world is recorded and requested.

@@ -78,12 +78,12 @@ impl<'a> RestoreOutcome<'a> {
     }
 
     pub(super) fn is_as_recorded(&self, path: &[u8]) -> bool {
-        let entry = self.allowed.target.tree.get(&ByteString::from(path));
+        let entry = self.allowed.target.tree.get(path);
         entry.is_some_and(|entry| self.node_after(path) == Some(&entry.node()))
     }
 
     pub(super) fn was_captured(&self, path: &[u8]) -> bool {
-        self.allowed.before.tree.contains_key(&ByteString::from(path))
+        self.allowed.before.tree.contains_key(path)
     }
 
     /// Whether a path can be restored from a checkpoint as it was before. A forced restore continues
@@ -96,7 +96,7 @@ impl<'a> RestoreOutcome<'a> {
 
     /// Whether the store holds the node at a path before, whether or not it should.
     pub(super) fn is_stored(&self, path: &[u8]) -> bool {
-        let entry = self.stored.get(&ByteString::from(path));
+        let entry = self.stored.get(path);
         entry.is_some_and(|entry| Some(&entry.node()) == self.node_before(path))
     }
 
@@ -157,7 +157,7 @@ impl<'a> RestoreOutcome<'a> {
     }
 
     pub(super) fn is_lost(&self, path: &[u8]) -> bool {
-        self.allowed.lost.contains(&ByteString::from(path))
+        self.allowed.lost.contains(path)
     }
 
     /// Whether files created since that prevent a path may be left as well: no pre-restore checkpoint

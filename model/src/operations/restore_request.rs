@@ -304,7 +304,7 @@ impl World {
         if names.is_empty() {
             return Err(bad_path(&[Code::BadPath, Code::NotInCheckpoint]));
         }
-        Ok(ByteString(names.join(&b'/')))
+        Ok(ByteString::from(names.join(&b'/')))
     }
 
     /// Whether a link at a path of the project leads out of the project.

@@ -19,7 +19,7 @@ impl World {
     pub(super) fn allows_tool(&self, dir: &[u8], tool: &Tool) -> Allowed {
         let full_path = |path: &ByteString| match path.first() {
             Some(b'/') => path.clone(),
-            _ => ByteString(bytes::join(dir, path)),
+            _ => ByteString::from(bytes::join(dir, path)),
         };
         // Whether a command that no document names is detected is tested by a request of its own, too.
         let (files, is_required): (Vec<ByteString>, bool) = match tool {

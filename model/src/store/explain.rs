@@ -61,8 +61,8 @@ fn reasons(
 /// The rule by which a path was left out, if it was; a path in a directory that is left out completely is
 /// left out by the same rule.
 pub(crate) fn why_left_out(captured: &Captured, path: &[u8]) -> Option<RuleRef> {
-    let closed = |directory: &[u8]| captured.closed.get(&ByteString::from(directory));
-    let rule = ancestors(path).find_map(closed).or(captured.left_out.get(&ByteString::from(path)));
+    let closed = |directory: &[u8]| captured.closed.get(directory);
+    let rule = ancestors(path).find_map(closed).or(captured.left_out.get(path));
     rule.copied()
 }
 

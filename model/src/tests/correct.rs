@@ -79,7 +79,7 @@ impl Scene {
             undoes_turn: restore.only.is_none() && restore.made.is_none(),
             ..Restored::default()
         };
-        let in_world = |path: &ByteString| ByteString(bytes::join(&restore.project, path));
+        let in_world = |path: &ByteString| ByteString::from(bytes::join(&restore.project, path));
         for (path, entry) in &restore.target.tree {
             let is_requested = restore.only.as_ref().is_none_or(|only| only == path);
             if is_requested && files.get(&in_world(path)) != Some(&entry.node()) {

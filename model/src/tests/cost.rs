@@ -14,7 +14,7 @@ fn scene(max_file_bytes: u64) -> Scene {
 }
 
 fn resize(scene: &mut Scene, mebibytes: u64) {
-    let content = ByteString(vec![0; (mebibytes * MIB) as usize]);
+    let content = ByteString::from(vec![0; (mebibytes * MIB) as usize]);
     let write = Edit::Write { path: "work/alpha/a".into(), content, executable: false };
     scene.world.edit(&write);
 }

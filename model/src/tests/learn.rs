@@ -76,7 +76,7 @@ fn learn_adds_every_created_checkpoint() {
     assert_eq!(ids(&scene, "alpha"), ["1f", "2f", "3f", "6f", "8f"]);
     assert_eq!(ids(&scene, "gone"), ["7f"]);
     let before = scene.world.history(b"work/alpha").last().unwrap();
-    let content = before.captured.as_ref().unwrap().tree[&"a".into()].bytes();
+    let content = before.captured.as_ref().unwrap().tree[&b"a"[..]].bytes();
     assert_eq!((&**content, before.safety, &before.reason), (&b"4"[..], true, &None));
     // Other kinds of answers do not concern checkpoints.
     for answer in [Answer::Done, refused(Code::Io)] {

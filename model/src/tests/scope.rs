@@ -55,7 +55,7 @@ fn checkpoint_out_of_scope_is_refused_with_the_matching_error_code() {
     let [taken] = scene.world.history(b"home/.hermes") else { panic!("one checkpoint") };
     let captured = taken.captured.as_ref().unwrap();
     assert_eq!(texts(captured.tree.keys()), ["kept"]);
-    assert_eq!(captured.left_out[&"checkpoints".into()].id, "scope/base-not-captured");
+    assert_eq!(captured.left_out[&b"checkpoints"[..]].id, "scope/base-not-captured");
 }
 
 #[test]

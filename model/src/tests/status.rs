@@ -23,7 +23,7 @@ fn status_reports_the_checkpoints_and_the_possible_state_of_each_project() {
     assert!(allowed.projects.into_iter().eq(expected));
     assert!(allowed.nameless.is_empty() && allowed.archives.iter().eq(["legacy-1"]));
     scene.world.settings.max_snapshots = 1;
-    assert_eq!(status(&scene).projects[&"/world/work/alpha".into()].0, 1);
+    assert_eq!(status(&scene).projects[&b"/world/work/alpha"[..]].0, 1);
 }
 
 #[test]

@@ -115,9 +115,9 @@ fn sweep_follows_the_settings_and_prune_its_arguments() {
     scene.edit("-/work/alpha");
     scene.world.settings.retention_days = 1;
     scene.world.settings.delete_orphans = false;
-    let disposition = allowed(&scene, "sweep").projects[&"work/alpha".into()];
+    let disposition = allowed(&scene, "sweep").projects[&b"work/alpha"[..]];
     assert!(disposition.may_be_stale && !disposition.may_be_orphan);
-    let disposition = allowed(&scene, "prune 7 0 orphans").projects[&"work/alpha".into()];
+    let disposition = allowed(&scene, "prune 7 0 orphans").projects[&b"work/alpha"[..]];
     assert!(!disposition.may_be_stale && disposition.may_be_orphan);
 }
 
@@ -128,7 +128,7 @@ fn summary(disposition: Disposition) -> (bool, bool, bool, &'static str) {
 
 /// What a prune may do to `alpha`.
 fn disposition(scene: &Scene, request: &str) -> (bool, bool, bool, &'static str) {
-    summary(allowed(scene, request).projects[&"work/alpha".into()])
+    summary(allowed(scene, request).projects[&b"work/alpha"[..]])
 }
 
 const PRUNE: &str = "prune 7 0 orphans";
@@ -189,7 +189,7 @@ fn prune_treats_a_project_as_an_orphan_if_its_directory_is_gone_from_an_existing
     let orphan = (false, true, false, "sweep/orphans");
     assert_eq!(disposition(&scene, PRUNE), orphan);
     assert_eq!(disposition(&scene, "prune 7 0"), (true, false, false, "sweep/orphans"));
-    assert_eq!(summary(allowed(&scene, PRUNE).projects[&"top".into()]), orphan);
+    assert_eq!(summary(allowed(&scene, PRUNE).projects[&b"top"[..]]), orphan);
     scene.wait(8 * DAY);
     assert_eq!(disposition(&scene, PRUNE), orphan, "it goes for one reason only");
     assert_eq!(disposition(&scene, "prune 7 0"), GOES);

@@ -5,7 +5,7 @@ use crate::answer::{Protected, Taken};
 use crate::bytes::join;
 
 fn protected(project: &str, outcome: CheckpointOutcome) -> Protected {
-    let project = ByteString(join(b"/world/work", project.as_bytes()));
+    let project = ByteString::from(join(b"/world/work", project.as_bytes()));
     Protected { project, taken: Some(Taken { outcome, skipped: Vec::new() }) }
 }
 

@@ -29,7 +29,7 @@ fn write(scene: &mut Scene, path: &str, end: &str) {
     let edit = match end {
         "" => Edit::Remove { path },
         _ => {
-            let content = ByteString([header, end.as_bytes()].concat());
+            let content = ByteString::from([header, end.as_bytes()].concat());
             Edit::Write { path, content, executable: false }
         }
     };

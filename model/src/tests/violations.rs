@@ -45,7 +45,7 @@ fn stored(scene: &Scene, checkpoints: &[(usize, &str)]) -> Histories {
 
 /// The content of `a` that the world assumes in each checkpoint of `alpha`, oldest first.
 fn assumed(scene: &Scene) -> Vec<(String, Option<String>)> {
-    let content = |captured: &Arc<Captured>| match captured.tree.get(&"a".into()) {
+    let content = |captured: &Arc<Captured>| match captured.tree.get(&b"a"[..]) {
         Some(entry) => String::from_utf8_lossy(entry.bytes()).into_owned(),
         None => String::new(),
     };

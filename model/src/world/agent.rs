@@ -255,7 +255,7 @@ impl World {
 
     /// Whether compensations append lines to the file at a path.
     pub(crate) fn is_compensation_log(&self, path: &[u8]) -> bool {
-        self.compensation_logs().contains(&ByteString::from(path))
+        self.compensation_logs().contains(path)
     }
 
     /// The files that compensations append lines to.

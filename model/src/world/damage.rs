@@ -93,7 +93,7 @@ impl World {
     /// Whether a checkpoint of the project was damaged.
     pub fn is_partially_corrupted(&self, project: &[u8]) -> bool {
         let corrupted = &self.damages.partially_corrupted;
-        self.damages.has_unknown_ends || corrupted.contains(&ByteString::from(project))
+        self.damages.has_unknown_ends || corrupted.contains(project)
     }
 
     /// Whether a checkpoint of any project was damaged.
@@ -103,7 +103,7 @@ impl World {
 
     /// Whether the newest checkpoint of the project has no ref.
     pub(crate) fn is_history_unknown(&self, project: &[u8]) -> bool {
-        self.damages.unknown_histories.contains(&ByteString::from(project))
+        self.damages.unknown_histories.contains(project)
     }
 
     /// Whether a number may name another checkpoint than without the damage.

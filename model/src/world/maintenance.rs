@@ -185,7 +185,7 @@ impl World {
 
     /// Whether the project may have more checkpoints than its limit.
     pub(crate) fn may_be_over_limit(&self, project: &[u8]) -> bool {
-        self.maintenance.over_limit.contains(&ByteString::from(project))
+        self.maintenance.over_limit.contains(project)
     }
 
     /// Projects whose metadata was damaged and rewritten since.

@@ -226,7 +226,7 @@ impl World {
     /// Whether a file was ever rewritten with its modification time kept: an implementation that compares
     /// times may have missed the change.
     pub(crate) fn was_rewritten(&self, path: &[u8]) -> bool {
-        self.rewritten.contains(&ByteString::from(path))
+        self.rewritten.contains(path)
     }
 
     /// The current time in seconds since the epoch.
@@ -236,7 +236,7 @@ impl World {
 
     /// All checkpoints ever taken of `project`, oldest first.
     pub fn history(&self, project: &[u8]) -> &[Checkpoint] {
-        let history = self.histories.get(&ByteString::from(project));
+        let history = self.histories.get(project);
         history.map_or(&[], |history| &history.checkpoints)
     }
 
@@ -249,7 +249,7 @@ impl World {
     ///
     /// Implements [`crate::rules::LIST_AT_MOST`] and [`crate::rules::LIMIT_NEWEST_REMAIN`].
     pub fn listed(&self, project: &[u8]) -> &[Checkpoint] {
-        let history = self.histories.get(&ByteString::from(project));
+        let history = self.histories.get(project);
         history.map_or(&[], |history| {
             &history.checkpoints[history.evicted_count(self.settings.max_snapshots)..]
         })
@@ -267,17 +267,17 @@ impl World {
 
     /// Whether it is unknown which pre-restore checkpoints of `project` were evicted.
     pub fn is_eviction_undecided(&self, project: &[u8]) -> bool {
-        self.histories.get(&ByteString::from(project)).is_some_and(History::is_eviction_undecided)
+        self.histories.get(project).is_some_and(History::is_eviction_undecided)
     }
 
     /// Whether any checkpoint of a project is or was pinned, so that others than the oldest may be evicted.
     pub fn has_pins(&self, project: &[u8]) -> bool {
-        self.histories.get(&ByteString::from(project)).is_some_and(History::has_pins)
+        self.histories.get(project).is_some_and(History::has_pins)
     }
 
     /// Whether a checkpoint of a project may have been evicted.
     pub(crate) fn may_be_evicted(&self, project: &[u8], id: &str) -> bool {
-        let history = self.histories.get(&ByteString::from(project));
+        let history = self.histories.get(project);
         history.is_some_and(|history| history.may_be_evicted(id))
     }
 
@@ -287,14 +287,14 @@ impl World {
     /// Implements [`crate::rules::RESTORE_KEEPS_HISTORY`].
     pub fn settle(&mut self, project: &[u8], ids: &[&String]) {
         let limit = self.settings.max_snapshots;
-        if let Some(history) = self.histories.get_mut(&ByteString::from(project)) {
+        if let Some(history) = self.histories.get_mut(project) {
             history.settle(ids, limit);
         }
     }
 
     /// Whether all expected checkpoints of `project` were left before it was restored.
     pub(crate) fn was_complete(&self, project: &[u8]) -> bool {
-        let history = self.histories.get(&ByteString::from(project));
+        let history = self.histories.get(project);
         history.is_some_and(|history| history.is_complete)
     }
 
@@ -313,7 +313,7 @@ impl World {
 
     /// The state of a project's slot in this turn, if anything happened to it.
     pub(crate) fn slot(&self, project: &[u8]) -> Option<Slot> {
-        self.slots.get(&ByteString::from(project)).copied()
+        self.slots.get(project).copied()
     }
 
     /// Whether a project has had its automatic checkpoint in this turn, or nothing to save.
@@ -336,7 +336,7 @@ impl World {
         if path.is_empty() {
             return self.layout.root.clone();
         }
-        ByteString(bytes::join(&self.layout.root, path))
+        ByteString::from(bytes::join(&self.layout.root, path))
     }
 
     /// The configuration in the file next to the base; `None` where no rule defines its meaning.

@@ -50,7 +50,7 @@ impl World {
     /// The unlisted pre-restore checkpoints of a project, newest first.
     fn unlisted(&self, project: &[u8]) -> impl Iterator<Item = &PreRestoreCheckpoint> {
         let listed = self.listed(project);
-        let taken = self.pre_restore.by_project.get(&ByteString::from(project));
+        let taken = self.pre_restore.by_project.get(project);
         let is_listed = |pre_restore: &&PreRestoreCheckpoint| {
             listed.iter().any(|checkpoint| checkpoint.id == pre_restore.checkpoint.id)
         };

@@ -68,7 +68,7 @@ impl Store {
         let before = captured.snapshot.clone();
         let safety =
             saves.then(|| self.store_pre_restore_checkpoint(project, &target_id, captured));
-        let in_sandbox = |path: &ByteString| ByteString(join(project, path));
+        let in_sandbox = |path: &ByteString| ByteString::from(join(project, path));
         let is_new =
             |path: &&ByteString| !target.snapshot.contains_key(*path) && !plan.kept.contains(*path);
         // An undo removes only what the undone restore brought.
