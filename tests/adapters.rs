@@ -37,6 +37,7 @@ fn plan(seed: u64, histories: u64) -> Plan {
         cases: Vec::new(),
         jobs: 2,
         shrink_budget: BUDGET_DEFAULT,
+        cases_of: None,
         time_budget: None,
         known: BTreeSet::new(),
         share: Share::default(),

@@ -21,7 +21,7 @@ impl GateFixture {
         let fixture = GateFixture { folder: tempfile::tempdir().unwrap() };
         fixture.write(
             "schema = 2\nsubject = \"herma-core\"\nseeds = [3]\nhistories = 12\noperations = 30\n\
-             judged = 20\nmost = 0\n",
+             cases_of = \"list/\"\njudged = 20\nmost = 0\n",
         );
         fixture
     }
@@ -103,7 +103,7 @@ fn gate_reports_an_unexpected_failure_with_its_shortest_history() {
     assert!(text.contains("NOT EXPECTED  list/newest-first (fail: another order)"), "{text}");
     assert!(text.contains("reproduced 3 times of 3"), "{text}");
     assert!(text.contains("list/newest-first [wrong answer]: "), "{text}");
-    assert!(text.contains("4 operations, requests (>) and replies (<):"), "{text}");
+    assert!(text.contains("5 operations, requests (>) and replies (<):"), "{text}");
     assert!(
         text.contains("\n    > {\"op\":\"list\",\"dir\":\"$ROOT/work/alpha\"}\n    < {"),
         "{text}"
@@ -363,7 +363,7 @@ fn gate_reports_a_failure_that_is_not_reproduced_as_unstable() {
     let fixture = GateFixture::new();
     fixture.write(
         "schema = 2\nsubject = \"x\"\nseeds = [3]\nhistories = 6\noperations = 30\njudged = 0\n\
-         most = 0\n",
+         cases_of = \"list/\"\nmost = 0\n",
     );
     let before = fixture.text();
     let folder = fixture.folder.path();
@@ -405,6 +405,7 @@ fn gate_reports_a_failure_that_is_not_reproduced_as_unstable() {
     let subject = wrong_once(folder);
     let run = Command::new(built_binary("herma-conform"))
         .args(["run", "--seed", "3", "--histories", "6", "--operations", "30", "--jobs", "1"])
+        .args(["--cases-of", "list/"])
         .arg("--keep")
         .arg(folder.join("run"))
         .args(&subject)

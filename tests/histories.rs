@@ -85,6 +85,7 @@ fn run_suite_is_deterministic_for_a_seed() {
             cases: Vec::new(),
             jobs,
             shrink_budget: BUDGET_DEFAULT,
+            cases_of: None,
             time_budget: None,
             known: BTreeSet::new(),
             share: Share::default(),

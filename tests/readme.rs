@@ -31,7 +31,7 @@ const COMMANDS: &[(&str, Run)] = &[
     ("herma-conform cost", Not("it takes long without optimization; `cost` has tests of its own")),
     ("herma-conform run --workspace", With(" --seed 1 --histories 1", 0)),
     ("herma-conform adapter ", With("", 0)),
-    ("herma-conform run -- python3", With(" --seed 1 --histories 2", 1)),
+    ("herma-conform run -- python3", With(" --seed 1 --histories 2 --cases-of list/", 1)),
     ("herma-conform adapters list", With("", 0)),
     // The file expects nothing yet, and a person must add the reasons for what `update` adds.
     ("herma-conform gate --expect", With("", 1)),
@@ -71,7 +71,7 @@ fn every_command_of_the_readme_exits_as_listed_in_commands() {
     fs::copy(root().join(script), project.join(script)).unwrap();
     let plan = blocks(&page).into_iter().find(|(words, _)| words == &["toml"]).unwrap().1;
     // Few histories, so that the gate ends soon.
-    let short = plan.replace("histories = 60 ", "histories = 1 ");
+    let short = plan.replace("histories = 60 ", "cases_of = \"list/\"\nhistories = 1 ");
     assert_ne!(plan, short);
     fs::write(folder.path().join("expected.toml"), short).unwrap();
     let case = "the-users-repository-stays-as-it-is.yaml";

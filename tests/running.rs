@@ -110,6 +110,7 @@ fn not_exercised(claimed: &[&str], histories: u64) -> Vec<String> {
         cases: cases::bundled().unwrap(),
         jobs: 2,
         shrink_budget: 0,
+        cases_of: None,
         time_budget: None,
         known: BTreeSet::new(),
         share: Share::default(),

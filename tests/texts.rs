@@ -170,7 +170,7 @@ fn what_an_adapter_does_wrong() {
 #[test]
 fn a_verdict_and_every_form_of_it() {
     let mut session = Session::new();
-    session.run(&format!("herma-conform run --seed 1 --histories 2 --jobs 1 -- {BUG}"));
+    session.run(&format!("herma-conform run --seed 1 --histories 2 --cases-of list/ --jobs 1 -- {BUG}"));
     for form in ["junit", "github", "markdown"] {
         session.run(&format!(
             "herma-conform report --from herma-failures/adapter/results.jsonl --as {form}"
@@ -195,7 +195,7 @@ fn a_gate_that_holds_one_that_does_not_and_one_that_needs_a_person() {
     session.write(
         "expected.toml",
         "schema = 2\nsubject = \"herma-core\"\nseeds = [1]\nhistories = 2\noperations = 30\n\
-         judged = 0\nmost = 0\n",
+         cases_of = \"list/\"\njudged = 0\nmost = 0\n",
     );
     session.run(&format!("herma-conform gate --expect expected.toml -- {BUG}"));
     let from = "--from herma-failures/adapter/results.jsonl";

@@ -378,6 +378,7 @@ impl Careful {
             cases: cases::bundled()?,
             jobs: 2,
             shrink_budget: 300,
+            cases_of: None,
             time_budget: None,
             known: BTreeSet::new(),
             share: Share::default(),

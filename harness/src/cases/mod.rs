@@ -110,6 +110,18 @@ pub fn tier<'a>(rules: impl Iterator<Item = RuleRef> + 'a) -> String {
 /// The path and the text of every case that the command contains.
 static BUNDLED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/cases.rs"));
 
+/// Those of the cases that the command contains whose name or rules contain `text`, sorted by folder and name.
+///
+/// # Errors
+/// A case is not valid.
+pub fn bundled_of(text: Option<&str>) -> Result<Vec<Case>, HistoryError> {
+    let mut cases = bundled()?;
+    if let Some(text) = text {
+        cases.retain(|case| case.rules.iter().chain([&case.id]).any(|name| name.contains(text)));
+    }
+    Ok(cases)
+}
+
 /// Every case that the command contains, sorted by folder and name.
 ///
 /// # Errors

@@ -41,6 +41,9 @@ pub struct Expectations {
     /// Whether every history has injections, not only a few.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inject: bool,
+    /// Of the written cases, only those whose name or rules contain this text are run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cases_of: Option<String>,
     /// The minimum number of rules that must be held or broken.
     pub judged: usize,
     /// The maximum number of expected known failures; it is only ever lowered. Failures by design do not
@@ -172,6 +175,7 @@ impl Expectations {
             // A gate is the same on every machine: histories that are kept on one machine are not part of it.
             kept: Vec::new(),
             cases,
+            cases_of: self.cases_of.clone(),
             jobs,
             shrink_budget: 0,
             time_budget: None,
@@ -186,6 +190,7 @@ impl Expectations {
             && started.histories == self.histories
             && started.operations == self.operations
             && started.inject == self.inject
+            && started.cases_of == self.cases_of
     }
 
     /// Reads a file.

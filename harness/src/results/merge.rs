@@ -96,8 +96,9 @@ fn check(parts: &[(String, Results)]) -> Result<(), MergeError> {
     Ok(())
 }
 
-fn plan(started: &Started) -> (&[u64], u64, usize, bool) {
-    (&started.seeds, started.histories, started.operations, started.inject)
+fn plan(started: &Started) -> (&[u64], u64, usize, bool, Option<&str>) {
+    let Started { seeds, histories, operations, inject, cases_of, .. } = started;
+    (seeds, *histories, *operations, *inject, cases_of.as_deref())
 }
 
 /// Adds the failures of a part. Of a failure that several parts show, the shortest history is kept.

@@ -77,6 +77,9 @@ pub struct Started {
     /// Whether each history had an injection, not only some.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inject: bool,
+    /// Of the written cases, only those whose name or rules contain this text were run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cases_of: Option<String>,
     /// How the canary failed, as it must.
     pub canary: Fingerprint,
     /// The part of the histories that was run.

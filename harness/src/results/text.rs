@@ -168,8 +168,11 @@ pub fn figures(results: &Results) -> String {
         true => format!("of {} ", finished.planned),
         false => String::new(),
     };
+    let cases = started.cases_of.as_ref().map_or_else(String::new, |text| {
+        format!("of the written cases only those whose name or rules contain `{text}`\n")
+    });
     format!(
-        "\n{} {}\nrules: {}\n{} {planned}histories, {} operations, {} injections, {:.1} s, {:.0} operations per second and \
+        "\n{} {}\nrules: {}\n{cases}{} {planned}histories, {} operations, {} injections, {:.1} s, {:.0} operations per second and \
          core ({} jobs)\n{}{} behaviours covered (class of state, operation, outcome)\nthe canary \
          failed, as it must: {}\nseed {}\nreplay: {}\n",
         started.subject.name,

@@ -39,6 +39,8 @@ pub struct Plan {
     pub kept: Vec<(String, History)>,
     /// Written cases, run after the kept histories if the subject has the capabilities they need.
     pub cases: Vec<Case>,
+    /// These are only the cases whose name or rules contain this text.
+    pub cases_of: Option<String>,
     /// How many histories run at the same time.
     pub jobs: usize,
     /// How many executions each search for a shortest history may take.

@@ -28,7 +28,7 @@ pub fn bugs(arguments: &BugsArguments) -> Result<ExitCode, NoVerdict> {
     let scores = progress::try_map(&bugs, "planted bugs", jobs, hunt).map_err(no_verdict)?;
     let results: Vec<_> = bugs.into_iter().zip(scores).collect();
     if let Some(file) = &arguments.page {
-        std::fs::write(file, kill_matrix::page(&results, &running::cases()?))
+        std::fs::write(file, kill_matrix::page(&results, &running::cases(None)?))
             .map_err(|error| (format!("cannot write {file:?}: {error}"), NO_VERDICT))?;
     }
     let mut wrong = Vec::new();

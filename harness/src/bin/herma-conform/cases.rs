@@ -26,7 +26,7 @@ pub fn case(command: &CaseCommand) -> Result<ExitCode, NoVerdict> {
 }
 
 fn list() -> Result<ExitCode, NoVerdict> {
-    for case in running::cases()? {
+    for case in running::cases(None)? {
         print_text(&format!("{:<76} tier {}  {}\n", case.id, case.tier, case.rules.join(", ")));
     }
     Ok(ExitCode::SUCCESS)
@@ -63,7 +63,7 @@ fn new(id: &str, ids: &[String], origin: &str, from: &Path) -> Result<ExitCode, 
 
 fn check_all(files: &[PathBuf]) -> Result<ExitCode, NoVerdict> {
     let mut faults = Vec::new();
-    let cases = if files.is_empty() { running::cases()? } else { read(files, &mut faults)? };
+    let cases = if files.is_empty() { running::cases(None)? } else { read(files, &mut faults)? };
     faults.extend(faults_of(&cases)?);
     if files.is_empty() {
         faults.extend(check::gaps(&cases));

@@ -58,9 +58,10 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
         histories: arguments.histories.unwrap_or_else(|| histories(&subject, &options)),
         kept: kept_histories(&paths.keep).map_err(|error| (error.to_string(), USAGE))?,
         cases: match options.workspace.is_none() && arguments.processes.is_none() {
-            true => running::cases()?,
+            true => running::cases(arguments.cases_of.as_deref())?,
             false => Vec::new(),
         },
+        cases_of: arguments.cases_of.clone(),
         options,
         jobs: arguments.common.execution.jobs(),
         shrink_budget: subject.shrink_budget(),
@@ -98,7 +99,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
         RunArguments { processes: Some(_), .. } => {
             too_little_for(&[&rules::CONCURRENT_SERIAL, &rules::CONCURRENT_KEEPS], &findings)
         }
-        _ if is_fixed || !plan.share.is_whole() => None,
+        _ if is_fixed || plan.cases_of.is_some() || !plan.share.is_whole() => None,
         _ => too_little(&plan, &findings),
     };
     too_little.map_or(Ok(ExitCode::SUCCESS), |message| Err((message, TOO_LITTLE)))
@@ -254,6 +255,9 @@ fn replay_command(arguments: &RunArguments, plan: &Plan, subject: &ChosenSubject
         if let Some(path) = path {
             command.push_str(&format!(" --{option} {}", quoted(path)));
         }
+    }
+    if let Some(text) = &arguments.cases_of {
+        command.push_str(&format!(" --cases-of {}", quoted(text)));
     }
     if arguments.inject {
         command.push_str(" --inject");

@@ -140,7 +140,8 @@ fn load_or_run(
         // New failures are shrunk and run again; one that does not show again is not listed.
         shrink_budget: subject.shrink_budget(),
         share: arguments.execution.shard,
-        ..expectations.plan(running::cases()?, arguments.execution.jobs())
+        ..expectations
+            .plan(running::cases(expectations.cases_of.as_deref())?, arguments.execution.jobs())
     };
     let paths = arguments.execution.paths(subject);
     let options = match &arguments.expect {

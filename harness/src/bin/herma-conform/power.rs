@@ -129,7 +129,7 @@ fn prepare_run(
     let origin = format!("expectations of {}", bundled.full_name());
     let expectations = Expectations::read(bundled.expectations, origin)
         .map_err(|error| (error.to_string(), USAGE))?;
-    let plan = expectations.plan(running::cases()?, jobs);
+    let plan = expectations.plan(running::cases(expectations.cases_of.as_deref())?, jobs);
     let program = std::env::current_exe();
     let confinement = program
         .and_then(|program| Confinement::new(scratch, &program))

@@ -46,6 +46,9 @@ pub struct RunArguments {
     /// explain all replies
     #[arg(long, conflicts_with_all = ["operations", "workspace", "every_call", "every_damage", "measure"], value_parser = clap::value_parser!(u8).range(2..=64))]
     pub processes: Option<u8>,
+    /// Of the written cases, run only those whose name or rules contain TEXT, such as `restore/`
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["workspace", "every_call", "every_damage", "measure", "processes"])]
+    pub cases_of: Option<String>,
     /// Inject into every history: kills, failed calls, power losses, edits by a user or another process; with
     /// an adapter this needs Linux
     #[arg(long)]
@@ -188,6 +191,7 @@ impl RunArguments {
             damages: None,
             measure: None,
             processes: None,
+            cases_of: None,
             inject: false,
             common,
         }

@@ -63,10 +63,17 @@ fn not_recorded(error: RecordError) -> NoVerdict {
     }
 }
 
-/// Every written case.
+/// Every written case, or only those whose name or rules contain a text.
 ///
 /// # Errors
-/// A bundled file is not a case.
-pub fn cases() -> Result<Vec<Case>, NoVerdict> {
-    cases::bundled().map_err(|error| (error.to_string(), USAGE))
+/// A bundled file is not a case; or none contains the text.
+pub fn cases(text: Option<&str>) -> Result<Vec<Case>, NoVerdict> {
+    let cases = cases::bundled_of(text).map_err(|error| (error.to_string(), USAGE))?;
+    match text {
+        Some(text) if cases.is_empty() => Err((
+            format!("no name and no rule of a written case contains `{text}`; nothing was run"),
+            USAGE,
+        )),
+        _ => Ok(cases),
+    }
 }
