@@ -8,6 +8,7 @@
 
 pub mod base;
 pub mod commit;
+mod compressor;
 pub mod content;
 mod delta;
 pub mod figures;

@@ -7,6 +7,7 @@ mod read;
 use crate::disk::atomic_write::{make_new_named, replace_file, write_new_named};
 use crate::disk::{Disk, Kind as FileKind, Stat};
 use crate::error::{Context, Result};
+use crate::store::compressor::Compressor;
 use crate::store::loose;
 use crate::store::mark::{Mark, MarkDigest, RecordedMark};
 use crate::store::object::{self, Found, HashingReader, Kind, id_of};
@@ -15,11 +16,11 @@ use crate::store::pack;
 use crate::store::packed::Pack;
 use crate::store::packs::Packs;
 use crate::store::repack::Repack;
-use flate2::read::ZlibEncoder as ZlibReader;
-use flate2::write::ZlibEncoder;
+use flate2::Compression;
+use flate2::read::ZlibEncoder;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Fewer new objects than this are stored as loose files, not as a pack.
@@ -41,6 +42,7 @@ pub struct Objects<'a> {
     trees: Vec<Oid>,
     added: HashSet<Oid>,
     pending: Vec<(Oid, Kind, Vec<u8>)>,
+    compressor: Compressor,
     pending_bytes: usize,
     written: u64,
 }
@@ -59,6 +61,7 @@ impl<'a> Objects<'a> {
             trees: Vec::new(),
             added: HashSet::new(),
             pending: Vec::new(),
+            compressor: Compressor::default(),
             pending_bytes: 0,
             written: 0,
         }
@@ -158,7 +161,7 @@ impl<'a> Objects<'a> {
         let mut hashed = HashingReader::new(Kind::Blob, bytes, stream);
         let header = object::header(Kind::Blob, bytes);
         let object = header.as_bytes().chain(&mut hashed);
-        let mut compressed = ZlibReader::new(object, Kind::Blob.compression());
+        let mut compressed = ZlibEncoder::new(object, Compression::fast());
         let fresh = make_new_named(&self.directory, &format!("tmp_obj_{blob}"), |path| {
             self.disk.write_from(path, &mut compressed, 0o400)
         })?;
@@ -268,7 +271,11 @@ impl<'a> Objects<'a> {
         let digits = id.to_string();
         let path = loose::path_of(&self.directory, id);
         let folder = self.directory.join(&digits[..2]);
-        let compressed = compress(kind, bytes).context("compressing an object for", &path)?;
+        let header = object::header(kind, bytes.len() as u64);
+        let mut compressed = Vec::new();
+        let parts = [header.as_bytes(), bytes];
+        let appended = self.compressor.append(kind, &parts, &mut compressed);
+        appended.context("compressing an object for", &path)?;
         let write = || {
             let fresh = self.write_temporary(&digits, &compressed)?;
             self.make_folders(std::iter::once(id))?;
@@ -311,28 +318,12 @@ impl<'a> Objects<'a> {
     }
 }
 
-fn compress(kind: Kind, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), kind.compression());
-    encoder.write_all(object::header(kind, bytes.len() as u64).as_bytes())?;
-    encoder.write_all(bytes)?;
-    encoder.finish()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::disk::SystemDisk;
     use crate::disk::folder;
     use std::fs;
-
-    #[test]
-    fn compress_makes_commits_of_one_length_equally_large_and_repetitive_blobs_smaller() {
-        let repetitive: Vec<u8> = vec![b'a'; 256];
-        let varied: Vec<u8> = (0..=255).collect();
-        let size = |kind, bytes: &[u8]| compress(kind, bytes).unwrap().len();
-        assert_eq!(size(Kind::Commit, &repetitive), size(Kind::Commit, &varied));
-        assert!(size(Kind::Blob, &repetitive) < size(Kind::Blob, &varied));
-    }
 
     #[test]
     fn add_stores_an_object_although_folders_are_at_its_path_and_at_that_of_its_pack() {

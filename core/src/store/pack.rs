@@ -2,14 +2,13 @@
 //!
 //! The format is git's pack version 2 without deltas, with an index of version 2.
 
-use crate::store::oid::Oid;
-use flate2::Crc;
-use flate2::write::ZlibEncoder;
-use sha1::{Digest, Sha1};
-use std::io::{self, Write};
-
+use crate::store::compressor::Compressor;
 use crate::store::object::Kind;
+use crate::store::oid::Oid;
 use crate::store::pack_index::IS_LARGE;
+use flate2::Crc;
+use sha1::{Digest, Sha1};
+use std::io;
 
 /// The contents of the two files of a pack, and the name that both share.
 pub struct Pack {
@@ -40,9 +39,10 @@ const LARGE_OFFSET: u64 = 1 << 31;
 pub fn pack(objects: &[(Oid, Kind, Vec<u8>)]) -> io::Result<Pack> {
     let mut pack = begin(objects.len());
     let mut entries = Vec::with_capacity(objects.len());
+    let mut compressor = Compressor::default();
     for (id, kind, bytes) in objects {
         let offset = pack.len();
-        write_object(&mut pack, *kind, bytes)?;
+        write_object(&mut pack, *kind, bytes, &mut compressor)?;
         let mut crc = Crc::new();
         crc.update(&pack[offset..]);
         entries.push(IndexEntry { id: *id, crc: crc.sum(), offset: offset as u64 });
@@ -68,11 +68,14 @@ pub fn name_of(checksum: &[u8]) -> String {
 }
 
 /// Appends an object completely, not as a delta.
-pub fn write_object(pack: &mut Vec<u8>, kind: Kind, bytes: &[u8]) -> io::Result<()> {
+pub fn write_object(
+    pack: &mut Vec<u8>,
+    kind: Kind,
+    bytes: &[u8],
+    compressor: &mut Compressor,
+) -> io::Result<()> {
     write_header(pack, kind.number(), bytes.len() as u64);
-    let mut encoder = ZlibEncoder::new(pack, kind.compression());
-    encoder.write_all(bytes)?;
-    encoder.finish().map(drop)
+    compressor.append(kind, &[bytes], pack)
 }
 
 /// Writes the header of an entry: three bits for the number of the kind or form, four bits of the

@@ -7,6 +7,7 @@
 
 use crate::disk::Disk;
 use crate::error::{Context, Result};
+use crate::store::compressor::Compressor;
 use crate::store::object::Found;
 use crate::store::oid::Oid;
 use crate::store::pack::{self, CHECKSUM_BYTES, IndexEntry, write_header};
@@ -50,6 +51,7 @@ pub struct Repack<'a> {
     written: u64,
     entries: Vec<IndexEntry>,
     checksum: Option<[u8; 20]>,
+    compressor: Compressor,
 }
 
 impl<'a> Repack<'a> {
@@ -92,6 +94,7 @@ impl<'a> Repack<'a> {
             written: 0,
             entries: Vec::new(),
             checksum: None,
+            compressor: Compressor::default(),
         }))
     }
 
@@ -127,13 +130,13 @@ impl<'a> Repack<'a> {
     }
 
     /// The entry of an object that is no longer stored as a delta.
-    fn rewrite(&self, id: Oid) -> io::Result<Vec<u8>> {
+    fn rewrite(&mut self, id: Oid) -> io::Result<Vec<u8>> {
         let found = self.source.read(self.disk, id, u64::MAX);
         let Ok(Found::Intact((kind, Some(bytes)))) = found else {
             return Err(io::Error::other(format!("object {id} was damaged during the repack")));
         };
         let mut entry = Vec::new();
-        pack::write_object(&mut entry, kind, &bytes)?;
+        pack::write_object(&mut entry, kind, &bytes, &mut self.compressor)?;
         Ok(entry)
     }
 }
