@@ -170,7 +170,9 @@ fn what_an_adapter_does_wrong() {
 #[test]
 fn a_verdict_and_every_form_of_it() {
     let mut session = Session::new();
-    session.run(&format!("herma-conform run --seed 1 --histories 2 --cases-of list/ --jobs 1 -- {BUG}"));
+    session.run(&format!(
+        "herma-conform run --seed 1 --histories 2 --cases-of list/ --jobs 1 -- {BUG}"
+    ));
     for form in ["junit", "github", "markdown"] {
         session.run(&format!(
             "herma-conform report --from herma-failures/adapter/results.jsonl --as {form}"

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 /// How long a call waits for another process that may itself wait for the held process.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The subject that another process opens.
 #[derive(Clone, Copy)]
