@@ -11,6 +11,7 @@ mod maintenance;
 mod manual;
 mod mounts;
 mod preview;
+mod printed_commands;
 mod refusals;
 mod safety;
 mod session;

@@ -106,11 +106,15 @@ fn escape(text: &[u8], quotes: &[char]) -> String {
     pieces(text).map(escaped).collect()
 }
 
-/// A word quoted for a shell, so that a printed command can be typed.
+/// A word quoted for any shell, so that a printed command can be typed. Bytes that must not be printed take a form
+/// that bash, zsh and ksh read, but not every `sh`.
 pub fn shell_word(word: &[u8]) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+=:@%,".contains(byte);
     if !word.is_empty() && word.iter().all(is_plain) {
         return line(word);
+    }
+    if pieces(word).all(|piece| piece.is_ok_and(|character| !is_harmful(character))) {
+        return format!("'{}'", String::from_utf8_lossy(word).replace('\'', "'\\''"));
     }
     let escaped = |piece| match piece {
         Ok(quote @ ('\'' | '\\')) => format!("\\{quote}"),
@@ -121,9 +125,7 @@ pub fn shell_word(word: &[u8]) -> String {
         Ok(plain) => plain.to_string(),
         Err(byte) => format!("\\x{byte:02x}"),
     };
-    let escaped: String = pieces(word).map(escaped).collect();
-    let dollar = if escaped.as_bytes() == word { "" } else { "$" };
-    format!("{dollar}'{escaped}'")
+    format!("$'{}'", pieces(word).map(escaped).collect::<String>())
 }
 
 /// `1 file`, `2 files`.

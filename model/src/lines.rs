@@ -130,7 +130,7 @@ fn common(old: &[&[u8]], new: &[&[u8]]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ByteString;
+    use crate::bytes::ByteString;
     use pretty_assertions::assert_eq;
 
     fn file(content: &str) -> Entry {

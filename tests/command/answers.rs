@@ -322,7 +322,8 @@ fn checkpoint_takes_the_nearest_marked_directory_unless_a_directory_is_given() {
 #[test]
 fn rollback_quotes_the_directory_in_its_undo_command_for_a_shell() {
     let world = CommandFixture::new();
-    let shell = [("plain-1.0", "plain-1.0"), ("with space", "'with space'")];
+    let shell =
+        [("plain-1.0", "plain-1.0"), ("with space", "'with space'"), ("it's", "'it'\\''s'")];
     let odd = [("it's\n", "$'it\\'s\\x0a'"), ("caf\u{e9}$x", "'caf\u{e9}$x'")];
     for (name, quoted) in shell.into_iter().chain(odd) {
         let dir = world.home().join(name);

@@ -59,7 +59,7 @@ pub(crate) mod octal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ByteString;
+    use crate::bytes::ByteString;
     use pretty_assertions::assert_eq;
 
     fn files(executable: bool) -> Files {
