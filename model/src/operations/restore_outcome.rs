@@ -89,9 +89,8 @@ impl<'a> RestoreOutcome<'a> {
     /// Whether a path can be restored from a checkpoint as it was before. A forced restore continues
     /// without a pre-restore checkpoint, so that nothing need be held.
     pub(super) fn is_held(&self, path: &[u8]) -> bool {
-        let path = ByteString::from(path);
-        let before = self.allowed.before.tree.get(&path);
-        before.is_some() && (self.allowed.is_forced() || self.stored.get(&path) == before)
+        let before = self.allowed.before.tree.get(path);
+        before.is_some() && (self.allowed.is_forced() || self.stored.get(path) == before)
     }
 
     /// Whether the store holds the node at a path before, whether or not it should.
@@ -228,8 +227,7 @@ impl<'a> RestoreOutcome<'a> {
     /// did not change since.
     pub(super) fn removes_path(&self, path: &[u8]) -> bool {
         let AllowedRestore { made, before, .. } = self.allowed;
-        let path = ByteString::from(path);
-        let is_as_made = |made: &Arc<Captured>| made.tree.get(&path) == before.tree.get(&path);
+        let is_as_made = |made: &Arc<Captured>| made.tree.get(path) == before.tree.get(path);
         self.removes() && made.as_ref().is_none_or(is_as_made)
     }
 }
