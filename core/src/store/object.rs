@@ -3,6 +3,7 @@
 use crate::disk::{Disk, Stat, Stream, is_absence, is_another_kind};
 use crate::error::{Context, Result};
 use crate::store::oid::Oid;
+use flate2::Compression;
 use sha1::{Digest, Sha1};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
@@ -55,6 +56,15 @@ impl Kind {
             Kind::Tree => 2,
             Kind::Blob => 3,
             Kind::Tag => 4,
+        }
+    }
+
+    /// How objects of the kind are compressed. Commits are not: they are mostly ids, and their size
+    /// must not depend on the ids, so that the store size limit keeps the same checkpoints everywhere.
+    pub fn compression(self) -> Compression {
+        match self {
+            Kind::Commit => Compression::none(),
+            _ => Compression::fast(),
         }
     }
 }

@@ -16,7 +16,6 @@ use crate::store::pack;
 use crate::store::packed::Pack;
 use crate::store::packs::Packs;
 use crate::store::repack::Repack;
-use flate2::Compression;
 use flate2::read::ZlibEncoder;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -161,7 +160,7 @@ impl<'a> Objects<'a> {
         let mut hashed = HashingReader::new(Kind::Blob, bytes, stream);
         let header = object::header(Kind::Blob, bytes);
         let object = header.as_bytes().chain(&mut hashed);
-        let mut compressed = ZlibEncoder::new(object, Compression::fast());
+        let mut compressed = ZlibEncoder::new(object, Kind::Blob.compression());
         let fresh = make_new_named(&self.directory, &format!("tmp_obj_{blob}"), |path| {
             self.disk.write_from(path, &mut compressed, 0o400)
         })?;
@@ -272,10 +271,8 @@ impl<'a> Objects<'a> {
         let path = loose::path_of(&self.directory, id);
         let folder = self.directory.join(&digits[..2]);
         let header = object::header(kind, bytes.len() as u64);
-        let mut compressed = Vec::new();
-        let parts = [header.as_bytes(), bytes];
-        let appended = self.compressor.append(kind, &parts, &mut compressed);
-        appended.context("compressing an object for", &path)?;
+        let compressed = self.compressor.stream(kind, &[header.as_bytes(), bytes]);
+        let compressed = compressed.context("compressing an object for", &path)?;
         let write = || {
             let fresh = self.write_temporary(&digits, &compressed)?;
             self.make_folders(std::iter::once(id))?;

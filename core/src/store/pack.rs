@@ -75,7 +75,8 @@ pub fn write_object(
     compressor: &mut Compressor,
 ) -> io::Result<()> {
     write_header(pack, kind.number(), bytes.len() as u64);
-    compressor.append(kind, &[bytes], pack)
+    pack.extend(compressor.stream(kind, &[bytes])?);
+    Ok(())
 }
 
 /// Writes the header of an entry: three bits for the number of the kind or form, four bits of the
