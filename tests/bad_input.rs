@@ -14,3 +14,4 @@ mod saves;
 mod seen_whole;
 mod store;
 mod swaps;
+mod threads;

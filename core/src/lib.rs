@@ -43,6 +43,7 @@ mod remark;
 mod report;
 mod restore;
 pub mod rollback_line;
+mod shared;
 mod store;
 pub mod text;
 mod token;

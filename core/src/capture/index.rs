@@ -16,8 +16,8 @@ use crate::store::objects::Objects;
 use crate::store::oid::Oid;
 use crate::store::snapshot::{Item, Mode};
 use sha1::{Digest, Sha1};
-use std::cell::Cell;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The stat data of a file when it was read, and its blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Index {
     /// When the index was stored, by the file system's clock; not part of its content.
     written: Option<Moment>,
     /// The entry that is looked up next, if paths are looked up in their order; not part of the content.
-    next: Cell<usize>,
+    next: AtomicUsize,
 }
 
 impl PartialEq for Index {
@@ -135,11 +135,12 @@ impl Index {
 
     fn entry(&self, path: &[u8]) -> Option<&FileEntry> {
         let is_next = |entry: &&(Vec<u8>, FileEntry)| entry.0 == path;
-        let position = match self.entries.get(self.next.get()).filter(is_next) {
-            Some(_) => self.next.get(),
+        let next = self.next.load(Ordering::Relaxed);
+        let position = match self.entries.get(next).filter(is_next) {
+            Some(_) => next,
             None => self.entries.binary_search_by(|entry| entry.0[..].cmp(path)).ok()?,
         };
-        self.next.set(position + 1);
+        self.next.store(position + 1, Ordering::Relaxed);
         self.entries.get(position).map(|(_, entry)| entry)
     }
 

@@ -4,6 +4,7 @@
 
 pub mod index;
 pub mod leftover;
+mod parallel;
 mod steady;
 mod together;
 mod walk;
@@ -22,6 +23,7 @@ use crate::path::on_disk;
 use crate::store::left_out::{LeftOut, Reason};
 use crate::store::object::blob_of;
 use crate::store::objects::Objects;
+use crate::store::oid::Oid;
 use crate::store::permissions::{FileBits, Permissions, is_about_a_group};
 use crate::store::snapshot::{Item, Mode, Snapshot};
 use crate::unit::Unit;
@@ -111,7 +113,7 @@ impl Capture<'_> {
         }
         self.classify_leftovers(walked.leftovers, &mut captured, blobs.objects())?;
         let mut read = Vec::with_capacity(walked.candidates.len());
-        for candidate in walked.candidates {
+        for candidate in self.read_in_parallel(walked.candidates, &mut blobs, &mut read)? {
             match self.read(&candidate, blobs.target())? {
                 ReadResult::Item(item) => {
                     read.push((candidate.path, item));
@@ -327,12 +329,23 @@ impl Capture<'_> {
             Err(Failure::File(error)) => return Err(error).context("reading", &path),
             Err(Failure::Store(error)) => return Err(error),
         };
-        let mode = stat.as_ref().map_or(Mode::Link, Mode::of_file);
-        let item = Item { mode, blob };
-        let entry = stat
-            .zip(self.started)
-            .map(|(stat, started)| FileEntry::new(&stat, item, stat.is_settled_before(&started)));
-        Ok(ReadResult::Item(ReadItem { item, entry, stat: stat.unwrap_or(candidate.stat) }))
+        Ok(ReadResult::Item(match stat {
+            Some(stat) => self.read_file(blob, stat),
+            None => ReadItem {
+                item: Item { mode: Mode::Link, blob },
+                entry: None,
+                stat: candidate.stat,
+            },
+        }))
+    }
+
+    /// A file that was read, with that stat.
+    fn read_file(&self, blob: Oid, stat: Stat) -> ReadItem {
+        let item = Item { mode: Mode::of_file(&stat), blob };
+        let entry = self
+            .started
+            .map(|started| FileEntry::new(&stat, item, stat.is_settled_before(&started)));
+        ReadItem { item, entry, stat }
     }
 }
 

@@ -70,6 +70,26 @@ enum Attempt {
     File(Oid, Stat),
 }
 
+/// The bytes of a file and its stat; `None` if it changed while it was read. Of more than `limit` bytes, one
+/// more than that are returned, and a second change in one tick of the clock is not seen.
+pub fn read_up_to(
+    disk: &dyn Disk,
+    path: &Path,
+    limit: u64,
+    started: Option<&Stat>,
+) -> io::Result<Option<(Vec<u8>, Stat)>> {
+    let (content, before) = disk.read(path, limit + 1)?;
+    if disk.stat(path)? != before {
+        return Ok(None);
+    }
+    // A second change in one tick of the clock shows only in the bytes.
+    // rule: capture/steady
+    let is_young = started.is_some_and(|started| !before.is_settled_before(started))
+        && content.len() as u64 <= limit;
+    let is_steady = !is_young || disk.read(path, limit + 1)?.0 == content;
+    Ok(is_steady.then_some((content, before)))
+}
+
 fn attempt(
     disk: &dyn Disk,
     path: &Path,
@@ -78,17 +98,10 @@ fn attempt(
     objects: Option<&mut Objects<'_>>,
 ) -> Result<Attempt, Failure> {
     let in_memory = limit.min(IN_MEMORY_BYTES_MAX);
-    let (content, before) = disk.read(path, in_memory + 1)?;
-    if disk.stat(path)? != before {
+    let Some((content, before)) = read_up_to(disk, path, in_memory, started)? else {
         return Ok(Attempt::Changing);
-    }
+    };
     if content.len() as u64 <= in_memory {
-        // A second change in one tick of the clock shows only in the bytes.
-        // rule: capture/steady
-        let is_young = started.is_some_and(|started| !before.is_settled_before(started));
-        if is_young && disk.read(path, in_memory + 1)?.0 != content {
-            return Ok(Attempt::Changing);
-        }
         return Ok(Attempt::File(blob_id(&content, objects)?, before));
     }
     if in_memory == limit || before.size > limit {

@@ -10,11 +10,12 @@ use crate::error::{Context, Error, Result};
 use crate::ignore::{IGNORE_BYTES_MAX, IgnoreFile};
 use crate::own_folders::OwnFolders;
 use crate::path::{join, on_disk};
+use crate::shared::Shared;
 use crate::store::left_out::{LeftOut, Reason};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// A file or link that belongs in a checkpoint if it can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,28 +133,27 @@ fn walk_in_parallel(
     found: WalkProgress,
     pending: Vec<Pending>,
 ) -> Result<WalkProgress> {
-    let shared = Mutex::new(Ok(found));
+    let shared = Shared::new(Ok(found));
     rayon::scope(|scope| {
         pending
             .into_iter()
             .for_each(|next| scope.spawn(|scope| shared_visit(scan, &shared, next, scope)));
     });
-    shared.into_inner().unwrap_or_else(PoisonError::into_inner)
+    shared.into_inner()
 }
 
 /// Visits a folder, unless the walk failed meanwhile, and lets any thread visit those in it.
 fn shared_visit<'s>(
     scan: &'s Scan<'_>,
-    shared: &'s Mutex<Result<WalkProgress>>,
+    shared: &'s Shared<Result<WalkProgress>>,
     next: Pending,
     scope: &rayon::Scope<'s>,
 ) {
-    let lock = || -> MutexGuard<'_, _> { shared.lock().unwrap_or_else(PoisonError::into_inner) };
-    if lock().is_err() {
+    if shared.lock().is_err() {
         return;
     }
     let folder = scan.visit(next);
-    let mut shared_found = lock();
+    let mut shared_found = shared.lock();
     let Ok(found) = &mut *shared_found else { return };
     match folder.and_then(|folder| found.add(scan, folder)) {
         Ok(pending) => {

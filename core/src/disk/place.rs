@@ -47,6 +47,32 @@ impl<'a> AnchoredPath<'a> {
     }
 }
 
+/// Opens a file or directory; a link to one, or on the way to it, is an error.
+#[cfg(target_os = "linux")]
+pub fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    use rustix::fs::{ResolveFlags, openat2};
+    let safe = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = match path.file_name() {
+        Some(_) => openat2(CWD, path, safe, Mode::empty(), ResolveFlags::NO_SYMLINKS),
+        None => Err(Errno::LOOP),
+    };
+    match opened {
+        // Which of the names is a link, or whether the system refuses this call, is found step by step.
+        Err(Errno::LOOP | Errno::NOSYS | Errno::PERM) => open_in_folder(path, flags),
+        opened => Ok(opened?),
+    }
+}
+
+/// Opens a file or directory; a link to one, or on the way to it, is an error.
+#[cfg(not(target_os = "linux"))]
+pub fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    open_in_folder(path, flags)
+}
+
+fn open_in_folder(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    AnchoredPath::of(path)?.open(flags, Mode::empty())
+}
+
 fn enter(folder: &Path) -> io::Result<OwnedFd> {
     open_directory(folder, ENTER)
 }

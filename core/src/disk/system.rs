@@ -35,9 +35,19 @@ const NAMES_BYTES: usize = 32 * 1024;
 const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 fn rename_with(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
-    let from = AnchoredPath::of(from)?;
-    let to = AnchoredPath::of(to)?;
-    match fs::renameat_with(&from.folder, from.name, &to.folder, to.name, flags) {
+    let renamed = match (from.file_name(), to.file_name()) {
+        // Within one folder, it is opened once.
+        (Some(from_name), Some(to_name)) if from.parent() == to.parent() => {
+            let folder = AnchoredPath::of(from)?.folder;
+            fs::renameat_with(&folder, from_name, &folder, to_name, flags)
+        }
+        _ => {
+            let from = AnchoredPath::of(from)?;
+            let to = AnchoredPath::of(to)?;
+            fs::renameat_with(&from.folder, from.name, &to.folder, to.name, flags)
+        }
+    };
+    match renamed {
         // A file system without this flag reports it as invalid.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             Err(io::ErrorKind::Unsupported.into())
@@ -152,7 +162,7 @@ impl Disk for SystemDisk {
     }
 
     fn open_at(&self, path: &Path, offset: u64) -> io::Result<(Stream, Stat)> {
-        let file = AnchoredPath::of(path)?.open(READ, Mode::empty())?;
+        let file = place::open(path, READ)?;
         let stat = Stat::from(&fs::fstat(&file)?);
         if stat.kind != Kind::File {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
@@ -182,22 +192,22 @@ impl Disk for SystemDisk {
     }
 
     fn file_system(&self, directory: &Path) -> io::Result<u64> {
-        let directory = AnchoredPath::of(directory)?.open(ENTER, Mode::empty())?;
+        let directory = place::open(directory, ENTER)?;
         Ok(fs::fstatvfs(directory)?.f_fsid)
     }
 
     fn free_bytes(&self, directory: &Path) -> io::Result<u64> {
-        let found = fs::fstatvfs(AnchoredPath::of(directory)?.open(ENTER, Mode::empty())?)?;
+        let found = fs::fstatvfs(place::open(directory, ENTER)?)?;
         Ok(found.f_bavail.saturating_mul(found.f_frsize))
     }
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {
-        Ok(fs::fsync(AnchoredPath::of(path)?.open(READ, Mode::empty())?)?)
+        Ok(fs::fsync(place::open(path, READ)?)?)
     }
 
     #[cfg(target_os = "linux")]
     fn sync_file_system(&self, path: &Path) -> io::Result<()> {
-        Ok(fs::syncfs(AnchoredPath::of(path)?.open(READ, Mode::empty())?)?)
+        Ok(fs::syncfs(place::open(path, READ)?)?)
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -254,7 +264,7 @@ impl Disk for SystemDisk {
     }
 
     fn permit(&self, path: &Path, access: &Access) -> io::Result<()> {
-        let file = AnchoredPath::of(path)?.open(READ, Mode::empty())?;
+        let file = place::open(path, READ)?;
         let Some(group) = access.group else { return Ok(()) };
         let is_of_group = fs::fstat(&file)?.st_gid == group
             || fs::fchown(&file, None, Some(Gid::from_raw(group))).is_ok();

@@ -37,7 +37,7 @@ impl Restore<'_> {
     // rule: restore/honest
     pub(super) fn report_leftovers(&self, report: &mut Restored) {
         self.sync_folders();
-        for (full, failure) in self.staged.take() {
+        for (full, failure) in std::mem::take(&mut *self.staged.lock()) {
             let why = match (folder::stat(self.disk, &full), failure) {
                 (Ok(None), _) => continue,
                 (Ok(Some(_)), None) => STAYS.to_owned(),
@@ -52,7 +52,7 @@ impl Restore<'_> {
     /// Waits until the creation, moves and removals of temporary files are durable: no such file may
     /// come back once nothing records it.
     fn sync_folders(&self) {
-        let staged = self.staged.borrow();
+        let staged = self.staged.lock();
         let folders: BTreeSet<&Path> = staged.keys().filter_map(|path| path.parent()).collect();
         let synced = match folders.len() {
             0..=FOLDERS_MAX => folders.iter().try_for_each(|path| self.disk.sync_directory(path)),

@@ -96,10 +96,7 @@ impl Restore<'_> {
     pub fn restore_all(&self, exact: bool) -> Restored {
         let mut report = Restored::default();
         let mut batch = Batch::default();
-        for (path, item) in self.to_write() {
-            if self.units.of_path(path).is_some() {
-                continue;
-            }
+        for (path, item) in self.write_in_parallel(&mut report) {
             match self.step(path, item) {
                 Ok(PlanStep::Write(_)) if self.is_interrupted() => {
                     report.failed.push(Remark::new(path, INTERRUPTED.into()));
@@ -176,15 +173,19 @@ impl Restore<'_> {
     // rule: restore/honest
     fn verify(&self, report: &mut Restored) {
         let mut wrong = Vec::new();
-        report.restored.retain(|path| {
-            let why = match self.is_item(path, &self.target[path]) {
-                Ok(true) => return true,
+        let restored = std::mem::take(&mut report.restored);
+        let found = self.for_each(&restored, |path| self.is_item(path, &self.target[path]));
+        for (path, is_item) in restored.into_iter().zip(found) {
+            let why = match is_item {
+                Ok(true) => {
+                    report.restored.push(path);
+                    continue;
+                }
                 Ok(false) => "it differs from the checkpoint".to_owned(),
                 Err(error) => error.to_string(),
             };
-            wrong.push(Remark::new(path, why));
-            false
-        });
+            wrong.push(Remark::new(&path, why));
+        }
         report.removed.retain(|path| {
             // There may rightly be a directory where a removed file was, or a link above it.
             let is_gone = matches!(self.kind(path), Ok(None | Some(FileKind::Directory)));

@@ -11,7 +11,8 @@ impl Restore<'_> {
     /// The files that must be removed before `path` can be written; `None` if removing them would lose
     /// content, or if there is no permission to find out.
     pub(super) fn removable_obstacles(&self, path: &[u8]) -> io::Result<Option<Vec<Vec<u8>>>> {
-        if self.is_in_own_folder(path) {
+        // What was captured lies in none of them.
+        if !self.current.contains_key(path) && self.is_in_own_folder(path) {
             return Ok(None);
         }
         match self.obstacles(path) {

@@ -7,10 +7,10 @@ use crate::disk::atomic_write::make_new_named;
 use crate::disk::{Access, Disk, Kind, Stat, folder, is_absence, of_any_group};
 use crate::error::{Context, Error, Result};
 use crate::path::{ancestors, on_disk, parent};
+use crate::shared::Shared;
 use crate::store::content::Content;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{Mode, Snapshot};
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 const ONE_BY_ONE_MAX: usize = 16;
 
 /// The temporary files of a restore, each with the reason if it could not be removed.
-pub type Staged = RefCell<BTreeMap<PathBuf, Option<String>>>;
+pub type Staged = Shared<BTreeMap<PathBuf, Option<String>>>;
 
 /// A project to write into.
 pub struct Placement<'a> {
@@ -183,7 +183,7 @@ impl Placement<'_> {
 
     /// Records why a temporary file may still exist.
     fn record_leftover(&self, temporary: &Path, error: &io::Error) {
-        self.staged.borrow_mut().insert(temporary.to_owned(), Some(error.to_string()));
+        self.staged.lock().insert(temporary.to_owned(), Some(error.to_string()));
     }
 
     /// Removes the file or link at `path` if that is allowed; returns whether it was removed.
@@ -228,7 +228,7 @@ impl Placement<'_> {
                 false => make(full),
             }
         })?;
-        self.staged.borrow_mut().insert(made.clone(), None);
+        self.staged.lock().insert(made.clone(), None);
         Ok(made)
     }
 
@@ -395,7 +395,7 @@ mod tests {
             permissions: &permissions,
             temporary: ".own",
             target: &Snapshot::new(),
-            staged: &RefCell::default(),
+            staged: &Shared::default(),
         };
         let x = Content::Read(b"x".to_vec());
         for path in [&b"link/x"[..], b"file/x", b"link/further/x"] {

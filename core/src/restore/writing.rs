@@ -1,15 +1,84 @@
 //! Writes and removes files of a project. Each file is first written as a draft, under a temporary
 //! name; then many drafts are moved to their paths together.
+//!
+//! On a disk that serves several threads, they share the paths that nothing is in the way of. Every other
+//! path, and each that meets an error, is left to one thread, one path after the other.
 
-use super::batch::Batch;
+use super::batch::{Batch, GROUP_FILES};
 use super::placement::{Draft, Placement};
+use super::plan::PlanStep;
 use super::{CHANGED_SINCE, INTERRUPTED, Restore};
 use crate::path::{on_disk, parent, shown};
 use crate::report::{Remark, Restored};
 use crate::store::content::Content;
 use crate::store::snapshot::Item;
+use rayon::prelude::*;
+
+/// A path to write, and what was recorded of it.
+pub(super) type Recorded<'a> = (&'a Vec<u8>, &'a Item);
 
 impl Restore<'_> {
+    /// Writes paths with all threads, and returns those that are left to one.
+    pub(super) fn write_in_parallel(&self, report: &mut Restored) -> Vec<Recorded<'_>> {
+        let paths = self.to_write().filter(|(path, _)| self.units.of_path(path).is_none());
+        let paths: Vec<Recorded<'_>> = paths.collect();
+        if !self.is_shared(&paths) {
+            return paths;
+        }
+        let mut left = Vec::new();
+        let mut batch = Batch::default();
+        for group in paths.chunks(GROUP_FILES) {
+            let first = batch.drafts.len() + left.len();
+            let numbered: Vec<(usize, &Recorded<'_>)> = (first..).zip(group).collect();
+            let drafts = self.for_each(&numbered, |(number, (path, item))| {
+                self.unobstructed_draft(path, item, *number)
+            });
+            for (recorded, draft) in group.iter().zip(drafts) {
+                match draft {
+                    Some(draft) => batch.add(recorded.0, draft),
+                    None => left.push(*recorded),
+                }
+            }
+            if batch.is_full() {
+                self.settle(std::mem::take(&mut batch), report);
+            }
+        }
+        self.settle(batch, report);
+        left
+    }
+
+    /// A draft of a path; `None` if something is in its way, or it cannot be written now.
+    fn unobstructed_draft(&self, path: &[u8], item: &Item, number: usize) -> Option<Draft> {
+        match self.step(path, item) {
+            Ok(PlanStep::Write(obstacles)) if obstacles.is_empty() && !self.is_interrupted() => {}
+            _ => return None,
+        }
+        let content = Content::of(self.objects, item.blob).ok()?;
+        let is_free = !self.current.contains_key(path);
+        if !is_free && !self.is_captured(path, &on_disk(self.root, path)).ok()? {
+            return None;
+        }
+        // rule: restore/bytes
+        self.placement().draft(path, item.mode, &content, number).ok()
+    }
+
+    /// Whether threads share such a number of paths.
+    fn is_shared<T>(&self, paths: &[T]) -> bool {
+        paths.len() >= GROUP_FILES / 2 && self.disk.is_for_many_threads()
+    }
+
+    /// What `found` returns for each, in their order.
+    pub(super) fn for_each<T: Sync, R: Send>(
+        &self,
+        paths: &[T],
+        found: impl Fn(&T) -> R + Sync + Send,
+    ) -> Vec<R> {
+        match self.is_shared(paths) {
+            true => paths.par_iter().map(found).collect(),
+            false => paths.iter().map(found).collect(),
+        }
+    }
+
     /// Writes a draft of a path, and removes the obstacles of the path.
     pub(super) fn draft(
         &self,
@@ -52,21 +121,20 @@ impl Restore<'_> {
         let placement = self.placement();
         let drafts: Vec<&Draft> = batch.drafts.iter().map(|(_, draft)| draft).collect();
         let failure = placement.sync(&drafts).err().map(|error| error.cause());
-        for (path, draft) in batch.drafts {
-            if let Some(why) = &failure {
-                placement.discard(&draft);
-                report.failed.push(Remark::new(&path, why.clone()));
-                continue;
+        let settled = self.for_each(&batch.drafts, |(path, draft)| {
+            let interrupted = self.is_interrupted().then(|| INTERRUPTED.to_owned());
+            if let Some(why) = failure.clone().or(interrupted) {
+                placement.discard(draft);
+                return Err(why);
             }
-            if self.is_interrupted() {
-                placement.discard(&draft);
-                report.failed.push(Remark::new(&path, INTERRUPTED.into()));
-                continue;
-            }
-            match placement.settle(&draft, &|full| self.is_captured(&path, full)) {
+            let settled = placement.settle(draft, &|full| self.is_captured(path, full));
+            settled.map_err(|error| error.cause())
+        });
+        for ((path, _), settled) in batch.drafts.into_iter().zip(settled) {
+            match settled {
                 Ok(true) => report.restored.push(path),
                 Ok(false) => report.kept.push(Remark::new(&path, CHANGED_SINCE.into())),
-                Err(error) => report.failed.push(Remark::new(&path, error.cause())),
+                Err(why) => report.failed.push(Remark::new(&path, why)),
             }
         }
     }

@@ -7,6 +7,7 @@ mod read;
 use crate::disk::atomic_write::{make_new_named, replace_file, write_new_named};
 use crate::disk::{Disk, Kind as FileKind, Stat};
 use crate::error::{Context, Result};
+use crate::shared::Shared;
 use crate::store::compressor::Compressor;
 use crate::store::loose;
 use crate::store::mark::{Mark, MarkDigest, RecordedMark};
@@ -17,10 +18,10 @@ use crate::store::packed::Pack;
 use crate::store::packs::Packs;
 use crate::store::repack::Repack;
 use flate2::read::ZlibEncoder;
-use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 /// Fewer new objects than this are stored as loose files, not as a pack.
 const PACK_OBJECTS_MIN: usize = 64;
@@ -32,9 +33,9 @@ pub struct Objects<'a> {
     disk: &'a dyn Disk,
     directory: PathBuf,
     packs: Packs<'a>,
-    has_looked: Cell<bool>,
+    has_looked: AtomicBool,
     /// The marks of the files in which objects were verified or stored.
-    marks: RefCell<HashMap<Oid, Mark>>,
+    marks: Shared<HashMap<Oid, Mark>>,
     /// Where trees were intact when the last checkpoint was taken.
     recorded_trees: HashMap<Oid, RecordedMark>,
     /// The trees that were added, stored already or not.
@@ -54,8 +55,8 @@ impl<'a> Objects<'a> {
             // rule: isolation/self-contained
             packs: Packs::new(disk, directory.join("pack")),
             directory,
-            has_looked: Cell::new(false),
-            marks: RefCell::default(),
+            has_looked: AtomicBool::new(false),
+            marks: Shared::default(),
             recorded_trees: HashMap::new(),
             trees: Vec::new(),
             added: HashSet::new(),
@@ -180,6 +181,11 @@ impl<'a> Objects<'a> {
         self.added.insert(blob);
         self.written += written;
         Ok(true)
+    }
+
+    /// Adds an object that was not intact when it was looked for, unless it was added since.
+    pub fn add_absent(&mut self, id: Oid, kind: Kind, bytes: Vec<u8>) -> Result<()> {
+        if self.added.contains(&id) { Ok(()) } else { self.put(id, kind, bytes) }
     }
 
     fn put(&mut self, id: Oid, kind: Kind, bytes: Vec<u8>) -> Result<()> {

@@ -7,6 +7,7 @@ use crate::store::object::Kind;
 use crate::store::oid::Oid;
 use crate::store::pack_index::IS_LARGE;
 use flate2::Crc;
+use rayon::prelude::*;
 use sha1::{Digest, Sha1};
 use std::io;
 
@@ -32,20 +33,27 @@ pub struct IndexEntry {
 
 /// The length of the checksum at the end of a pack, in bytes.
 pub const CHECKSUM_BYTES: u64 = 20;
+/// With fewer objects for each, other threads would come too late to help.
+const SHARE_MIN: usize = 256;
 /// The smallest offset that does not fit in the small table of the index.
 const LARGE_OFFSET: u64 = 1 << 31;
 
 /// Packs these objects, whose ids must be distinct.
 pub fn pack(objects: &[(Oid, Kind, Vec<u8>)]) -> io::Result<Pack> {
+    let entry_of = |compressor: &mut Compressor, (_, kind, bytes): &(Oid, Kind, Vec<u8>)| {
+        let mut entry = Vec::new();
+        write_object(&mut entry, *kind, bytes, compressor)?;
+        let mut crc = Crc::new();
+        crc.update(&entry);
+        Ok((entry, crc.sum()))
+    };
+    let written =
+        objects.par_iter().with_min_len(SHARE_MIN).map_init(Compressor::default, entry_of);
     let mut pack = begin(objects.len());
     let mut entries = Vec::with_capacity(objects.len());
-    let mut compressor = Compressor::default();
-    for (id, kind, bytes) in objects {
-        let offset = pack.len();
-        write_object(&mut pack, *kind, bytes, &mut compressor)?;
-        let mut crc = Crc::new();
-        crc.update(&pack[offset..]);
-        entries.push(IndexEntry { id: *id, crc: crc.sum(), offset: offset as u64 });
+    for ((id, ..), (entry, crc)) in objects.iter().zip(written.collect::<io::Result<Vec<_>>>()?) {
+        entries.push(IndexEntry { id: *id, crc, offset: pack.len() as u64 });
+        pack.extend(entry);
     }
     let checksum = Sha1::digest(&pack);
     pack.extend_from_slice(&checksum);

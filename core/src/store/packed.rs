@@ -6,6 +6,7 @@
 
 use crate::disk::{Disk, Stream};
 use crate::error::{Context, Result};
+use crate::shared::Shared;
 use crate::store::delta;
 use crate::store::mark::Mark;
 use crate::store::object::{
@@ -15,11 +16,10 @@ use crate::store::oid::Oid;
 use crate::store::pack::CHECKSUM_BYTES;
 use crate::store::pack_index::{PACK_HEAD_BYTES, PackIndex};
 use flate2::bufread::ZlibDecoder;
-use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
 
 /// Git writes no longer chains of deltas.
 const CHAIN_MAX: usize = 4095;
@@ -37,15 +37,15 @@ pub struct Pack {
     pub index: PackIndex,
     /// The mark of the pack and its index, taken before either was read.
     pub mark: Mark,
-    is_read_by_git: OnceCell<bool>,
-    cache: RefCell<Cache>,
+    is_read_by_git: OnceLock<bool>,
+    cache: Shared<Cache>,
 }
 
 /// The objects that were read last.
 #[derive(Default)]
 struct Cache {
     /// By offset.
-    objects: HashMap<u64, (Kind, Rc<Vec<u8>>)>,
+    objects: HashMap<u64, (Kind, Arc<Vec<u8>>)>,
     bytes: usize,
 }
 
@@ -93,13 +93,13 @@ enum Base {
     /// It is not read yet.
     Stored(PackEntry),
     /// It was read before.
-    Cached(Rc<Vec<u8>>),
+    Cached(Arc<Vec<u8>>),
 }
 
 impl Pack {
     /// A pack with that index and mark.
     pub fn new(path: PathBuf, index: PackIndex, mark: Mark) -> Self {
-        Pack { path, index, mark, is_read_by_git: OnceCell::new(), cache: RefCell::default() }
+        Pack { path, index, mark, is_read_by_git: OnceLock::new(), cache: Shared::default() }
     }
 
     /// Returns the kind and bytes of an object and verifies its id. If its stated size is more than
@@ -119,7 +119,7 @@ impl Pack {
             Some(bytes) if bytes > limit => Ok(Found::Intact((chain.kind, None))),
             Some(_) => Ok(self
                 .verified(id, chain)?
-                .then(|(kind, bytes)| Found::Intact((kind, Some(Rc::unwrap_or_clone(bytes)))))),
+                .then(|(kind, bytes)| Found::Intact((kind, Some(Arc::unwrap_or_clone(bytes)))))),
         })
     }
 
@@ -186,7 +186,7 @@ impl Pack {
                 Ok(Found::Intact(Box::new(entry.inflated) as Stream))
             }
             chain => Ok(self.resolve(chain)?.then(|(_, bytes)| {
-                Found::Intact(Box::new(Cursor::new(Rc::unwrap_or_clone(bytes))) as Stream)
+                Found::Intact(Box::new(Cursor::new(Arc::unwrap_or_clone(bytes))) as Stream)
             })),
         })
     }
@@ -208,9 +208,9 @@ impl Pack {
         };
         let mut deltas = Vec::new();
         while deltas.len() <= CHAIN_MAX {
-            if let Some((kind, bytes)) = self.cache.borrow().objects.get(&offset) {
+            if let Some((kind, bytes)) = self.cache.lock().objects.get(&offset) {
                 let kind = *kind;
-                let base = Base::Cached(Rc::clone(bytes));
+                let base = Base::Cached(Arc::clone(bytes));
                 return Ok(Found::Intact(Chain { kind, base_offset: offset, base, deltas }));
             }
             let entry = match self.entry(disk, offset)? {
@@ -242,14 +242,14 @@ impl Pack {
     }
 
     /// Resolves the deltas of an object and verifies its id.
-    fn verified(&self, id: Oid, chain: Chain) -> Result<Found<(Kind, Rc<Vec<u8>>)>> {
+    fn verified(&self, id: Oid, chain: Chain) -> Result<Found<(Kind, Arc<Vec<u8>>)>> {
         Ok(self.resolve(chain)?.then(|(kind, bytes)| {
             let verified = verify_id(id, Some(id_of(kind, &bytes)), kind);
             verified.then(|kind| Found::Intact((kind, bytes)))
         }))
     }
 
-    fn resolve(&self, chain: Chain) -> Result<Found<(Kind, Rc<Vec<u8>>)>> {
+    fn resolve(&self, chain: Chain) -> Result<Found<(Kind, Arc<Vec<u8>>)>> {
         let Chain { kind, base_offset, base, deltas } = chain;
         let base = match base {
             Base::Cached(bytes) => Found::Intact(bytes),
@@ -268,17 +268,17 @@ impl Pack {
     }
 
     /// Caches an object, unless it would take a large part of the cache.
-    fn cache(&self, offset: u64, kind: Kind, bytes: Vec<u8>) -> Rc<Vec<u8>> {
-        let bytes = Rc::new(bytes);
+    fn cache(&self, offset: u64, kind: Kind, bytes: Vec<u8>) -> Arc<Vec<u8>> {
+        let bytes = Arc::new(bytes);
         if bytes.len() > CACHED_BYTES_MAX / 16 {
             return bytes;
         }
-        let mut cache = self.cache.borrow_mut();
+        let mut cache = self.cache.lock();
         if cache.bytes + bytes.len() > CACHED_BYTES_MAX {
             *cache = Cache::default();
         }
         cache.bytes += bytes.len();
-        cache.objects.insert(offset, (kind, Rc::clone(&bytes)));
+        cache.objects.insert(offset, (kind, Arc::clone(&bytes)));
         bytes
     }
 }

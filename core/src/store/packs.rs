@@ -5,33 +5,33 @@
 
 use crate::disk::{Disk, is_absence, is_another_kind};
 use crate::error::{Context, Error, Result};
+use crate::shared::Shared;
 use crate::store::mark::Mark;
 use crate::store::object::Found;
 use crate::store::oid::Oid;
 use crate::store::pack_index::PackIndex;
 use crate::store::packed::Pack;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The packs in one folder.
 pub struct Packs<'a> {
     disk: &'a dyn Disk,
     folder: PathBuf,
     /// The packs at the last listing, if there was one.
-    listed: RefCell<Option<Rc<PackMap>>>,
+    listed: Shared<Option<Arc<PackMap>>>,
 }
 
 /// Packs by the names of their indexes.
-type PackMap = BTreeMap<OsString, Rc<Pack>>;
+type PackMap = BTreeMap<OsString, Arc<Pack>>;
 
 impl<'a> Packs<'a> {
     /// The packs in `folder`, which may not exist.
     pub fn new(disk: &'a dyn Disk, folder: PathBuf) -> Self {
-        Packs { disk, folder, listed: RefCell::new(None) }
+        Packs { disk, folder, listed: Shared::default() }
     }
 
     /// Whether the index of a listed pack contains the object.
@@ -61,7 +61,7 @@ impl<'a> Packs<'a> {
         }
         let (packs, unread) = self.list(&self.listed());
         let found = find_in(&packs)?;
-        *self.listed.borrow_mut() = Some(Rc::new(packs));
+        *self.listed.lock() = Some(Arc::new(packs));
         match (found, unread) {
             (Found::Absent, Some(error)) => Err(error),
             (found, _) => Ok(found),
@@ -72,14 +72,14 @@ impl<'a> Packs<'a> {
     ///
     /// # Errors
     /// A disk that fails.
-    pub fn at(&self, path: &Path) -> Result<Option<Rc<Pack>>> {
+    pub fn at(&self, path: &Path) -> Result<Option<Arc<Pack>>> {
         self.open(&path.with_extension("idx"))
     }
 
-    fn listed(&self) -> Rc<PackMap> {
-        let mut listed = self.listed.borrow_mut();
+    fn listed(&self) -> Arc<PackMap> {
+        let mut listed = self.listed.lock();
         // An index that could not be read matters only once an object is not found.
-        Rc::clone(listed.get_or_insert_with(|| Rc::new(self.list(&PackMap::new()).0)))
+        Arc::clone(listed.get_or_insert_with(|| Arc::new(self.list(&PackMap::new()).0)))
     }
 
     /// Lists the packs in the folder, reusing those of `previous`; also returns the error where an
@@ -107,7 +107,7 @@ impl<'a> Packs<'a> {
     }
 
     /// The pack with that index; `None` if the file is not an index, or its pack is missing.
-    fn open(&self, index: &Path) -> Result<Option<Rc<Pack>>> {
+    fn open(&self, index: &Path) -> Result<Option<Arc<Pack>>> {
         let path = index.with_extension("pack");
         let read = || {
             let pack = self.disk.stat(&path)?;
@@ -119,11 +119,11 @@ impl<'a> Packs<'a> {
             Err(error) if is_absence(&error) || is_another_kind(&error) => return Ok(None),
             read => read.context("reading", index)?,
         };
-        Ok(PackIndex::of(bytes).map(|index| Rc::new(Pack::new(path, index, mark))))
+        Ok(PackIndex::of(bytes).map(|index| Arc::new(Pack::new(path, index, mark))))
     }
 }
 
 /// The packs whose index contains the object.
-fn holding(packs: &PackMap, id: Oid) -> impl Iterator<Item = &Rc<Pack>> {
+fn holding(packs: &PackMap, id: Oid) -> impl Iterator<Item = &Arc<Pack>> {
     packs.values().filter(move |pack| pack.index.offset(id).is_some())
 }

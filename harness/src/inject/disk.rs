@@ -57,6 +57,7 @@ pub struct HookedDisk {
     hook: Box<Hook>,
     exchanges: bool,
     refuses_unreadable: bool,
+    is_for_many_threads: bool,
     injector: Arc<Injector>,
 }
 
@@ -67,6 +68,7 @@ impl HookedDisk {
             hook: Box::new(hook),
             exchanges: true,
             refuses_unreadable: false,
+            is_for_many_threads: false,
             injector: Arc::default(),
         }
     }
@@ -74,6 +76,11 @@ impl HookedDisk {
     /// The same disk, but like a file system that cannot exchange two names or rename without overwriting.
     pub fn without_exchange(self) -> Self {
         HookedDisk { exchanges: false, ..self }
+    }
+
+    /// The same disk, but called by several threads, so that the order of its calls is not always the same.
+    pub fn for_many_threads(self) -> Self {
+        HookedDisk { is_for_many_threads: true, ..self }
     }
 
     /// The injector of this disk.
@@ -144,6 +151,10 @@ impl HookedDisk {
 }
 
 impl Disk for HookedDisk {
+    fn is_for_many_threads(&self) -> bool {
+        self.is_for_many_threads
+    }
+
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         self.call(Call::Stat, path, || SystemDisk.stat(path))
     }

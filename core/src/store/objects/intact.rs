@@ -9,6 +9,7 @@ use crate::store::object::Found;
 use crate::store::oid::Oid;
 use crate::store::packed::Pack;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 impl Objects<'_> {
     /// Whether the object is stored and intact, or was added.
@@ -46,19 +47,19 @@ impl Objects<'_> {
         if is_marked {
             return Ok(true);
         }
-        self.has_looked.set(true);
+        self.has_looked.store(true, Ordering::Relaxed);
         self.is_intact(id)
     }
 
     /// The digest of the mark of the files in which the object is intact: that which was `recorded`, unless the
     /// object was verified or stored here.
     pub fn mark(&self, id: Oid, recorded: Option<MarkDigest>) -> Option<MarkDigest> {
-        self.marks.borrow().get(&id).map(Mark::digest).or(recorded)
+        self.marks.lock().get(&id).map(Mark::digest).or(recorded)
     }
 
     pub(super) fn remember(&self, id: Oid, mark: Option<Mark>) {
         if let Some(mark) = mark {
-            self.marks.borrow_mut().insert(id, mark);
+            self.marks.lock().insert(id, mark);
         }
     }
 
@@ -83,6 +84,6 @@ impl Objects<'_> {
 
     /// Whether [`Objects::is_still_intact`] had to read an object.
     pub fn has_looked(&self) -> bool {
-        self.has_looked.get()
+        self.has_looked.load(Ordering::Relaxed)
     }
 }

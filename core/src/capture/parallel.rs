@@ -1,0 +1,83 @@
+//! Reads many small files with all threads, on a disk that serves several. Whatever is not an ordinary file that
+//! was read at the first attempt is left to one thread.
+
+use super::walk::Candidate;
+use super::{Blobs, Capture, ReadItem, ReadMember, steady};
+use crate::disk::Kind as FileKind;
+use crate::error::Result;
+use crate::path::on_disk;
+use crate::store::object::{Kind, id_of};
+use crate::store::objects::Objects;
+use rayon::prelude::*;
+
+/// How many files threads share at a time; with fewer than half of them, other threads would come too late to
+/// help.
+const GROUP_FILES: usize = 256;
+/// Larger files are left to one thread, since the contents of a group are in memory together.
+// rule: cost/memory
+const SMALL_BYTES_MAX: u64 = 128 * 1024;
+
+/// A file that was read.
+struct Seen {
+    file: ReadItem,
+    /// Its content, if that is not stored yet.
+    content: Option<Vec<u8>>,
+}
+
+impl Capture<'_> {
+    /// Reads small files that changed, adds them to `read`, and returns all other candidates.
+    pub(super) fn read_in_parallel(
+        &self,
+        candidates: Vec<Candidate>,
+        blobs: &mut Blobs<'_, '_>,
+        read: &mut Vec<ReadMember>,
+    ) -> Result<Vec<Candidate>> {
+        if candidates.len() < GROUP_FILES / 2 || !self.disk.is_for_many_threads() {
+            return Ok(candidates);
+        }
+        let is_changed = |candidate: &Candidate| {
+            let Candidate { path, stat } = candidate;
+            stat.kind == FileKind::File
+                && stat.size <= SMALL_BYTES_MAX
+                && self.index.unchanged(path, stat, self.started.as_ref()).is_none()
+        };
+        let (changed, mut left): (Vec<_>, Vec<_>) = candidates.into_iter().partition(is_changed);
+        let mut changed = changed.into_iter().peekable();
+        while changed.peek().is_some() {
+            let group: Vec<Candidate> = changed.by_ref().take(GROUP_FILES).collect();
+            if group.len() < GROUP_FILES / 2 {
+                left.extend(group);
+                break;
+            }
+            let stored = matches!(blobs, Blobs::Keep(_)).then_some(blobs.objects());
+            let seen: Vec<Option<Seen>> =
+                group.par_iter().map(|candidate| self.see(candidate, stored)).collect();
+            for (candidate, seen) in group.into_iter().zip(seen) {
+                let Some(Seen { file, content }) = seen else {
+                    left.push(candidate);
+                    continue;
+                };
+                if let (Some(objects), Some(content)) = (blobs.target(), content) {
+                    objects.add_absent(file.item.blob, Kind::Blob, content)?;
+                }
+                read.push((candidate.path, file));
+            }
+        }
+        Ok(left)
+    }
+
+    /// A small file; `None` if it changes, grew, or cannot be read.
+    fn see(&self, candidate: &Candidate, stored: Option<&Objects<'_>>) -> Option<Seen> {
+        let path = on_disk(self.root, &candidate.path);
+        let read = steady::read_up_to(self.disk, &path, SMALL_BYTES_MAX, self.started.as_ref());
+        let (content, stat) = read.ok()??;
+        if stat.size > SMALL_BYTES_MAX || content.len() as u64 != stat.size {
+            return None;
+        }
+        // rule: capture/bytes
+        let blob = id_of(Kind::Blob, &content);
+        let is_stored = stored.map_or(Ok(true), |objects| objects.is_intact(blob)).ok()?;
+        let content = (!is_stored).then_some(content);
+        Some(Seen { file: self.read_file(blob, stat), content })
+    }
+}
