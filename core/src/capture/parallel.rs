@@ -3,16 +3,12 @@
 
 use super::walk::Candidate;
 use super::{Blobs, Capture, ReadItem, ReadMember, steady};
-use crate::disk::Kind as FileKind;
+use crate::disk::{Kind as FileKind, parallel};
 use crate::error::Result;
 use crate::path::on_disk;
 use crate::store::object::{Kind, id_of};
 use crate::store::objects::Objects;
-use rayon::prelude::*;
 
-/// How many files threads share at a time; with fewer than half of them, other threads would come too late to
-/// help.
-const GROUP_FILES: usize = 256;
 /// Larger files are left to one thread, since the contents of a group are in memory together.
 // rule: cost/memory
 const SMALL_BYTES_MAX: u64 = 128 * 1024;
@@ -32,7 +28,7 @@ impl Capture<'_> {
         blobs: &mut Blobs<'_, '_>,
         read: &mut Vec<ReadMember>,
     ) -> Result<Vec<Candidate>> {
-        if candidates.len() < GROUP_FILES / 2 || !self.disk.is_for_many_threads() {
+        if !parallel::is_shared(self.disk, candidates.len()) {
             return Ok(candidates);
         }
         let is_changed = |candidate: &Candidate| {
@@ -42,25 +38,18 @@ impl Capture<'_> {
                 && self.index.unchanged(path, stat, self.started.as_ref()).is_none()
         };
         let (changed, mut left): (Vec<_>, Vec<_>) = candidates.into_iter().partition(is_changed);
-        let mut changed = changed.into_iter().peekable();
-        while changed.peek().is_some() {
-            let group: Vec<Candidate> = changed.by_ref().take(GROUP_FILES).collect();
-            if group.len() < GROUP_FILES / 2 {
-                left.extend(group);
-                break;
-            }
+        for group in parallel::groups(self.disk, &changed) {
             let stored = matches!(blobs, Blobs::Keep(_)).then_some(blobs.objects());
-            let seen: Vec<Option<Seen>> =
-                group.par_iter().map(|candidate| self.see(candidate, stored)).collect();
-            for (candidate, seen) in group.into_iter().zip(seen) {
+            let seen = parallel::map(self.disk, group, |candidate| self.see(candidate, stored));
+            for (candidate, seen) in group.iter().zip(seen) {
                 let Some(Seen { file, content }) = seen else {
-                    left.push(candidate);
+                    left.push(candidate.clone());
                     continue;
                 };
                 if let (Some(objects), Some(content)) = (blobs.target(), content) {
                     objects.add_absent(file.item.blob, Kind::Blob, content)?;
                 }
-                read.push((candidate.path, file));
+                read.push((candidate.path.clone(), file));
             }
         }
         Ok(left)

@@ -8,6 +8,7 @@
 pub(crate) mod atomic_write;
 mod canonical;
 pub(crate) mod folder;
+pub(crate) mod parallel;
 mod place;
 mod system;
 

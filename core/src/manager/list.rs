@@ -2,6 +2,7 @@
 
 use super::diff::stored_bytes;
 use super::{Manager, OpenProject, patch};
+use crate::disk::{Disk, parallel};
 use crate::error::Result;
 use crate::report::{Listed, Stats, Unlisted};
 use crate::restore::target;
@@ -9,6 +10,7 @@ use crate::store::commit::Checkpoint;
 use crate::store::figures::{self, Figures};
 use crate::store::objects::Objects;
 use crate::store::oid::Oid;
+use crate::store::snapshot::Difference;
 use crate::store::trees::Trees;
 use crate::store::{Store, ref_recovery, snapshot};
 use std::cmp::Reverse;
@@ -95,6 +97,7 @@ const KEPT_FILES_MIN: usize = 64;
 
 /// The figures of a list.
 struct KnownFigures<'a> {
+    disk: &'a dyn Disk,
     objects: &'a Objects<'a>,
     trees: Trees<'a>,
     /// Those that were kept before.
@@ -107,7 +110,13 @@ impl<'a> KnownFigures<'a> {
     fn new(open: &'a OpenProject<'_>) -> Self {
         let objects = &open.objects;
         let kept = figures::load(open.store, open.hash());
-        KnownFigures { objects, trees: Trees::new(objects), kept, now: Figures::new() }
+        KnownFigures {
+            disk: open.store.disk,
+            objects,
+            trees: Trees::new(objects),
+            kept,
+            now: Figures::new(),
+        }
     }
 
     /// How a checkpoint is damaged, which must not affect other checkpoints.
@@ -140,11 +149,17 @@ impl<'a> KnownFigures<'a> {
             return Ok(None);
         }
         let content = stored_bytes(self.objects);
-        let mut entries = Vec::new();
-        for (path, difference) in self.trees.differences(old, new)? {
-            match patch::compare(&path, &difference, &content, &content) {
-                Err(error) if error.is_damage() => return Ok(None),
-                compared => entries.push(compared?.entry),
+        let differences: Vec<_> = self.trees.differences(old, new)?.into_iter().collect();
+        let entry = |(path, difference): &(Vec<u8>, Difference)| {
+            patch::compare(path, difference, &content, &content).map(|compared| compared.entry)
+        };
+        let mut entries = Vec::with_capacity(differences.len());
+        for group in parallel::groups(self.disk, &differences) {
+            for entry in parallel::map(self.disk, group, entry) {
+                match entry {
+                    Err(error) if error.is_damage() => return Ok(None),
+                    entry => entries.push(entry?),
+                }
             }
         }
         Ok(Some(patch::total(entries.iter())))

@@ -3,8 +3,6 @@
 
 use crate::restore::placement::Draft;
 
-/// How many paths threads share at a time; with fewer than half of them, other threads would come too late to help.
-pub const GROUP_FILES: usize = 128;
 /// The most drafts at a time.
 const FILES_MAX: usize = 1_000;
 /// The most bytes of drafts at a time, which the disk stores in addition to the present files.

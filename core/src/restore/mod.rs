@@ -29,7 +29,7 @@ use together::UnitPlan;
 pub use together::has_changed_since;
 pub use units::{CapturedProject, Units};
 
-use crate::disk::{Disk, Kind as FileKind};
+use crate::disk::{Disk, Kind as FileKind, parallel};
 use crate::own_folders::OwnFolders;
 use crate::report::{Remark, Restored};
 use crate::restore::batch::Batch;
@@ -174,7 +174,8 @@ impl Restore<'_> {
     fn verify(&self, report: &mut Restored) {
         let mut wrong = Vec::new();
         let restored = std::mem::take(&mut report.restored);
-        let found = self.for_each(&restored, |path| self.is_item(path, &self.target[path]));
+        let found =
+            parallel::map(self.disk, &restored, |path| self.is_item(path, &self.target[path]));
         for (path, is_item) in restored.into_iter().zip(found) {
             let why = match is_item {
                 Ok(true) => {

@@ -4,15 +4,15 @@
 //! On a disk that serves several threads, they share the paths that nothing is in the way of. Every other
 //! path, and each that meets an error, is left to one thread, one path after the other.
 
-use super::batch::{Batch, GROUP_FILES};
+use super::batch::Batch;
 use super::placement::{Draft, Placement};
 use super::plan::PlanStep;
 use super::{CHANGED_SINCE, INTERRUPTED, Restore};
+use crate::disk::parallel;
 use crate::path::{on_disk, parent, shown};
 use crate::report::{Remark, Restored};
 use crate::store::content::Content;
 use crate::store::snapshot::Item;
-use rayon::prelude::*;
 
 /// A path to write, and what was recorded of it.
 pub(super) type Recorded<'a> = (&'a Vec<u8>, &'a Item);
@@ -22,15 +22,15 @@ impl Restore<'_> {
     pub(super) fn write_in_parallel(&self, report: &mut Restored) -> Vec<Recorded<'_>> {
         let paths = self.to_write().filter(|(path, _)| self.units.of_path(path).is_none());
         let paths: Vec<Recorded<'_>> = paths.collect();
-        if !self.is_shared(&paths) {
+        if !parallel::is_shared(self.disk, paths.len()) {
             return paths;
         }
         let mut left = Vec::new();
         let mut batch = Batch::default();
-        for group in paths.chunks(GROUP_FILES) {
+        for group in parallel::groups(self.disk, &paths) {
             let first = batch.drafts.len() + left.len();
             let numbered: Vec<(usize, &Recorded<'_>)> = (first..).zip(group).collect();
-            let drafts = self.for_each(&numbered, |(number, (path, item))| {
+            let drafts = parallel::map(self.disk, &numbered, |(number, (path, item))| {
                 self.unobstructed_draft(path, item, *number)
             });
             for (recorded, draft) in group.iter().zip(drafts) {
@@ -60,23 +60,6 @@ impl Restore<'_> {
         }
         // rule: restore/bytes
         self.placement().draft(path, item.mode, &content, number).ok()
-    }
-
-    /// Whether threads share such a number of paths.
-    fn is_shared<T>(&self, paths: &[T]) -> bool {
-        paths.len() >= GROUP_FILES / 2 && self.disk.is_for_many_threads()
-    }
-
-    /// What `found` returns for each, in their order.
-    pub(super) fn for_each<T: Sync, R: Send>(
-        &self,
-        paths: &[T],
-        found: impl Fn(&T) -> R + Sync + Send,
-    ) -> Vec<R> {
-        match self.is_shared(paths) {
-            true => paths.par_iter().map(found).collect(),
-            false => paths.iter().map(found).collect(),
-        }
     }
 
     /// Writes a draft of a path, and removes the obstacles of the path.
@@ -121,7 +104,7 @@ impl Restore<'_> {
         let placement = self.placement();
         let drafts: Vec<&Draft> = batch.drafts.iter().map(|(_, draft)| draft).collect();
         let failure = placement.sync(&drafts).err().map(|error| error.cause());
-        let settled = self.for_each(&batch.drafts, |(path, draft)| {
+        let settled = parallel::map(self.disk, &batch.drafts, |(path, draft)| {
             let interrupted = self.is_interrupted().then(|| INTERRUPTED.to_owned());
             if let Some(why) = failure.clone().or(interrupted) {
                 placement.discard(draft);
