@@ -56,7 +56,7 @@ pub use error::{Code, Error, Result};
 pub use maintenance::prune::{PruneOptions, PruneStep};
 pub use manager::{Look, Manager, PartChanged, RestoreOptions, Scope};
 pub use policy::Trigger;
-pub use project::{project_directory, project_of_file};
+pub use project::{hash_of as project_hash, project_directory, project_of_file};
 pub use report::{
     AgentRestored, Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Evicted,
     Holdings, Interrupted, ListName, Listed, Outcome, Preview, ProjectState, ProjectStatus, Pruned,

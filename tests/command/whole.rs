@@ -4,7 +4,7 @@
 use crate::command::world::{CommandFixture, CommandOutput, assert_text};
 use pretty_assertions::assert_eq;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn enabled() -> CommandFixture {
     let world = CommandFixture::new();
@@ -27,6 +27,92 @@ fn without_turns(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
+fn example() -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/whole-agent.session");
+    fs::read_to_string(script).unwrap()
+}
+
+/// Every path below a folder.
+fn paths_below(folder: &Path) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() {
+            paths.extend(paths_below(&entry));
+        }
+        paths.push(entry);
+    }
+    paths.sort();
+    paths
+}
+
+#[test]
+fn the_example_leaves_nothing_behind_because_it_begins_with_scratch() {
+    let world = CommandFixture::new();
+    let temporary = world.root.join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    fs::write(world.root.join("script"), "").unwrap();
+    let before = paths_below(&world.root);
+    let script = world.root.join("script");
+    fs::write(&script, example()).unwrap();
+    let mut command = world.command();
+    command.env("TMPDIR", &temporary).args(["session", "--script"]).arg(&script);
+    let ended = command.output().unwrap();
+    let said = CommandOutput::new("session".to_owned(), ended).done().text();
+    assert!(said.contains("took checkpoint") && said.contains("Compensated"), "{said}");
+    assert_eq!(paths_below(&world.root), before);
+}
+
+#[test]
+fn scratch_ends_a_session_that_it_cannot_move_into_a_temporary_project() {
+    let world = CommandFixture::new();
+    let said = run_session(&world, "say x\nscratch\nwrite_file a 1\n");
+    assert_eq!(said.exit, Some(2));
+    assert!(said.text().contains("the session ends here"), "{}", said.text());
+    fs::write(world.root.join("script"), "scratch\nwrite_file a 1\n").unwrap();
+    let mut command = world.command();
+    command.env("TMPDIR", world.root.join("missing")).args(["session", "--script"]);
+    let ended = command.arg(world.root.join("script")).output().unwrap();
+    assert_eq!(ended.status.code(), Some(2));
+    assert_eq!(paths_below(&world.project()), Vec::<PathBuf>::new());
+}
+
+// rule: agent/parts
+#[test]
+fn checkpoint_and_rollback_of_another_project_have_nothing_of_the_state_of_an_agent() {
+    let world = enabled();
+    run_session(&world, "say x\ngoal G\nwrite_file a 1\n").done();
+    let elsewhere = world.home().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let elsewhere = |words: &[&str]| {
+        let dir = ["--dir", elsewhere.to_str().unwrap()];
+        world.herma(&[words, &dir].concat()).done().text()
+    };
+    let file = world.home().join("elsewhere/a");
+    let goal = world.root.join("hermes/agent/goal.json");
+    fs::write(&file, "1").unwrap();
+    let taken = world.herma(&["checkpoint", file.parent().unwrap().to_str().unwrap()]);
+    taken.done();
+    let changed = fs::read_to_string(&goal).unwrap().replace("G", "H");
+    fs::write(&goal, &changed).unwrap();
+    fs::write(&file, "2").unwrap();
+    assert!(elsewhere(&["rollback", "show", "1"]).contains("only files, no agent state"));
+    assert!(!elsewhere(&["rollback", "1", "--dry-run"]).contains("goal"));
+    assert!(!elsewhere(&["rollback", "1"]).contains("goal"));
+    assert_eq!(fs::read_to_string(&goal).unwrap(), changed);
+    // The project of the session still has it.
+    world.herma(&["checkpoint"]).done();
+    fs::write(&goal, changed.replace("H", "I")).unwrap();
+    world.herma(&["rollback", "1"]).done();
+    assert_eq!(fs::read_to_string(&goal).unwrap(), changed);
+    // A session there that changes the state shares it from then on.
+    let script = world.root.join("script");
+    fs::write(&script, "goal J\n").unwrap();
+    elsewhere(&["session", "--script", script.to_str().unwrap()]);
+    fs::write(&file, "3").unwrap();
+    world.herma(&["checkpoint", file.parent().unwrap().to_str().unwrap()]).done();
+    assert!(elsewhere(&["rollback", "show", "1"]).contains("active"));
+}
+
 // rule: agent/parts
 // rule: agent/external-listed
 // rule: agent/compensation
@@ -34,8 +120,8 @@ fn without_turns(text: &str) -> String {
 #[test]
 fn the_example_of_the_document_is_played_as_it_stands_in_docs() {
     let world = enabled();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/whole-agent.session");
-    let said = run_session(&world, &fs::read_to_string(script).unwrap()).done();
+    // In the project of the test, in which its files can be read afterwards.
+    let said = run_session(&world, &example().replace("\nscratch\n", "\n")).done();
     assert_text("whole-agent", &without_turns(&world.transcript(&[said])));
     assert_eq!(world.read("src/auth.py"), "provider = \"legacy\"\n");
     assert_eq!(world.read("outside.log"), "closed pull request 1234\n");

@@ -1,5 +1,6 @@
 //! Executes commands: one method per command, from the arguments to the bytes of the answer.
 
+use crate::agent_folder;
 use crate::arguments::{StoreCommand, StoreRequest, Task};
 use crate::classify;
 use crate::pages;
@@ -8,6 +9,7 @@ use crate::text::Style;
 use crate::whole;
 use herma_core::configuration::{self, Configured, Warning};
 use herma_core::disk::{Disk, SystemDisk};
+use herma_core::state::State;
 use herma_core::{
     Clock, Code, Config, Direction, Environment, Error, Manager, Occasion, SystemClock, Trigger,
     project_directory, project_of_file,
@@ -162,6 +164,16 @@ impl Herma {
         Herma { json, style, disk, environment, manager, interrupt, compensations_failure }
     }
 
+    /// The same for the project of a request, without the state of an agent of other projects.
+    pub fn in_project_of(self, request: &StoreRequest) -> Self {
+        let project = self.project(request.dir.as_deref());
+        let is_about_agent = matches!(request.task, Task::Actions(_));
+        if is_about_agent || agent_folder::belongs_to(&self.environment, &project) {
+            return self;
+        }
+        Herma { manager: self.manager.with_state(State::default()), ..self }
+    }
+
     /// The same with rollbacks that end early once `interrupt` is set.
     pub fn interrupted_by(self, interrupt: &Arc<AtomicBool>) -> Self {
         let manager = self.manager.interrupted_by(interrupt.clone());
@@ -214,7 +226,7 @@ impl Herma {
     }
 
     /// The named directory itself, or the project that the current directory belongs to.
-    fn project(&self, named: Option<&Path>) -> PathBuf {
+    pub(crate) fn project(&self, named: Option<&Path>) -> PathBuf {
         let current_directory = &self.environment.current_directory;
         let detected = || project_of_file(self.disk.as_ref(), &self.environment, current_directory);
         let directory = named

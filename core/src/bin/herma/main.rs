@@ -1,10 +1,12 @@
 //! The `herma` command: the command line of the reference implementation.
 //!
 //! Only this file reads the state of the process: its arguments, `HOME`, `HERMES_HOME`, the current
-//! directory, and whether its output is a terminal. [`arguments`] parses, [`commands`] executes,
+//! directory, and whether its output is a terminal; a session can change to a temporary project.
+//! [`arguments`] parses, [`commands`] executes,
 //! [`pages`] prints answers for people and [`programs`] prints JSON.
 #![forbid(unsafe_code)]
 
+mod agent_folder;
 mod arguments;
 mod classify;
 mod commands;
@@ -143,6 +145,7 @@ fn run_request(request: &StoreRequest) -> Result<u8, Failure> {
     let herma = herma.interrupted_by(&interrupt);
     warnings.iter().for_each(warn);
     herma.recover(request).iter().for_each(|message| notice(message));
+    let herma = herma.in_project_of(request);
     let exit = match herma.run(request) {
         Ok(answer) => print_answer(&answer, request.json)?,
         Err(failure) => refuse(&failure, request.json),

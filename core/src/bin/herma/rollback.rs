@@ -1,5 +1,6 @@
 //! `herma rollback`: its list, its previews and the restore itself.
 
+use crate::agent_folder;
 use crate::arguments::StoreRequest;
 use crate::commands::{Answer, ConversationRollback, Ending, Failure, Herma};
 use crate::programs::Listing;
@@ -102,10 +103,8 @@ impl Herma {
         let manager = agent_manager.as_ref().unwrap_or(&self.manager);
         let agent_folder = agent_manager.as_ref().and_then(|_| self.create_agent_folder());
         let restored = manager.restore_scope(project, target, scope, token);
-        if let (Err(_), Some(folder)) = (&restored, agent_folder) {
-            // A refused restore changes nothing; a folder that is not empty stays.
-            let _ = self.disk.remove_file(&folder.join(LOCK_FILE));
-            let _ = self.disk.remove_directory(&folder);
+        if let Some(folder) = agent_folder {
+            self.settle_agent_folder(&folder, project, restored.is_ok());
         }
         let restored = restored.map_err(|error| self.refused(project, error))?;
         let undo = self.undo(project, project_existed, &restored);
@@ -114,6 +113,18 @@ impl Herma {
         let answer =
             RestoreAnswer { project, is_named, restored: &restored, undo: &undo, direction };
         self.restored(&answer)
+    }
+
+    /// Removes the folder that was created for a restore that was refused, or records that its state belongs
+    /// to the restored project.
+    fn settle_agent_folder(&self, folder: &Path, project: &Path, is_restored: bool) {
+        if !is_restored {
+            // A refused restore changes nothing; a folder that is not empty stays.
+            let _ = self.disk.remove_file(&folder.join(LOCK_FILE));
+            let _ = self.disk.remove_directory(folder);
+        } else if let Err(error) = agent_folder::register(&self.environment, project) {
+            tracing::debug!("the agent's state belongs to every project: {error}");
+        }
     }
 
     /// Adds a hint, since a file may have been named from a directory inside the project.

@@ -1,6 +1,7 @@
 //! The commands about the agent state: they find it, show which parts of it a checkpoint contains, pin
 //! checkpoints, and compensate or accept external actions.
 
+use crate::agent_folder;
 use crate::arguments::ActionsCommand;
 use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::{pages, shell, text, whole_pages};
@@ -212,12 +213,15 @@ impl Herma {
 }
 
 impl Herma {
-    /// The state of an agent whose folder was created meanwhile, and what is wrong with its compensations.
+    /// The state of the agent, if it belongs to the project of the current directory, and what is wrong with
+    /// its compensations.
     pub fn find_state(&mut self) -> (Option<State>, Option<Failure>) {
-        let (state, failure) = state(&self.disk, &self.environment);
-        if let Some(state) = &state {
-            self.manager.set_state(state.clone());
-        }
+        let (state, failure) =
+            match agent_folder::belongs_to(&self.environment, &self.project(None)) {
+                true => state(&self.disk, &self.environment),
+                false => (None, None),
+            };
+        self.manager.set_state(state.clone().unwrap_or_default());
         (state, failure)
     }
 
@@ -239,7 +243,8 @@ impl Herma {
         target: &[u8],
         scope: Scope<&[u8]>,
     ) -> Option<Manager> {
-        if !self.manager.state().is_empty() || matches!(scope, Scope::File(_)) {
+        let is_removed = !self.environment.agent_folder().is_dir();
+        if !is_removed || matches!(scope, Scope::File(_)) {
             return None;
         }
         // The restore itself reports what is wrong with the target.

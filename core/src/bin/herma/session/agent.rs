@@ -3,6 +3,7 @@
 
 use super::Session;
 use super::lines::AgentCommand;
+use crate::agent_folder;
 use crate::arguments::ActionsCommand;
 use crate::commands::{Answer, Ending, Failure};
 use crate::text;
@@ -58,12 +59,14 @@ impl<W: Write> Session<W> {
         self.herma.as_ref().is_ok_and(|herma| !herma.manager.state().is_empty())
     }
 
-    /// Creates the agent's folder if it is missing, and loads its state.
+    /// Makes the state of the agent's folder, which may be missing, the state of this project too, and loads
+    /// it.
     fn ensure_state(&mut self) -> io::Result<()> {
         if self.has_state() {
             return Ok(());
         }
-        fs::create_dir_all(self.environment.agent_folder())?;
+        let Ok(herma) = &self.herma else { return Ok(()) };
+        agent_folder::register(&self.environment, &herma.project(None))?;
         self.find_agent()
     }
 

@@ -25,6 +25,8 @@ pub enum SessionCommand {
     Agent(AgentCommand),
     /// Runs `/rollback`: the words after it, and the text up to them.
     Rollback { before: String, rest: Vec<u8> },
+    /// Continues in a temporary project.
+    Scratch,
     /// Shows the conversation.
     Log,
     /// Shows the help.
@@ -183,6 +185,7 @@ fn parse(text: &[u8]) -> Result<FirstLine, SyntaxError> {
             let before = String::from_utf8_lossy(before).into_owned();
             complete(SessionCommand::Rollback { before, rest: rest.to_vec() })
         }
+        b"scratch" => complete(SessionCommand::Scratch),
         b"log" => complete(SessionCommand::Log),
         b"help" | b"/help" => complete(SessionCommand::Help),
         b"exit" | b"/exit" | b"quit" | b"/quit" => complete(SessionCommand::Exit),

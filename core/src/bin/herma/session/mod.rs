@@ -2,11 +2,13 @@
 //! in tests. The user types what the agent would do; the tools really write files.
 //!
 //! `lines` parses the input and `tools` changes files; `agent` keeps the agent's state in addition to
-//! its files; with `rollback` the conversation follows the files. The library decides when a checkpoint is taken.
+//! its files; with `rollback` the conversation follows the files; `scratch` runs all of it in a temporary
+//! project. The library decides when a checkpoint is taken.
 
 mod agent;
 mod lines;
 mod rollback;
+mod scratch;
 mod tools;
 
 use crate::commands::{Failure, Herma};
@@ -18,6 +20,7 @@ use herma_core::rollback_line::SyntaxError;
 use herma_core::{Environment, Outcome};
 use lines::{Lines, ParsedLine, SessionCommand};
 use rollback::Steps;
+use scratch::Scratch;
 use std::ffi::OsStr;
 use std::io::{self, BufRead, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -53,6 +56,8 @@ register KIND COMMAND      sets the shell command that undoes such actions; it c
 actions                    lists the external actions; audit: who decided what, and when
 hand_off NAME              a sub-agent takes over; back: its parent continues
 explain COMMAND            tells whether a checkpoint would be taken before a command, and why
+scratch                    as the first line: the session runs in a temporary project with its own
+                           store, with automatic checkpoints, and leaves nothing behind
 help                       shows this help
 exit                       ends the session; written files stay
 
@@ -82,6 +87,8 @@ pub struct Session<W> {
     steps: Steps,
     /// How many lines failed.
     failures: usize,
+    /// The temporary project of the session, if it has one.
+    scratch: Option<Scratch>,
 }
 
 impl<W: Write> Session<W> {
@@ -100,6 +107,7 @@ impl<W: Write> Session<W> {
             conversation: Conversation::default(),
             steps: Steps::default(),
             failures: 0,
+            scratch: None,
         }
     }
 
@@ -124,6 +132,7 @@ impl<W: Write> Session<W> {
             }
             match command {
                 Ok(SessionCommand::Exit) => break,
+                Ok(SessionCommand::Scratch) if !self.enter_scratch()? => break,
                 Ok(command) => self.execute(command)?,
                 Err(misread) => self.misread("", &text, &misread)?,
             }
@@ -170,7 +179,7 @@ impl<W: Write> Session<W> {
 
     fn execute(&mut self, command: SessionCommand) -> io::Result<()> {
         match command {
-            SessionCommand::Nothing | SessionCommand::Exit => Ok(()),
+            SessionCommand::Nothing | SessionCommand::Scratch | SessionCommand::Exit => Ok(()),
             SessionCommand::Say(message) => self.say(&message),
             SessionCommand::Agent(command) => self.agent(&command),
             SessionCommand::WriteFile { path, content } => self.write_file(&path, &content),
