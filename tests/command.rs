@@ -16,5 +16,6 @@ mod refusals;
 mod safety;
 mod session;
 mod sessions;
+mod turns;
 mod whole;
 pub mod world;

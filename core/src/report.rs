@@ -51,6 +51,14 @@ pub struct Taken {
     pub evicted: Evicted,
 }
 
+impl Taken {
+    /// The answer where no checkpoint was attempted.
+    pub(crate) fn without_checkpoint(outcome: Outcome) -> Self {
+        let evicted = Evicted::default();
+        Taken { outcome, skipped: Vec::new(), notices: Vec::new(), evicted }
+    }
+}
+
 /// The checkpoints that limits evicted along with a new checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Evicted {

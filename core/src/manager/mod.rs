@@ -19,6 +19,7 @@ mod recovery;
 mod restore;
 mod scope;
 mod single;
+mod turn;
 mod undo;
 mod upkeep;
 mod wanted;
@@ -37,7 +38,7 @@ use crate::path::shown;
 use crate::policy::Trigger;
 use crate::project::Project;
 use crate::report::{
-    Cleared, ClearedLegacy, Evicted, Holdings, Outcome, Pruned, Status, Swept, Taken, Verified,
+    Cleared, ClearedLegacy, Holdings, Outcome, Pruned, Status, Swept, Taken, Verified,
 };
 use crate::restore::target;
 use crate::store::Store;
@@ -138,19 +139,15 @@ impl Manager {
     /// # Errors
     /// As [`Manager::ensure_checkpoint`].
     pub fn ensure_for(&mut self, dir: &Path, occasion: &Occasion<'_>) -> Result<Taken> {
-        let without_checkpoint = |outcome| {
-            let evicted = Evicted::default();
-            Ok(Taken { outcome, skipped: Vec::new(), notices: Vec::new(), evicted })
-        };
         // rule: turn/disabled
         if !self.config.enabled {
-            return without_checkpoint(Outcome::Disabled);
+            return Ok(Taken::without_checkpoint(Outcome::Disabled));
         }
         let project = self.project(dir);
         // rule: turn/once
         // rule: turn/per-project
         if self.slots_used.contains(&project.hash) {
-            return without_checkpoint(Outcome::Deduped);
+            return Ok(Taken::without_checkpoint(Outcome::Deduped));
         }
         // rule: turn/failure-keeps-slot
         let taken = self.take(&project, occasion)?;

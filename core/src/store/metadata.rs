@@ -40,6 +40,9 @@ pub struct Metadata {
     /// writes and reads it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waiting: usize,
+    /// A digest of the turn that had its checkpoint last. Only this tool writes and reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
 }
 
 fn is_zero(count: &usize) -> bool {
@@ -147,7 +150,8 @@ pub fn touch(
         workdir: String::from_utf8_lossy(bytes).into_owned(),
         workdir_bytes: std::str::from_utf8(bytes).is_err().then(|| bytes.to_vec()),
         waiting: before.as_ref().map_or(0, |before| before.waiting),
-        created_at: before.map_or(now, |before| before.created_at),
+        created_at: before.as_ref().map_or(now, |before| before.created_at),
+        turn: before.and_then(|before| before.turn),
         last_touch: now,
         device: disk.stat(&project.directory).ok().map(|stat| stat.device),
         file_system: disk.file_system(&project.directory).ok().filter(|id| *id != 0),

@@ -178,6 +178,9 @@ struct CheckpointArguments {
     /// A name for the checkpoint, which also pins it
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
+    /// The turn of an agent: each turn takes at most one checkpoint
+    #[arg(long, value_name = "ID", conflicts_with = "label")]
+    turn: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -281,6 +284,8 @@ pub enum Task {
         reason: String,
         /// The label, if any.
         label: Option<String>,
+        /// The turn, if it is to have one checkpoint at most.
+        turn: Option<String>,
     },
     /// Pin or unpin a checkpoint.
     Pin {
@@ -333,7 +338,10 @@ impl Request {
             Arguments::try_parse_from(words).map_err(ParseError::Usage)?;
         let (dir, task) = match command {
             Command::Checkpoint(arguments) => {
-                (arguments.dir, Task::Take { reason: arguments.reason, label: arguments.label })
+                let CheckpointArguments { dir, reason, label, turn } = arguments;
+                // A hook whose variable is not set has no turn.
+                let turn = turn.filter(|turn| !turn.is_empty());
+                (dir, Task::Take { reason, label, turn })
             }
             Command::Pin(arguments) => pin(arguments, true),
             Command::Unpin(arguments) => pin(arguments, false),

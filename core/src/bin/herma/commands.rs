@@ -11,8 +11,8 @@ use herma_core::configuration::{self, Configured, Warning};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::state::State;
 use herma_core::{
-    Clock, Code, Config, Direction, Environment, Error, Manager, Occasion, SystemClock, Trigger,
-    project_directory, project_of_file,
+    Clock, Code, Config, Direction, Environment, Error, Manager, Occasion, SystemClock, Taken,
+    Trigger, project_directory, project_of_file,
 };
 use serde::Serialize;
 use std::io;
@@ -187,7 +187,15 @@ impl Herma {
     pub fn run(&self, request: &StoreRequest) -> Result<Answer, Failure> {
         let project = self.project(request.dir.as_deref());
         match &request.task {
-            Task::Take { reason, label } => self.take(&project, reason, label.as_deref()),
+            Task::Take { reason, label: None, turn: Some(turn) } => {
+                let occasion = Occasion::new(Trigger::PreTool, reason);
+                self.taken(&project, self.manager.checkpoint_of_turn(&project, turn, &occasion)?)
+            }
+            Task::Take { reason, label, .. } => {
+                let occasion =
+                    Occasion { label: label.as_deref(), ..Occasion::new(Trigger::Manual, reason) };
+                self.taken(&project, self.manager.checkpoint_for(&project, &occasion)?)
+            }
             Task::Pin { target, is_pinned } => self.pin(&project, target, *is_pinned),
             Task::Actions(command) => self.actions(*command),
             Task::Rollback(task) => self.roll_back(request, task, &project),
@@ -240,9 +248,7 @@ impl Herma {
         self.disk.stat(project).is_ok()
     }
 
-    fn take(&self, project: &Path, reason: &str, label: Option<&str>) -> Result<Answer, Failure> {
-        let occasion = Occasion { label, ..Occasion::new(Trigger::Manual, reason) };
-        let taken = self.manager.checkpoint_for(project, &occasion)?;
+    fn taken(&self, project: &Path, taken: Taken) -> Result<Answer, Failure> {
         self.answer_in_project(project, &taken, || pages::taken(self.style, project, &taken))
     }
 

@@ -56,6 +56,7 @@ Examples:
   herma checkpoint
   herma checkpoint --reason 'before the big refactoring'
   herma checkpoint --label baseline-w19  kept until `herma unpin baseline-w19`
+  herma checkpoint --turn t17  in a hook before each edit: one checkpoint for each turn
   herma checkpoint ~/code/experiments --json
   herma checkpoint -- --odd-name  a directory whose name begins with dashes
 

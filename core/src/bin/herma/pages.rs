@@ -47,8 +47,11 @@ pub fn taken(style: Style, project: &Path, taken: &Taken) -> Vec<u8> {
         Outcome::Created { id } => {
             page.line(format_args!("Took checkpoint {} of {project}", short(style, id)));
         }
-        // A manual checkpoint is neither turned off nor limited to once in a turn.
-        Outcome::Unchanged | Outcome::Deduped | Outcome::Disabled => page.line(format_args!(
+        Outcome::Deduped => page.line(format_args!(
+            "No checkpoint taken of {project}: this turn already has its checkpoint"
+        )),
+        // A checkpoint that the command takes is never turned off.
+        Outcome::Unchanged | Outcome::Disabled => page.line(format_args!(
             "No checkpoint taken of {project}: nothing changed since the last one, or there are no \
              files to capture"
         )),

@@ -1,0 +1,53 @@
+//! The checkpoint of a turn of which several processes know only the id, such as the hooks of an agent that
+//! each run the command.
+
+use super::Manager;
+use crate::agent_state::Occasion;
+use crate::error::Result;
+use crate::project::{Project, hash_of};
+use crate::report::{Outcome, Taken};
+use crate::store::{Store, metadata};
+use std::path::Path;
+
+impl Manager {
+    /// Takes a checkpoint, unless the newest request with a turn for this project was for the same turn.
+    /// So thirty edits of a turn take one checkpoint, of the state before the turn, and evict one at most.
+    ///
+    /// # Errors
+    /// As [`Manager::checkpoint_for`]; a failed attempt does not use up the turn.
+    // rule: turn/once
+    // rule: turn/failure-keeps-slot
+    // rule: turn/nothing-uses-slot
+    pub fn checkpoint_of_turn(
+        &self,
+        dir: &Path,
+        turn: &str,
+        occasion: &Occasion<'_>,
+    ) -> Result<Taken> {
+        let project = self.project(dir);
+        // Of the same length for every turn.
+        let turn = hash_of(Path::new(turn));
+        let base = self.base();
+        if let Some(store) = Store::open(self.disk.as_ref(), &base)? {
+            let metadata = metadata::stored(self.disk.as_ref(), &store.path, &project.hash)?;
+            if metadata.is_some_and(|metadata| metadata.turn.as_deref() == Some(&turn)) {
+                return Ok(Taken::without_checkpoint(Outcome::Deduped));
+            }
+        }
+        let taken = self.take(&project, occasion)?;
+        if let Err(error) = self.record_turn(&project, turn) {
+            // The next request takes another checkpoint, which is no loss.
+            tracing::debug!("the turn of {} was not recorded: {error}", project.hash);
+        }
+        Ok(taken)
+    }
+
+    fn record_turn(&self, project: &Project, turn: String) -> Result<()> {
+        let base = self.base();
+        let Some(store) = Store::open(self.disk.as_ref(), &base)? else { return Ok(()) };
+        let _lock = store.lock_project(&project.hash)?;
+        metadata::change(store.disk, &store.path, &project.hash, |metadata| {
+            metadata.turn = Some(turn);
+        })
+    }
+}
