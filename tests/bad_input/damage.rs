@@ -198,3 +198,37 @@ fn list_does_not_fall_back_from_a_lost_ref_to_an_older_packed_ref() {
     machine.git_output(&["pack-refs", "--all"]);
     assert_eq!(machine.list()[0].id, machine.git_output(&["rev-list", "-1", "--all"]));
 }
+
+/// The bytes of the object are whole, but git refuses its file.
+// rule: maintenance/damage
+#[test]
+fn verify_reports_every_object_with_bytes_behind_its_end_as_git_does() {
+    for name in ["HEAD", "HEAD^{tree}", "HEAD:src", "HEAD:a.txt"] {
+        let machine = Machine::new();
+        machine.take();
+        let name = name.replace("HEAD", &format!("refs/hermes/{}", machine.hash()));
+        let object = machine.object(&name);
+        let bytes = [&fs::read(&object).unwrap()[..], b"more"].concat();
+        fs::remove_file(&object).unwrap();
+        fs::write(&object, bytes).unwrap();
+        assert!(!machine.git_finds_nothing_broken(), "{name}");
+        let verified = machine.manager().verify(&mut |_, _| ()).unwrap();
+        assert_eq!(verified.damaged.len(), 1, "{name}: {verified:?}");
+    }
+}
+
+/// What a crash leaves of a file on some file systems.
+// rule: maintenance/heals
+#[test]
+fn a_take_writes_a_file_of_the_layout_again_that_is_full_of_zeros() {
+    for name in ["config", "HEAD", "info/exclude", "info/attributes"] {
+        let machine = Machine::new();
+        machine.take();
+        let file = machine.base().join("store").join(name);
+        let intact = fs::read(&file).unwrap();
+        fs::write(&file, vec![0; intact.len()]).unwrap();
+        machine.take_next("changed\n");
+        assert_eq!(fs::read(&file).unwrap(), intact, "{name}");
+        assert!(machine.git_finds_nothing_broken(), "{name}");
+    }
+}

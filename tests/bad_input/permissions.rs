@@ -6,10 +6,12 @@ use herma_core::RestoreOptions;
 use herma_core::disk::{Access, Disk, SystemDisk};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A group to which this process does not belong.
 const GROUP: u32 = 4242;
+/// Another user than root.
+const USER: u32 = 1000;
 /// An access list in the format of Linux: owner `rw`, user 1000 `r`, group nothing, others nothing.
 const LIST: &[(u16, u16, u32)] =
     &[(1, 6, u32::MAX), (2, 4, 1000), (4, 0, u32::MAX), (16, 4, u32::MAX), (32, 0, u32::MAX)];
@@ -20,6 +22,19 @@ fn permit(path: &Path, bits: u32) {
 
 fn bits(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o777
+}
+
+/// A folder and everything in it.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = vec![folder.to_owned()];
+    let mut visited = 0;
+    while let Some(path) = found.get(visited).cloned() {
+        visited += 1;
+        if path.is_dir() {
+            found.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    found
 }
 
 fn access_list() -> Vec<u8> {
@@ -76,6 +91,33 @@ fn restore_keeps_the_group_access_of_files_in_a_project_of_that_group() {
     for (path, expected) in [(&folder, 0o770), (&file, 0o660)] {
         assert_eq!((bits(path), fs::metadata(path).unwrap().gid()), (expected, GROUP), "{path:?}");
     }
+}
+
+/// An agent often runs as root in a container, on the files of a user.
+// rule: restore/permissions
+#[test]
+fn what_root_makes_belongs_to_the_owner_of_the_folder_and_a_replaced_file_to_its_own() {
+    let machine = Machine::new();
+    let project = machine.project();
+    let of_root = project.join("src/b.txt");
+    machine.write("of-user", "one\n");
+    for path in below(&machine.root()).iter().filter(|path| **path != of_root) {
+        if chown(path, Some(USER), None).is_err() {
+            println!("not run: this user may give no file to another user");
+            return;
+        }
+    }
+    let manager = machine.manager_on(SystemDisk);
+    manager.checkpoint(&project, "taken").unwrap();
+    fs::remove_file(project.join("of-user")).unwrap();
+    fs::create_dir_all(project.join("new/folder")).unwrap();
+    machine.write("src/b.txt", "changed\n");
+    manager.restore(&project, b"1", RestoreOptions::default()).unwrap();
+    let user = |path: &Path| fs::metadata(path).unwrap().uid();
+    assert_eq!((user(&of_root), user(&project.join("of-user"))), (0, USER));
+    let of_others: Vec<_> =
+        below(&machine.base()).into_iter().filter(|path| user(path) != USER).collect();
+    assert_eq!(of_others, Vec::<PathBuf>::new());
 }
 
 #[test]

@@ -375,11 +375,13 @@ fn rollback_diff_succeeds_if_its_reader_stops_early() {
 #[test]
 fn rollback_fails_if_its_answer_cannot_be_written() {
     let world = CommandFixture::new();
-    let mut command = world.command();
-    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let ended = command.args(["rollback"]).stdout(full).stderr(Stdio::piped()).output().unwrap();
-    assert_eq!(ended.status.code(), Some(2));
-    assert!(!ended.stderr.is_empty());
+    for arguments in [&["rollback"][..], &["rollback", "--json"]] {
+        let mut command = world.command();
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let ended = command.args(arguments).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(ended.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&ended.stderr).contains("[unheard]"), "{ended:?}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@
 pub(crate) mod atomic_write;
 mod canonical;
 pub(crate) mod folder;
+mod owner;
 pub(crate) mod parallel;
 mod place;
 mod system;
@@ -230,6 +231,10 @@ pub trait Disk: Send + Sync {
     /// permission bits. If one of these cannot be set, the next ones are not set: the bits would give
     /// access to others.
     fn permit(&self, path: &Path, access: &Access) -> io::Result<()>;
+    /// Gives a file that was just made to that user, if this process is root: otherwise, and if it fails, it stays.
+    fn give(&self, path: &Path, user: u32) {
+        let _ = (path, user);
+    }
     /// Sets the permission bits of a directory.
     fn permit_directory(&self, path: &Path, mode: u32) -> io::Result<()>;
     /// Removes a file or link.

@@ -1,6 +1,7 @@
 //! The file system of this machine. Each call uses handles of directories, so that no link is followed,
 //! even if a process replaces a directory by a link meanwhile.
 
+use super::owner;
 use super::place::{self, AnchoredPath, ENTER};
 use super::{Access, Disk, Kind, ListedEntry, LockGuard, Sharing, Stat, Stream};
 #[cfg(target_os = "linux")]
@@ -65,6 +66,7 @@ fn write(
     let anchored = AnchoredPath::of(path)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
     let mut file = File::from(anchored.open(flags, PRIVATE)?);
+    owner::give_file(&anchored.folder, &file);
     let written = fill(&mut file).and_then(|()| {
         fs::fchmod(&file, Mode::from_raw_mode(mode))?;
         if durable { file.sync_all() } else { Ok(()) }
@@ -218,7 +220,10 @@ impl Disk for SystemDisk {
 
     fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NONBLOCK;
-        File::from(AnchoredPath::of(path)?.open(flags, PRIVATE)?).write_all(content)
+        let anchored = AnchoredPath::of(path)?;
+        let mut file = File::from(anchored.open(flags, PRIVATE)?);
+        owner::give_file(&anchored.folder, &file);
+        file.write_all(content)
     }
 
     fn make_link(&self, target: &[u8], path: &Path) -> io::Result<()> {
@@ -228,7 +233,9 @@ impl Disk for SystemDisk {
 
     fn make_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
         let anchored = AnchoredPath::of(path)?;
-        Ok(fs::mkdirat(&anchored.folder, anchored.name, Mode::from_raw_mode(mode))?)
+        fs::mkdirat(&anchored.folder, anchored.name, Mode::from_raw_mode(mode))?;
+        owner::give_directory(&anchored.folder, anchored.name);
+        Ok(())
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -274,6 +281,10 @@ impl Disk for SystemDisk {
         Ok(())
     }
 
+    fn give(&self, path: &Path, user: u32) {
+        owner::give_to(path, user);
+    }
+
     fn permit_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
         let anchored = AnchoredPath::of(path)?;
         // A directory that cannot be read cannot be opened, so that its mode is set by name.
@@ -314,6 +325,7 @@ impl Disk for SystemDisk {
             }
             opened => opened?,
         };
+        owner::give_file(&anchored.folder, &file);
         let file = File::from(file);
         let taken = match sharing {
             Sharing::Shared => file.try_lock_shared(),

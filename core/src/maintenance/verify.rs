@@ -12,7 +12,7 @@ use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use crate::store::oid::Oid;
 use crate::store::{Store, metadata, ref_recovery, snapshot};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// Verifies every checkpoint of every project, and calls `progress` with the number of each project
@@ -49,7 +49,9 @@ pub fn verify(
         let envelopes = Stored::of(&store, hash).envelopes(&objects)?;
         for checkpoint in checkpoints {
             verified.checkpoints += 1;
-            if let Some(why) = envelopes.damage(&checkpoint, |blob| files.damage(blob))? {
+            if let Some(why) =
+                envelopes.damage(&checkpoint, |blob| files.damage(Kind::Blob, blob))?
+            {
                 let why = format!("{}: {why}", &checkpoint.id.to_string()[..7]);
                 verified.envelopes.push(Remark::new(project.as_bytes(), why));
             }
@@ -64,10 +66,10 @@ pub fn verify(
     Ok(verified)
 }
 
-/// The stored files, each of which is read once.
+/// The stored objects, each of which is checked once.
 struct Files<'a> {
     objects: &'a Objects<'a>,
-    /// The damage of each file that was checked, if any.
+    /// The damage of each object that was checked, if any.
     checked: HashMap<Oid, Option<String>>,
 }
 
@@ -79,25 +81,45 @@ impl Files<'_> {
             Err(error) if error.is_damage() => return Ok(vec![Remark::new(b"", error.cause())]),
             content => content?,
         };
+        if let Some(why) = self.damage_above(checkpoint)? {
+            return Ok(vec![Remark::new(b"", why)]);
+        }
         let mut lost = Vec::new();
         for (path, item) in &content {
-            if let Some(why) = self.damage(item.blob)? {
+            if let Some(why) = self.damage(Kind::Blob, item.blob)? {
                 lost.push(Remark::new(path, why));
             }
         }
         Ok(lost)
     }
 
-    fn damage(&mut self, blob: Oid) -> Result<Option<String>> {
-        if let Some(damage) = self.checked.get(&blob) {
+    /// The damage of the commit or of a tree of a checkpoint that can be read: git refuses the object.
+    fn damage_above(&mut self, checkpoint: &Checkpoint) -> Result<Option<String>> {
+        let mut pending = vec![(Kind::Commit, checkpoint.id), (Kind::Tree, checkpoint.tree)];
+        let mut seen = HashSet::new();
+        while let Some((kind, id)) = pending.pop() {
+            if let Some(why) = self.damage(kind, id)? {
+                return Ok(Some(why));
+            }
+            if kind == Kind::Tree && seen.insert(id) {
+                let links = snapshot::links(checkpoint.id, &self.objects.read(kind, id)?)?;
+                let trees = links.into_iter().filter(|link| link.kind == Kind::Tree);
+                pending.extend(trees.map(|link| (link.kind, link.id)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn damage(&mut self, kind: Kind, id: Oid) -> Result<Option<String>> {
+        if let Some(damage) = self.checked.get(&id) {
             return Ok(damage.clone());
         }
-        let damage = match self.objects.check(Kind::Blob, blob) {
+        let damage = match self.objects.check(kind, id) {
             Ok(()) => None,
             Err(error @ Error::DamagedObject { .. }) => Some(error.cause()),
             Err(error) => return Err(error),
         };
-        self.checked.insert(blob, damage.clone());
+        self.checked.insert(id, damage.clone());
         Ok(damage)
     }
 }

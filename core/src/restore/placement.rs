@@ -103,6 +103,12 @@ impl Placement<'_> {
         let stat = self.disk.stat(&temporary);
         let stat = stat.inspect_err(|_| self.remove_staged(&temporary));
         let stat = stat.context("looking at", &temporary)?;
+        // rule: restore/permissions
+        if let Some(replaced) = replaced
+            && stat.user != replaced.user
+        {
+            self.disk.give(&temporary, replaced.user);
+        }
         let was_free = before.is_none_or(|stat| stat.kind == Kind::Directory);
         Ok(Draft { destination, temporary, stat, was_free })
     }

@@ -189,16 +189,18 @@ impl<'a> Store<'a> {
     }
 }
 
-/// Whether git could use a file: a crash may leave an empty file, and a `HEAD` must name a ref or a
-/// commit.
+/// Whether git could use a file: a crash may leave it empty or full of zeros, and a `HEAD` must name a ref
+/// or a commit.
 // rule: maintenance/heals
 fn is_usable(disk: &dyn Disk, file: &Path) -> bool {
-    let Ok((start, _)) = disk.read(file, 64) else {
+    let Ok((start, _)) = disk.read(file, 4096) else {
         return false;
     };
     let is_id = || start.len() >= 40 && start[..40].iter().all(u8::is_ascii_hexdigit);
     let is_head = file.ends_with("HEAD");
-    !start.is_empty() && (!is_head || start.starts_with(b"ref: refs/") || is_id())
+    !start.is_empty()
+        && !start.contains(&0)
+        && (!is_head || start.starts_with(b"ref: refs/") || is_id())
 }
 
 /// Whether a folder exists at `path`; an error if anything else does.

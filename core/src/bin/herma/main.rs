@@ -258,8 +258,10 @@ fn refuse_usage(error: &clap::Error, json: bool) -> u8 {
 
 fn refuse_in_json(failure: &Failure) {
     let refusal = Refusal { error: Reason { code: failure.code, message: &failure.message } };
-    if let Ok(text) = programs::json(&refusal) {
-        print(std::io::stdout(), &String::from_utf8_lossy(&text));
+    let written = programs::json(&refusal).map(|text| std::io::stdout().write_all(&text));
+    // Who does not hear it here is told there.
+    if !matches!(written, Ok(Ok(()))) {
+        print_failure(failure);
     }
 }
 
