@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 
 const MODEL: &str = "
-    bytes rules commands configuration target
+    bytes excuse rules commands configuration target
     agent content files ignore tool
     edit place request tree
     answer plain lines object unit refusal verdict injected

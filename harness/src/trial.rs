@@ -177,6 +177,9 @@ fn trial_of_configuration(history: &History, run: RunVariant<'_>) -> Result<Tria
         for (rule, times) in plain.checks {
             *hostile.checks.entry(rule).or_default() += times;
         }
+        for (excused, times) in plain.excused {
+            *hostile.excused.entry(excused).or_default() += times;
+        }
         hostile.coverage.join(plain.coverage);
     }
     let mut plain = plain.divergences;

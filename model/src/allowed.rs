@@ -5,6 +5,7 @@
 use crate::bytes::ByteString;
 use crate::capture::Captured;
 use crate::configuration::Configuration;
+use crate::excuse::Excuse;
 use crate::lines::LineBounds;
 use crate::refusal::Refusal;
 use crate::rules::{self, RuleRef};
@@ -57,8 +58,8 @@ pub enum Allowed {
     Cleared(Cleared),
     /// The request must be refused, for any of these reasons.
     Refused(Vec<Refusal>),
-    /// Any behaviour: it depends on something that was not observed.
-    Unknown,
+    /// Any answer, for this reason.
+    Unknown(Excuse),
 }
 
 impl Allowed {
@@ -120,9 +121,9 @@ pub struct AllowedCheckpoint {
     pub rule: RuleRef,
     /// Refusals that are allowed as well.
     pub may_refuse: Vec<Refusal>,
-    /// Whether finding nothing to save is allowed as well: no rule says whether an implementation that
-    /// captures everything takes a checkpoint of nothing.
-    pub may_be_unchanged: bool,
+    /// Why finding nothing to save is allowed as well, if it is: for example, no rule says whether an
+    /// implementation that captures everything takes a checkpoint of nothing.
+    pub may_be_unchanged: Option<Excuse>,
     /// Other outcomes that no rule decides, so that they are allowed as well.
     pub alternatives: &'static [CheckpointKind],
     /// Whether a new checkpoint is allowed where nothing changed, since the newest one is damaged.

@@ -5,6 +5,7 @@
 //! decides which of them is the cause.
 
 use crate::answer::{Answer, CheckpointOutcome, SweepOutcome};
+use crate::excuse::Excuse;
 use crate::files::{Node, SpecialKind};
 use crate::plain::plain;
 use crate::rules::RuleRef;
@@ -111,6 +112,8 @@ pub struct Violation {
 pub struct Checks {
     /// How many comparisons were made for each rule.
     pub counts: BTreeMap<&'static str, u64>,
+    /// How many comparisons for each rule were not made, or accepted an answer only because of an excuse.
+    pub excused: BTreeMap<(&'static str, Excuse), u64>,
     /// The comparisons that failed.
     pub violations: Vec<Violation>,
 }
@@ -121,10 +124,21 @@ impl Checks {
         *self.counts.entry(rule.id).or_default() += times;
     }
 
+    /// Counts `times` comparisons for `rule` that were not made, or whose answer is accepted only because of
+    /// the excuse.
+    pub fn excused(&mut self, rule: RuleRef, excuse: Excuse, times: u64) {
+        if times > 0 {
+            *self.excused.entry((rule.id, excuse)).or_default() += times;
+        }
+    }
+
     /// Adds the comparisons of another observation.
     pub fn join(&mut self, added: Checks) {
         for (rule, times) in added.counts {
             *self.counts.entry(rule).or_default() += times;
+        }
+        for (excused, times) in added.excused {
+            *self.excused.entry(excused).or_default() += times;
         }
         self.violations.extend(added.violations);
     }

@@ -137,6 +137,9 @@ fn add_following(merged: &mut Vec<FollowingFound>, part: Vec<FollowingFound>) {
 /// not show again, and held if any other part exercised it.
 fn add_rule(merged: &mut RuleJudged, part: RuleJudged) {
     merged.checks += part.checks;
+    for (excuse, times) in part.excused {
+        *merged.excused.entry(excuse).or_default() += times;
+    }
     let either = |verdict| merged.verdict == verdict || part.verdict == verdict;
     let stronger = [Verdict::Broken, Verdict::Unstable, Verdict::Held];
     if let Some(verdict) = stronger.into_iter().find(|verdict| either(*verdict)) {

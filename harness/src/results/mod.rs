@@ -5,6 +5,7 @@
 //! [`github`] depend on the stream alone.
 
 pub mod enough;
+pub mod excused;
 pub mod github;
 pub mod junit;
 mod kept;
@@ -28,7 +29,7 @@ use crate::severity::Severity;
 use crate::share::Share;
 use crate::subject::Identity;
 use crate::suite::{Ended, Failure, Findings, Following, Verdict};
-use herma_model::rules;
+use herma_model::{Excuse, rules};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -181,6 +182,9 @@ pub struct RuleJudged {
     pub verdict: Verdict,
     /// Comparisons made for it.
     pub checks: u64,
+    /// Comparisons that were not made, or whose answer was accepted, only because of an excuse.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub excused: BTreeMap<Excuse, u64>,
     /// A missing capability without which it cannot be judged.
     pub lacking: Option<String>,
     /// Why it was not judged, and what a user can change so that it is.
@@ -339,6 +343,7 @@ impl Results {
                 tier: rule.tier.to_string(),
                 verdict: findings.verdict(rule),
                 checks: findings.checks.get(rule.id).copied().unwrap_or_default(),
+                excused: findings.excused_by(rule),
                 lacking: findings.capabilities.lacking(rule).map(str::to_owned),
                 why: unjudged::why(findings, rule, &cases),
             })

@@ -1,6 +1,6 @@
 //! The results for people on a terminal: each failure, a verdict for every rule, and the figures.
 
-use super::{FailureFound, Results, verdicts};
+use super::{FailureFound, Results, excused, verdicts};
 use crate::depth::Depth;
 use crate::history::file::to_yaml;
 use crate::suite::Verdict;
@@ -107,6 +107,7 @@ pub fn report(results: &Results, style: Style) -> String {
         false => verdicts::by_area(results, style.colour),
     });
     text.push_str(&figures(results));
+    text.push_str(&excused::line(results));
     text
 }
 

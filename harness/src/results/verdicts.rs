@@ -1,7 +1,7 @@
 //! The verdicts of the rules as text: a line for each area of the rule book, or a row for each rule.
 
 use super::text::word;
-use super::{Results, RuleJudged};
+use super::{Results, RuleJudged, excused};
 use crate::suite::Verdict;
 
 /// At most this many rules that were not judged are listed with the reason.
@@ -70,8 +70,11 @@ pub(super) fn by_rule(results: &Results, colour: bool) -> String {
     let row = |rule: &RuleJudged| {
         let checks = match rule.why_not() {
             Some(why) => why,
-            None if rule.checks > 0 => format!("{} checks", rule.checks),
-            None => String::new(),
+            None if rule.checks > 0 => {
+                let excused = excused::of_rule(rule).map(|text| format!(", {text}"));
+                format!("{} checks{}", rule.checks, excused.unwrap_or_default())
+            }
+            None => excused::of_rule(rule).unwrap_or_default(),
         };
         let row = format!("{:<30} {} {checks}", rule.id, painted(rule.verdict, 16, colour));
         row.trim_end().to_owned() + "\n"

@@ -10,7 +10,7 @@ use crate::inject::{Gate, Injected, Point};
 use crate::oracle::Context;
 use herma_model::answer::Answer;
 use herma_model::injected::{Injected as Happened, Lists};
-use herma_model::{Allowed, ByteString, Edit, Files, Observation, Request, World};
+use herma_model::{Allowed, ByteString, Edit, Excuse, Files, Observation, Request, World};
 use std::collections::BTreeSet;
 use std::slice::from_ref;
 use std::sync::{Arc, mpsc};
@@ -271,7 +271,9 @@ impl Runner<'_> {
         let reply = std::mem::take(&mut self.reply);
         for project in projects {
             let list = Request::List { dir: self.world.absolute(&project) };
-            if let Answer::Listed(listed) = self.observe(step, &list, &Allowed::Unknown)?.answer {
+            if let Answer::Listed(listed) =
+                self.observe(step, &list, &Allowed::Unknown(Excuse::NoRule))?.answer
+            {
                 lists.insert(project, listed);
             }
         }

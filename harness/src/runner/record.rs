@@ -23,6 +23,9 @@ impl Runner<'_> {
         for (rule, times) in checks.counts {
             *self.run.checks.entry(rule).or_default() += times;
         }
+        for (excused, times) in checks.excused {
+            *self.run.excused.entry(excused).or_default() += times;
+        }
         let mut disagrees = None;
         for failure in blame::failures(checks.violations) {
             let leaves_the_rest = failure.keeps_world_comparable();

@@ -8,7 +8,7 @@ use crate::protocol::translate;
 use crate::subject::Subject;
 use herma_model::answer::Answer;
 use herma_model::rules;
-use herma_model::{Allowed, ByteString, Observation, Request};
+use herma_model::{Allowed, ByteString, Excuse, Observation, Request};
 use std::time::Instant;
 
 impl Runner<'_> {
@@ -43,7 +43,9 @@ impl Runner<'_> {
     /// Updates the world with the listed checkpoints of a project. Nothing is judged.
     fn settle_list(&mut self, step: usize, project: &ByteString) -> Result<(), RunError> {
         let list = Request::List { dir: self.world.absolute(project) };
-        if let Answer::Listed(listed) = self.observe(step, &list, &Allowed::Unknown)?.answer {
+        if let Answer::Listed(listed) =
+            self.observe(step, &list, &Allowed::Unknown(Excuse::NoRule))?.answer
+        {
             let ids: Vec<&String> = listed.iter().map(|checkpoint| &checkpoint.id).collect();
             self.world.settle(project, &ids);
         }
@@ -97,7 +99,7 @@ impl Runner<'_> {
             self.world.learn(&seen);
         }
         self.notify_request(step, seen);
-        Ok(!matches!(allowed, Allowed::Unknown))
+        Ok(!matches!(allowed, Allowed::Unknown(_)))
     }
 
     pub(super) fn notify_request(&mut self, step: usize, seen: Observation) {
@@ -162,7 +164,7 @@ impl Runner<'_> {
                 continue;
             }
             let list = Request::List { dir: self.world.absolute(&project) };
-            let seen = self.observe(step, &list, &Allowed::Unknown)?;
+            let seen = self.observe(step, &list, &Allowed::Unknown(Excuse::NoRule))?;
             self.world.learn(&seen);
         }
         Ok(())

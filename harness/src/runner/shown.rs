@@ -10,7 +10,7 @@ use crate::protocol::fault::Fault;
 use crate::subject::Identity;
 use herma_model::answer::Answer;
 use herma_model::edit::Change;
-use herma_model::{ByteString, Files, Request, StoreEdit};
+use herma_model::{ByteString, Excuse, Files, Request, StoreEdit};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
@@ -20,6 +20,8 @@ use std::path::PathBuf;
 pub struct Run {
     /// How many comparisons were made for each rule.
     pub checks: BTreeMap<&'static str, u64>,
+    /// How many comparisons for each rule were excused, by the excuse.
+    pub excused: BTreeMap<(&'static str, Excuse), u64>,
     /// How many operations were applied.
     pub operations: usize,
     /// Which behaviours were covered.
@@ -60,6 +62,9 @@ impl Run {
     pub(super) fn join(&mut self, run: Run, call: CallPosition) {
         for (rule, times) in run.checks {
             *self.checks.entry(rule).or_default() += times;
+        }
+        for (excused, times) in run.excused {
+            *self.excused.entry(excused).or_default() += times;
         }
         self.operations += run.operations;
         self.injections += run.injections;

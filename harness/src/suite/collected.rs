@@ -44,6 +44,9 @@ impl Collected {
         for (rule, count) in run.checks {
             *self.findings.checks.entry(rule).or_default() += count;
         }
+        for (excused, times) in run.excused {
+            *self.findings.excused.entry(excused).or_default() += times;
+        }
         self.findings.coverage.join(run.coverage);
         for divergence in run.divergences {
             self.add_failure(number, origin, &history, divergence);

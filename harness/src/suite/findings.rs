@@ -6,6 +6,7 @@ use crate::divergence::Fingerprint;
 use crate::protocol::capabilities::Capabilities;
 use crate::shrink::Shrunk;
 use crate::subject::Identity;
+use herma_model::Excuse;
 use herma_model::rules::{self, RuleRef};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -62,6 +63,8 @@ pub struct Findings {
     pub injections: u64,
     /// Comparisons for each rule.
     pub checks: BTreeMap<&'static str, u64>,
+    /// Comparisons for each rule that were excused, by the excuse.
+    pub excused: BTreeMap<(&'static str, Excuse), u64>,
     /// Which behaviours were covered.
     pub coverage: Coverage,
     /// How many of the generated operations were judged.
@@ -99,6 +102,12 @@ pub enum Verdict {
 }
 
 impl Findings {
+    /// How many comparisons of a rule were excused, by the excuse.
+    pub fn excused_by(&self, rule: RuleRef) -> BTreeMap<Excuse, u64> {
+        let excused = self.excused.iter().filter(|((id, _), _)| *id == rule.id);
+        excused.map(|((_, excuse), times)| (*excuse, *times)).collect()
+    }
+
     /// The verdict on a rule.
     pub fn verdict(&self, rule: RuleRef) -> Verdict {
         let breaks_rule = |(fingerprint, _): &(&Fingerprint, &Failure)| fingerprint.rule == rule.id;

@@ -5,6 +5,7 @@ use crate::allowed::{Allowed, AllowedCheckpoint, CheckpointKind};
 use crate::answer::{Answer, CheckpointOutcome, Code, Remark};
 use crate::bytes::ByteString;
 use crate::capture::Captured;
+use crate::excuse::Excuse;
 use crate::files::Node;
 use crate::place::Location;
 use crate::plain::plain;
@@ -70,7 +71,7 @@ impl World {
             return Allowed::Refused(vec![TOO_MANY_FILES]);
         }
         if self.is_history_unknown(&project) {
-            return Allowed::Unknown;
+            return Allowed::Unknown(Excuse::Damage);
         }
         let newest = self.newest(&project);
         let is_newest_unknown = newest.is_some_and(|newest| newest.captured.is_none());
@@ -99,10 +100,12 @@ impl World {
             kind,
             rule,
             may_refuse: Vec::new(),
-            may_be_unchanged: is_newest_unknown
-                || same && may_represent
-                || first_of_nothing && may_decline_first
-                || is_newest_damaged && held,
+            may_be_unchanged: first_excuse([
+                (is_newest_unknown, Excuse::Unobserved),
+                (same && may_represent, Excuse::NoRule),
+                (first_of_nothing && may_decline_first, Excuse::NoRule),
+                (is_newest_damaged && held, Excuse::Damage),
+            ]),
             may_be_created: is_newest_damaged,
             alternatives: &[],
             captured: Some(captured),
@@ -178,6 +181,11 @@ impl World {
     }
 }
 
+/// The first excuse that applies.
+fn first_excuse(excuses: [(bool, Excuse); 4]) -> Option<Excuse> {
+    excuses.into_iter().find_map(|(applies, excuse)| applies.then_some(excuse))
+}
+
 /// The correct behaviour where it is unknown whether the slot is used: no checkpoint, or these refusals by
 /// an implementation that captures the files.
 fn deduped_or_refused(project: ByteString, may_refuse: Vec<Refusal>) -> Allowed {
@@ -201,7 +209,7 @@ pub(super) fn without_capture(
         kind,
         rule,
         may_refuse: refusal.into_iter().collect(),
-        may_be_unchanged: false,
+        may_be_unchanged: None,
         alternatives: &[],
         may_be_created: false,
         captured: None,
@@ -219,14 +227,18 @@ pub(super) fn compare(
     let mut checks = Checks::default();
     match answer {
         Answer::Refused { .. } if !expected.may_refuse.is_empty() => {
+            checks.excused(expected.rule, refusal::excuse(answer), 1);
             refusal::compare(world, &expected.may_refuse, answer, &mut checks);
         }
         Answer::Taken { outcome, skipped } => {
-            if !compared.is_alternative(outcome, skipped) {
+            let is_expected = kind_of(outcome) == expected.kind;
+            if let Some(excuse) = compared.excuse(outcome, skipped).filter(|_| !is_expected) {
+                checks.excused(expected.rule, excuse, 1);
+            } else {
                 compared.compare_outcome(kind_of(outcome), &mut checks);
-                if let CheckpointOutcome::Created { id } = outcome {
-                    compared.compare_created(id, skipped, &mut checks);
-                }
+            }
+            if let CheckpointOutcome::Created { id } = outcome {
+                compared.compare_created(id, skipped, &mut checks);
             }
         }
         _ => compared.compare_missing(&mut checks),
@@ -259,21 +271,23 @@ struct ComparedAnswer<'a> {
 }
 
 impl ComparedAnswer<'_> {
-    /// Whether an outcome is allowed in addition to the expected one.
-    fn is_alternative(&self, outcome: &CheckpointOutcome, skipped: &[Remark]) -> bool {
+    /// Why an outcome is allowed in addition to the expected one, if it is.
+    fn excuse(&self, outcome: &CheckpointOutcome, skipped: &[Remark]) -> Option<Excuse> {
         let expected = self.expected;
         let found = kind_of(outcome);
-        let is_allowed = match found {
-            CheckpointKind::Unchanged => {
+        let is_unchanged = || checkpoint_units::is_unchanged(self.world, expected, skipped);
+        match found {
+            CheckpointKind::Unchanged if expected.may_be_unchanged.is_some() => {
                 expected.may_be_unchanged
-                    || checkpoint_units::is_unchanged(self.world, expected, skipped)
             }
-            CheckpointKind::Created => {
-                expected.may_be_created && expected.kind == CheckpointKind::Unchanged
+            CheckpointKind::Unchanged if is_unchanged() => Some(Excuse::Unit),
+            CheckpointKind::Created
+                if expected.may_be_created && expected.kind == CheckpointKind::Unchanged =>
+            {
+                Some(Excuse::Damage)
             }
-            _ => false,
-        };
-        is_allowed || expected.alternatives.contains(&found)
+            _ => expected.alternatives.contains(&found).then_some(Excuse::NoRule),
+        }
     }
 
     fn compare_outcome(&self, found: CheckpointKind, checks: &mut Checks) {

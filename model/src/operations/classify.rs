@@ -2,6 +2,7 @@
 
 use crate::allowed::Allowed;
 use crate::commands::{changes_files, is_unlisted};
+use crate::excuse::Excuse;
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
@@ -10,7 +11,7 @@ use crate::world::World;
 pub(super) fn allows(world: &World, command: &str) -> Allowed {
     let is_judged = is_unlisted(command) && world.has("classify.cautious");
     let changes = changes_files(command).or(is_judged.then_some(true));
-    changes.map_or(Allowed::Unknown, Allowed::Classified)
+    changes.map_or(Allowed::Unknown(Excuse::NoRule), Allowed::Classified)
 }
 
 /// Compares the answer with the known effect of the command.

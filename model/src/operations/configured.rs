@@ -2,6 +2,7 @@
 
 use crate::allowed::Allowed;
 use crate::configuration::Configuration;
+use crate::excuse::Excuse;
 use crate::plain::plain;
 use crate::rules;
 use crate::verdict::{Checks, Judge, Mismatch};
@@ -9,7 +10,7 @@ use crate::world::World;
 
 /// Implements [`rules::CONFIG_KEYS`].
 pub(super) fn allows(world: &World) -> Allowed {
-    world.configuration().map_or(Allowed::Unknown, Allowed::Configured)
+    world.configuration().map_or(Allowed::Unknown(Excuse::NoRule), Allowed::Configured)
 }
 
 /// Compares the reported configuration with that of the file.

@@ -7,6 +7,7 @@ use crate::allowed::{Allowed, AllowedDiff};
 use crate::answer::{Answer, Change};
 use crate::bytes::{self, ByteString};
 use crate::capture::Captured;
+use crate::excuse::Excuse;
 use crate::lines::LineBounds;
 use crate::place::{Location, PathKind};
 use crate::plain::plain;
@@ -24,8 +25,8 @@ impl World {
     /// Implements [`rules::DIFF_PREVIEW`] and [`rules::DIFF_STATS`].
     pub(super) fn allows_diff(&self, dir: &[u8], text: &[u8]) -> Allowed {
         let location = self.locate(dir);
-        if self.is_doubtful(&location, text) {
-            return Allowed::Unknown;
+        if let Some(excuse) = self.doubt(&location, text) {
+            return Allowed::Unknown(excuse);
         }
         let (index, checkpoint) = match self.find(&location, text) {
             Ok(found) => found,
@@ -35,7 +36,9 @@ impl World {
             Ok(current) => current,
             Err(refusal) => return Allowed::Refused(vec![refusal]),
         };
-        let Some(captured) = &checkpoint.captured else { return Allowed::Unknown };
+        let Some(captured) = &checkpoint.captured else {
+            return Allowed::Unknown(Excuse::Unobserved);
+        };
         let mut differences = tree::differences(&captured.tree, &current.tree);
         if self.has("checkpoint.left_out") {
             // A subject that records only the path of a left-out folder does not know its content.
@@ -43,7 +46,7 @@ impl World {
                 bytes::ancestors(path).any(|folder| captured.has_unrecorded(folder))
             };
             if differences.keys().any(is_below) {
-                return Allowed::Unknown;
+                return Allowed::Unknown(Excuse::Unobserved);
             }
             differences.retain(|path, _| !captured.has_unrecorded(path));
         }
@@ -133,7 +136,10 @@ pub(super) fn compare(world: &World, allowed: &AllowedDiff, answer: &Answer, che
     let mut named: Vec<_> = found.iter().map(|entry| (&entry.path, entry.change)).collect();
     named.sort_unstable_by_key(|(path, _)| *path);
     let any_optional = entries.iter().chain(&named).any(|(path, _)| is_optional(path));
+    let differing = allowed.entries.len();
     entries.retain(|(path, _)| !is_optional(path));
+    let optional = differing - entries.len();
+    checks.excused(&rules::DIFF_PREVIEW, Excuse::Unit, optional as u64);
     named.retain(|(path, _)| !is_optional(path));
     checks.same(Judge::Answer, &rules::DIFF_PREVIEW, "changed files", &entries, &named);
     for rule in allowed.tests.iter().filter(|_| entries == named) {

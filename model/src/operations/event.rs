@@ -3,6 +3,7 @@
 use super::checkpoint::without_capture;
 use crate::agent::AgentEvent;
 use crate::allowed::{Allowed, CheckpointKind};
+use crate::excuse::Excuse;
 use crate::rules;
 use crate::world::{Slot, World};
 
@@ -26,7 +27,7 @@ impl World {
         let is_expected = self.is_event(event) && is_free;
         match is_expected.then(|| self.allows_new(project, refusal)) {
             Some(allowed @ Allowed::Checkpoint(_)) => allowed,
-            _ => Allowed::Unknown,
+            _ => Allowed::Unknown(Excuse::NoRule),
         }
     }
 }

@@ -9,6 +9,7 @@ use super::untouched;
 use crate::allowed::{Allowed, AllowedRestore};
 use crate::answer::{Answer, Changed, Code, Restored, SweepOutcome};
 use crate::bytes::{ByteString, below};
+use crate::excuse::Excuse;
 use crate::injected::{Aftermath, Injected, Lists};
 use crate::observation::Observation;
 use crate::plain::plain;
@@ -31,9 +32,11 @@ impl World {
         let mut checks = Checks::default();
         match (injected, &seen.answer, allowed) {
             (injected, ..) if injected.ends_process() => {
+                checks.excused(seen.request.main_rule(), Excuse::Injection, 1);
                 self.compare_files(allowed, seen, &mut checks)
             }
             (_, Answer::Refused { code, message, .. }, _) => {
+                checks.excused(seen.request.main_rule(), Excuse::Injection, 1);
                 let is_clear = !self.has("refusal.reasons") || *code != Code::Internal;
                 checks.check(Judge::Answer, &rules::FAULT_CLEAR_REFUSAL, is_clear, || {
                     let found = plain(&seen.answer);
@@ -51,6 +54,7 @@ impl World {
                 if !restored.failed.is_empty()
                     || is_partial(&RestoreOutcome::new(self, restore, seen)) =>
             {
+                checks.excused(&rules::RESTORE_HAPPENS, Excuse::Injection, 1);
                 let outcome = RestoreOutcome::new(self, restore, seen);
                 compare_partial_answer(&outcome, restored, &mut checks);
                 self.compare_files(allowed, seen, &mut checks);
@@ -59,6 +63,7 @@ impl World {
             (_, Answer::Swept { outcome, counts }, Allowed::Sweep(_))
                 if *outcome != SweepOutcome::Done || counts.errors > 0 =>
             {
+                checks.excused(seen.request.main_rule(), Excuse::Injection, 1);
                 self.compare_files(allowed, seen, &mut checks);
             }
             _ => {
@@ -112,22 +117,6 @@ impl World {
             let found = format!("changed: {}", plain(&changed));
             Mismatch::new("changed, reported as unchanged", "nothing changed, as reported", found)
                 .kind(Kind::Dishonest)
-        });
-    }
-
-    /// Compares whether nothing changed that the request may not change.
-    fn compare_files(&self, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
-        if !seen.request.restores() {
-            untouched::compare(self, allowed, seen, checks);
-            return;
-        }
-        let Some(project) = seen.request.dir().and_then(|dir| self.canonical(dir)) else { return };
-        let is_outside = |path: &ByteString| below(&project, path).is_none() && *path != project;
-        let outside: Vec<_> =
-            untouched::differing(self, &seen.files).into_iter().filter(is_outside).collect();
-        checks.check(Judge::Disk, &rules::RESTORE_CONTAINED, outside.is_empty(), || {
-            let found = format!("changed: {}", plain(&outside));
-            Mismatch::new("changes outside", "nothing outside the project changed", found)
         });
     }
 

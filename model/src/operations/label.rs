@@ -3,6 +3,7 @@
 use super::target::UNLISTED;
 use crate::allowed::{Allowed, CheckpointKind};
 use crate::bytes::ByteString;
+use crate::excuse::Excuse;
 use crate::place::{Location, PathKind};
 use crate::plain::plain;
 use crate::rules;
@@ -18,7 +19,7 @@ impl World {
             Allowed::Checkpoint(mut checkpoint) if checkpoint.kind == CheckpointKind::Unchanged => {
                 (checkpoint.kind, checkpoint.rule) =
                     (CheckpointKind::Created, &rules::AGENT_PINNED);
-                checkpoint.may_be_unchanged = true;
+                checkpoint.may_be_unchanged = Some(Excuse::NoRule);
                 Allowed::Checkpoint(checkpoint)
             }
             allowed => allowed,
@@ -30,12 +31,15 @@ impl World {
         let location = self.locate(dir);
         // No rule says whether a checkpoint of a deleted project can be pinned.
         let exists = matches!(location, Location::Inside(_, PathKind::Directory));
-        if !exists || self.is_doubtful(&location, text) {
-            return Allowed::Unknown;
+        if !exists {
+            return Allowed::Unknown(Excuse::NoRule);
+        }
+        if let Some(excuse) = self.doubt(&location, text) {
+            return Allowed::Unknown(excuse);
         }
         match self.find(&location, text) {
             // The implementation chooses whether an unlisted checkpoint can be pinned.
-            Ok((UNLISTED, _)) => Allowed::Unknown,
+            Ok((UNLISTED, _)) => Allowed::Unknown(Excuse::NoRule),
             Ok(_) => Allowed::Done,
             Err(refusal) => self.refuses_target(&location, refusal),
         }

@@ -4,6 +4,7 @@ use super::label;
 use crate::allowed::{AllowedList, AllowedListed, AllowedStats};
 use crate::answer::Listed;
 use crate::bytes::ByteString;
+use crate::excuse::Excuse;
 use crate::lines::LineBounds;
 use crate::place::{Location, PathKind};
 use crate::plain::plain;
@@ -205,6 +206,8 @@ fn compare_partially_corrupted(
     let missing = required.iter().any(|id| !ids.contains(id));
     checks.check(Judge::Answer, &rules::LIST_COMPLETE, !missing, || wrong("too few"));
     checks.held(&rules::MAINTENANCE_DAMAGE, if missing { 0 } else { required.len() as u64 });
+    let unjudged = list.entries.len().saturating_sub(required.len());
+    checks.excused(&rules::LIST_COMPLETE, Excuse::Damage, unjudged as u64);
     let is_known = |id: &&String| world.has_unknown_ends() || list.issued_ids.contains(*id);
     let has_unknown = !has_foreign && !ids.iter().all(is_known);
     checks.check(Judge::Answer, &rules::LIST_STABLE, !has_unknown, || wrong("other ids"));
@@ -231,7 +234,7 @@ fn compare_time_and_reason(
     checks: &mut Checks,
 ) {
     if expected.damaged {
-        return;
+        return checks.excused(&rules::LIST_TIME, Excuse::Damage, 1);
     }
     if world.has("test.clock") {
         checks.same(Judge::Answer, &rules::LIST_TIME, "time", &expected.time, &found.time);
@@ -247,14 +250,16 @@ fn compare_entry(world: &World, expected: &AllowedListed, found: &Listed, checks
         return;
     }
     if expected.damaged {
-        return;
+        return checks.excused(&rules::LIST_STATS, Excuse::Damage, 1);
     }
     let wrong = |symptom: &str| {
         let expected = format!("number {}: {}", found.number, plain(&expected.stats));
         Mismatch::new(symptom, expected, plain(&found))
     };
     let (rule, holds, symptom): (RuleRef, bool, &str) = match (&expected.stats, &found.stats) {
-        (AllowedStats::Unknown, _) => return,
+        (AllowedStats::Unknown, _) => {
+            return checks.excused(&rules::LIST_STATS, Excuse::Unobserved, 1);
+        }
         (AllowedStats::Within(bounds), Some(stats)) => {
             let fits = bounds.allow_for(stats.files, stats.added, stats.removed);
             (&rules::LIST_STATS, fits, "other figures")

@@ -40,6 +40,7 @@ mod without_backend;
 
 use crate::allowed::{Allowed, Cleared};
 use crate::answer::{Answer, CheckpointOutcome, Code};
+use crate::excuse::Excuse;
 use crate::observation::Observation;
 use crate::plain::plain;
 use crate::refusal::Refusal;
@@ -81,12 +82,16 @@ impl World {
             Request::WithoutBackend { .. } => Allowed::WithoutBackend,
             Request::Checkpoint { dir, .. } => self.allows_manual(dir),
             Request::List { dir } => match self.canonical(dir) {
-                Some(project) if self.is_history_unknown(&project) => Allowed::Unknown,
+                Some(project) if self.is_history_unknown(&project) => {
+                    Allowed::Unknown(Excuse::Damage)
+                }
                 _ => Allowed::List(self.allows_list(dir)),
             },
             Request::PrintList { dir } => match self.canonical(dir) {
-                Some(project) if self.is_history_unknown(&project) => Allowed::Unknown,
-                _ if self.allows_list(dir).is_all_damaged() => Allowed::Unknown,
+                Some(project) if self.is_history_unknown(&project) => {
+                    Allowed::Unknown(Excuse::Damage)
+                }
+                _ if self.allows_list(dir).is_all_damaged() => Allowed::Unknown(Excuse::Damage),
                 _ => Allowed::Printed,
             },
             Request::Diff { dir, target } => self.allows_diff(dir, target),
@@ -125,7 +130,7 @@ impl World {
             (Allowed::Restore(restore), Answer::Restored(_)) => {
                 restore::compare(self, restore, seen, &mut checks);
             }
-            (Allowed::Unknown, _) => {}
+            (Allowed::Unknown(_), _) => {}
             _ => untouched::compare(self, allowed, seen, &mut checks),
         }
         store::compare(self, allowed, seen, &mut checks);
@@ -136,7 +141,8 @@ impl World {
 
 fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
     match (allowed, &seen.answer) {
-        (Allowed::Done, Answer::Done) | (Allowed::Unknown, _) => {}
+        (Allowed::Done, Answer::Done) => {}
+        (Allowed::Unknown(excuse), _) => checks.excused(seen.request.main_rule(), *excuse, 1),
         (Allowed::WithoutBackend, answer) => without_backend::compare(answer, checks),
         (Allowed::Checkpoint(expected), answer) => {
             checks.join(checkpoint::compare(world, &seen.request, expected, answer));
@@ -162,7 +168,9 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
             print::compare(world, checkpoints, printed, checks);
         }
         // No rule says what must be shown of a damaged checkpoint.
-        (Allowed::Diff(diff), Answer::Diffed { .. }) if diff.damaged => {}
+        (Allowed::Diff(diff), Answer::Diffed { .. }) if diff.damaged => {
+            checks.excused(&rules::DIFF_PREVIEW, Excuse::Damage, 1);
+        }
         (Allowed::Diff(diff), answer @ Answer::Diffed { .. }) => {
             diff::compare(world, diff, answer, checks);
         }
@@ -196,14 +204,21 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
 
 /// Compares a refusal where another answer is expected, and a refusal may be allowed as well.
 fn compare_refusal(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
-    let may_refuse: &[Refusal] = match allowed {
+    let main_rule = seen.request.main_rule();
+    let excuse = match allowed {
         // No rule says what must be shown of a damaged checkpoint, and it may be refused.
-        Allowed::Diff(diff) if diff.damaged => return,
-        Allowed::Restore(restore) if restore.damaged => return,
-        Allowed::List(list) if list.is_all_damaged() => return,
-        Allowed::Sweep(_) if world.may_maintenance_fail() => return,
+        Allowed::Diff(diff) if diff.damaged => Some(Excuse::Damage),
+        Allowed::Restore(restore) if restore.damaged => Some(Excuse::Damage),
+        Allowed::List(list) if list.is_all_damaged() => Some(Excuse::Damage),
+        Allowed::Sweep(_) if world.may_maintenance_fail() => Some(Excuse::Damage),
         // A part that was never set need not exist.
-        Allowed::State(None) => return,
+        Allowed::State(None) => Some(Excuse::NoRule),
+        _ => None,
+    };
+    if let Some(excuse) = excuse {
+        return checks.excused(main_rule, excuse, 1);
+    }
+    let may_refuse: &[Refusal] = match allowed {
         Allowed::Diff(diff) => &diff.may_refuse,
         Allowed::Restore(restore) => &restore.may_refuse,
         // A deleted project without checkpoints need not be distinguished from one that never existed.
@@ -214,7 +229,10 @@ fn compare_refusal(world: &World, allowed: &Allowed, seen: &Observation, checks:
     };
     match may_refuse {
         [] => unexpected::compare(world, allowed, seen, checks),
-        refusals => refusal::compare(world, refusals, &seen.answer, checks),
+        refusals => {
+            checks.excused(main_rule, refusal::excuse(&seen.answer), 1);
+            refusal::compare(world, refusals, &seen.answer, checks);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Refusals: whether a request was refused as expected, and with a correct code.
 
 use crate::answer::{Answer, Code};
+use crate::excuse::Excuse;
 use crate::plain::plain;
 use crate::refusal::Refusal;
 use crate::rules::{self, RuleRef};
@@ -43,6 +44,15 @@ pub(super) fn compare(world: &World, refusals: &[Refusal], answer: &Answer, chec
             _ => mismatch,
         }
     });
+}
+
+/// Why a refusal is accepted where another answer is expected.
+pub(super) fn excuse(answer: &Answer) -> Excuse {
+    match answer {
+        Answer::Refused { code: Code::TooManyFiles, .. } => Excuse::Limit,
+        Answer::Refused { code: Code::WouldOverwrite, .. } => Excuse::Uncaptured,
+        _ => Excuse::NoRule,
+    }
 }
 
 /// Whether a code reports that there is no such checkpoint, or that its name is wrong.

@@ -10,6 +10,7 @@ use crate::allowed::AllowedRestore;
 use crate::answer::{Answer, Restored};
 use crate::bytes::{self, ByteString, below};
 use crate::capture;
+use crate::excuse::Excuse;
 use crate::files::Node;
 use crate::observation::Observation;
 use crate::rules::{self, RuleRef};
@@ -45,6 +46,24 @@ impl RestoreOutcome<'_> {
             }
         }
         violations
+    }
+
+    /// Counts the recorded paths that are not as recorded and need not be.
+    fn count_excused(&self, checks: &mut Checks) {
+        for (path, entry) in self.recorded().filter(|(path, _)| !self.is_as_recorded(path)) {
+            let excuse = match () {
+                () if self.is_in_unit(path) => Excuse::Unit,
+                () if self.must_be_restored(path) => continue,
+                () if self.would_lose(path) => Excuse::Uncaptured,
+                () if self.is_lost(path) => Excuse::Damage,
+                () => Excuse::NoRule,
+            };
+            let rule: RuleRef = match entry {
+                Entry::File { .. } => &rules::RESTORE_BYTES,
+                Entry::Link { .. } => &rules::RESTORE_TYPE,
+            };
+            checks.excused(rule, excuse, 1);
+        }
     }
 
     /// The rule broken by a recorded path that is not as recorded.
@@ -217,6 +236,7 @@ pub(super) fn compare(
         }
     };
     untouched::report(&broken, &expected, seen, checks);
+    outcome.count_excused(checks);
     restore_files::compare(&outcome, seen, checks);
     outcome.compare_units(checks);
     outcome.compare_rows(seen, checks);

@@ -4,6 +4,7 @@ use super::restore_outcome::RestoreOutcome;
 use crate::allowed::AllowedRestore;
 use crate::answer::{Answer, Remark, Restored};
 use crate::bytes::ByteString;
+use crate::excuse::Excuse;
 use crate::observation::Observation;
 use crate::plain::plain;
 use crate::rules::{self, RuleRef};
@@ -27,18 +28,21 @@ pub(super) fn compare(
     let taken = found.safety.is_some();
     let is_optional =
         if taken { allowed.may_take_pre_restore } else { allowed.may_skip_pre_restore };
-    let holds = taken == wanted || is_optional;
-    checks.check(Judge::Answer, rule, holds, || {
-        let symptom = match wanted {
-            true if only_types_changed(world, allowed) => {
-                "no pre-restore checkpoint of a changed type"
-            }
-            true => "no pre-restore checkpoint",
-            false => "a needless pre-restore checkpoint",
-        };
-        let expected = format!("a pre-restore checkpoint: {wanted}");
-        Mismatch::new(symptom, expected, plain(&found.safety))
-    });
+    if taken != wanted && is_optional {
+        checks.excused(rule, pre_restore_excuse(world, allowed), 1);
+    } else {
+        checks.check(Judge::Answer, rule, taken == wanted, || {
+            let symptom = match wanted {
+                true if only_types_changed(world, allowed) => {
+                    "no pre-restore checkpoint of a changed type"
+                }
+                true => "no pre-restore checkpoint",
+                false => "a needless pre-restore checkpoint",
+            };
+            let expected = format!("a pre-restore checkpoint: {wanted}");
+            Mismatch::new(symptom, expected, plain(&found.safety))
+        });
+    }
     checks.held(&rules::RESTORE_TARGET, 1);
     checks.held(&rules::RESTORE_KEEPS_UNDO, u64::from(allowed.unlisted));
     checks.held(&rules::RESTORE_UNDO_REDO, u64::from(allowed.made.is_some()));
@@ -50,16 +54,32 @@ pub(super) fn compare(
     });
     if world.has("restore.undoes_turn") {
         let undoes = allowed.only.is_none() && allowed.made.is_none();
+        let holds = found.undoes_turn == undoes;
         // A failed restore undoes no turn.
-        let holds = found.undoes_turn == undoes || allowed.damaged;
-        checks.check(Judge::Answer, &rules::RESTORE_UNDOES_TURN, holds, || {
-            let expected = format!("undoes the turn: {undoes}");
-            Mismatch::new("undoes the turn", expected, found.undoes_turn.to_string())
-        });
+        if allowed.damaged && !holds {
+            checks.excused(&rules::RESTORE_UNDOES_TURN, Excuse::Damage, 1);
+        } else {
+            checks.check(Judge::Answer, &rules::RESTORE_UNDOES_TURN, holds, || {
+                let expected = format!("undoes the turn: {undoes}");
+                Mismatch::new("undoes the turn", expected, found.undoes_turn.to_string())
+            });
+        }
     }
     // The report of a damaged checkpoint is compared with the files.
-    if world.has("restore.report") && !allowed.damaged {
-        report(allowed, found, &RestoreOutcome::new(world, allowed, seen), checks);
+    if world.has("restore.report") {
+        match allowed.damaged {
+            true => checks.excused(&rules::RESTORE_HONEST, Excuse::Damage, 1),
+            false => report(allowed, found, &RestoreOutcome::new(world, allowed, seen), checks),
+        }
+    }
+}
+
+/// Why a pre-restore checkpoint need not exist, or may exist, against the expectation.
+fn pre_restore_excuse(world: &World, allowed: &AllowedRestore) -> Excuse {
+    match world.newest(&allowed.project) {
+        Some(newest) if world.is_damaged(newest) => Excuse::Damage,
+        Some(newest) if newest.captured.is_none() => Excuse::Unobserved,
+        _ => Excuse::NoRule,
     }
 }
 

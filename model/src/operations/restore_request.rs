@@ -8,6 +8,7 @@ use crate::allowed::{Allowed, AllowedRestore, CheckpointKind};
 use crate::answer::Code;
 use crate::bytes::{self, ByteString};
 use crate::capture::Captured;
+use crate::excuse::Excuse;
 use crate::files::Node;
 use crate::place::{Location, PathKind};
 use crate::refusal::Refusal;
@@ -70,7 +71,7 @@ impl World {
         match self.target_of(request) {
             Some(newest) => self.allows_restore(dir, &newest, exact, false),
             None if self.canonical(dir).is_some_and(|dir| !self.listed(&dir).is_empty()) => {
-                Allowed::Unknown
+                Allowed::Unknown(Excuse::Damage)
             }
             None => self.allows_restore(dir, b"", exact, false),
         }
@@ -88,7 +89,7 @@ impl World {
     pub(super) fn allows_step(&self, request: &Request, dir: &[u8]) -> Allowed {
         let location = self.locate(dir);
         let undone = match self.undone(request) {
-            Err(()) => return Allowed::Unknown,
+            Err(()) => return Allowed::Unknown(Excuse::Unobserved),
             Ok(undone) => undone.and_then(|undone| Some((undone, undone.before.as_ref()?))),
         };
         let Some((undone, before)) = undone else {
@@ -113,12 +114,14 @@ impl World {
         options: RestoreOptions,
     ) -> Result<Allowed, Vec<Refusal>> {
         let RestoreOptions { exact, force, made } = options;
-        if self.is_doubtful(&self.locate(dir), text) {
-            return Ok(Allowed::Unknown);
+        if let Some(excuse) = self.doubt(&self.locate(dir), text) {
+            return Ok(Allowed::Unknown(excuse));
         }
         let requested = self.requested_restore(dir, text, typed)?;
         let RequestedRestore { checkpoint, index, ref project, kind, .. } = requested;
-        let Some(target) = checkpoint.captured.clone() else { return Ok(Allowed::Unknown) };
+        let Some(target) = checkpoint.captured.clone() else {
+            return Ok(Allowed::Unknown(Excuse::Unobserved));
+        };
         let lost = self.lost_paths(checkpoint);
         let damaged = self.is_damaged_for(&requested, &target, &lost);
         let before = match kind {
@@ -135,14 +138,14 @@ impl World {
             }
             match self.judge_file(project, &target.tree, &before, path) {
                 // Either of the two reasons is correct.
-                Err(_) if damaged => return Ok(Allowed::Unknown),
+                Err(_) if damaged => return Ok(Allowed::Unknown(Excuse::Damage)),
                 judged => may_refuse.extend(judged?),
             }
         }
         // Where both prevent the restore, either reason is correct.
         let safety = self.expected_safety(&requested, &before, force);
         if damaged && safety.is_err() {
-            return Ok(Allowed::Unknown);
+            return Ok(Allowed::Unknown(Excuse::Damage));
         }
         let safety = safety.map_err(|refusals| [may_refuse.clone(), refusals].concat())?;
         // The limit is about checkpoints; a restore without a pre-restore checkpoint may obey it as well.

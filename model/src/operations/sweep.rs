@@ -8,6 +8,7 @@ use crate::allowed::{Allowed, AllowedSweep, Disposition};
 use crate::answer::{Counts, SweepOutcome};
 use crate::bytes::{self, ByteString};
 use crate::configuration::Configuration;
+use crate::excuse::Excuse;
 use crate::files::Node;
 use crate::observation::{Base, Contents, Observation};
 use crate::plain::plain;
@@ -66,7 +67,8 @@ impl World {
 
     /// The correct prune with the bounds of the configuration file.
     pub(super) fn allows_prune_as_configured(&self) -> Allowed {
-        self.configuration().map_or(Allowed::Unknown, |configured| self.prunes_by(&configured))
+        self.configuration()
+            .map_or(Allowed::Unknown(Excuse::NoRule), |configured| self.prunes_by(&configured))
     }
 
     fn prunes_by(&self, configured: &Configuration) -> Allowed {
@@ -258,6 +260,10 @@ fn compare(
     if world.may_maintenance_fail() {
         // What cannot be read, or replaced, may be counted as an error, and prevent space from being
         // freed.
+        for rule in [&rules::MAINTENANCE_NEVER_RAISES, &rules::SWEEP_COUNTS, &rules::SWEEP_RECLAIMS]
+        {
+            checks.excused(rule, Excuse::Damage, 1);
+        }
         if let Some(contents) = &seen.contents {
             let effect = SweepEffect { contents, counts };
             compare_projects(world, sweep, effect, &mut checks);
@@ -350,6 +356,10 @@ impl Removed {
 /// Compares whether an item exists with its disposition; returns whether it was correctly removed.
 fn compare_item(name: &str, disposition: &Disposition, exists: bool, checks: &mut Checks) -> bool {
     let allowed = if exists { disposition.may_stay } else { disposition.may_go() };
+    if disposition.may_stay && disposition.may_go() {
+        checks.excused(disposition.rule, Excuse::Evidence, 1);
+        return !exists;
+    }
     checks.check(Judge::Disk, disposition.rule, allowed, || {
         let symptom = if exists { "not swept away" } else { "swept away" };
         let expected =
@@ -373,6 +383,7 @@ fn compare_projects(
         let has_intact =
             world.listed(project).iter().any(|checkpoint| !world.is_damaged(checkpoint));
         if world.is_history_unknown(project) || !has_intact {
+            checks.excused(disposition.rule, Excuse::Damage, 1);
             continue;
         }
         let hash = world.hash(project);

@@ -2,6 +2,7 @@
 
 use crate::allowed::Allowed;
 use crate::answer::Code;
+use crate::excuse::Excuse;
 use crate::place::{Location, PathKind};
 use crate::refusal::Refusal;
 use crate::rules;
@@ -45,14 +46,14 @@ fn labelled<'a>(
 }
 
 impl World {
-    /// Whether it is unknown what `text` names, since the implementation chose which pre-restore
-    /// checkpoint to evict, or since one is damaged.
-    pub(crate) fn is_doubtful(&self, location: &Location, text: &[u8]) -> bool {
-        let Location::Inside(project, _) = location else { return false };
+    /// Why it is unknown what `text` names: the implementation chose which pre-restore checkpoint to evict
+    /// or to keep, or one is damaged. `None` where it is known.
+    pub(crate) fn doubt(&self, location: &Location, text: &[u8]) -> Option<Excuse> {
+        let Location::Inside(project, _) = location else { return None };
         let listed = self.listed(project).iter();
         let ids: Vec<&str> = listed.map(|checkpoint| checkpoint.id.as_str()).collect();
         if self.is_history_unknown(project) {
-            return true;
+            return Some(Excuse::Damage);
         }
         let numbered = self.numbered(self.listed(project));
         let target = target::parse(text, &ids, self.has("target.number").then_some(numbered.len()));
@@ -69,18 +70,22 @@ impl World {
         };
         let by_limit =
             matches!(&target, ParsedTarget::Id(digits) if self.may_name_unlisted(project, digits));
-        if by_damage || by_limit || !self.is_eviction_undecided(project) {
-            return by_damage || by_limit;
+        if by_damage {
+            return Some(Excuse::Damage);
         }
-        match target {
-            ParsedTarget::Malformed if !self.has("label") => false,
-            ParsedTarget::Number(_) => true,
-            ParsedTarget::Malformed | ParsedTarget::Id(_) => {
-                let may_be_evicted =
-                    |found: &Checkpoint| found.safety || self.may_be_evicted(project, &found.id);
-                self.find(location, text).map_or(true, |(_, found)| may_be_evicted(found))
-            }
-        }
+        let is_doubtful = by_limit
+            || self.is_eviction_undecided(project)
+                && match target {
+                    ParsedTarget::Malformed if !self.has("label") => false,
+                    ParsedTarget::Number(_) => true,
+                    ParsedTarget::Malformed | ParsedTarget::Id(_) => {
+                        let may_be_evicted = |found: &Checkpoint| {
+                            found.safety || self.may_be_evicted(project, &found.id)
+                        };
+                        self.find(location, text).map_or(true, |(_, found)| may_be_evicted(found))
+                    }
+                };
+        is_doubtful.then_some(Excuse::Eviction)
     }
 
     /// Whether a checkpoint has a number in the list; `None` where damage may hide that a restore took it.

@@ -6,6 +6,7 @@ use crate::allowed::{Allowed, AllowedProtection, CheckpointKind};
 use crate::answer::{Answer, Changed, CheckpointOutcome, Code, Protected};
 use crate::bytes::{self, ByteString};
 use crate::commands;
+use crate::excuse::Excuse;
 use crate::plain::plain;
 use crate::request::Request;
 use crate::rules;
@@ -26,7 +27,7 @@ impl World {
             Tool::WriteFile { path } => (vec![full_path(path)], true),
             Tool::Patch { files, .. } => (files.iter().map(full_path).collect(), true),
             Tool::Terminal { command } => match commands::changes_files(command) {
-                None => return Allowed::Unknown,
+                None => return Allowed::Unknown(Excuse::NoRule),
                 Some(false) => (Vec::new(), false),
                 Some(true) => (vec![dir.into()], commands::is_named(command)),
             },
@@ -61,7 +62,7 @@ impl World {
         let allowed = self.allows_automatic(project);
         matches!(allowed, Allowed::Checkpoint(expected)
             if expected.kind == CheckpointKind::Created
-                && !expected.may_be_unchanged
+                && expected.may_be_unchanged.is_none()
                 && expected.alternatives.is_empty())
     }
 }

@@ -160,7 +160,7 @@ pub(super) fn description(allowed: &Allowed) -> String {
         Allowed::Cleared(_) => "something cleared",
         Allowed::State(_) => "a part of the agent's state",
         Allowed::Compensated => "which compensations ran",
-        Allowed::Unknown => "anything",
+        Allowed::Unknown(_) => "anything",
         Allowed::Refused(refusals) => {
             let codes: Vec<_> = refusals.iter().flat_map(|refusal| refusal.codes).collect();
             return format!("a refusal with one of {codes}", codes = plain(&codes));

@@ -75,6 +75,22 @@ pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
 }
 
 impl World {
+    /// Compares whether nothing changed that the request may not change, where its effect inside the
+    /// project is unknown.
+    pub(super) fn compare_files(&self, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
+        if !seen.request.restores() {
+            compare(self, allowed, seen, checks);
+            return;
+        }
+        let Some(project) = seen.request.dir().and_then(|dir| self.canonical(dir)) else { return };
+        let is_outside = |path: &ByteString| below(&project, path).is_none() && *path != project;
+        let outside: Vec<_> = differing(self, &seen.files).into_iter().filter(is_outside).collect();
+        checks.check(Judge::Disk, &rules::RESTORE_CONTAINED, outside.is_empty(), || {
+            let found = format!("changed: {}", plain(&outside));
+            Mismatch::new("changes outside", "nothing outside the project changed", found)
+        });
+    }
+
     /// Compares the files after a subject was opened, before its first request.
     pub fn compare_opening(&self, files: &Files) -> Checks {
         let mut checks = Checks::default();

@@ -3,6 +3,7 @@
 use super::explain::{self, Wrong};
 use super::truncated_history::is_truncated;
 use crate::capture::Captured;
+use crate::excuse::Excuse;
 use crate::observation::{Commit, Histories};
 use crate::plain::plain;
 use crate::rules::{self, RuleRef};
@@ -45,9 +46,12 @@ fn compare_checkpoint(
     checks: &mut Checks,
 ) -> bool {
     let checkpoint = &listed[index];
-    let Some(captured) = &checkpoint.captured else { return true };
     let rule: RuleRef =
         if checkpoint.safety { &rules::RESTORE_UNDO } else { &rules::CAPTURE_HONEST };
+    let Some(captured) = &checkpoint.captured else {
+        checks.excused(rule, Excuse::Unobserved, 1);
+        return true;
+    };
     checks.held(rule, 1);
     let wrong = wrong(captured, &commit.tree);
     checks.check(Judge::Git, &rules::LAYOUT_FSCK, !wrong.is_empty() || commit.canonical, || {
@@ -139,6 +143,8 @@ fn no_commit(checkpoint: &Checkpoint) -> Mismatch {
 /// Implements [`rules::LAYOUT_STORE`], [`rules::LIST_TIME`], [`rules::ISOLATION_USER_CONFIG`] and
 /// [`rules::ISOLATION_NO_SIGNING`] (decides).
 pub(super) fn compare_commits(world: &World, stored: &Histories, checks: &mut Checks) {
+    let corrupted = world.histories().filter(|(project, _)| world.is_partially_corrupted(project));
+    checks.excused(&rules::LAYOUT_STORE, Excuse::Damage, corrupted.count() as u64);
     // A damaged checkpoint need not be the parent of the next one.
     let is_intact = |project: &[u8]| !world.is_partially_corrupted(project);
     for (project, _) in world.histories().filter(|(project, _)| is_intact(project)) {

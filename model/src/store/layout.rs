@@ -1,5 +1,6 @@
 //! The layout of the store: what other tools rely on, who may read it, and its metadata.
 
+use crate::excuse::Excuse;
 use crate::object::Object;
 use crate::observation::{Histories, Metadata, StoreLayout};
 use crate::plain::plain;
@@ -50,6 +51,7 @@ fn compare_metadata(world: &World, found: &StoreLayout, checks: &mut Checks) {
             world.is_partially_corrupted(project) && world.listed(project).is_empty();
         let is_damaged = world.damaged().contains(project);
         if is_damaged || world.is_history_unknown(project) || is_invisible {
+            checks.excused(&rules::LAYOUT_METADATA, Excuse::Damage, 1);
             continue;
         }
         let empty = Metadata::default();
@@ -85,13 +87,16 @@ fn compare_evicted(world: &World, stored: &Histories, found: &StoreLayout, check
     let limit = world.settings.max_snapshots;
     // Unreadable files may prevent freeing space, and what a power loss restored stays until the next
     // sweep.
-    if world.may_maintenance_fail()
-        || world.is_size_uncertain()
-        || !world.histories().any(|(_, history)| history.len() > limit)
-    {
+    if !world.histories().any(|(_, history)| history.len() > limit) {
         return;
     }
     let rule = &rules::LIMIT_NEWEST_REMAIN;
+    if world.may_maintenance_fail() {
+        return checks.excused(rule, Excuse::Damage, 1);
+    }
+    if world.is_size_uncertain() {
+        return checks.excused(rule, Excuse::Injection, 1);
+    }
     // With pinned checkpoints, or after an interrupted one, too many may stay until the next one is taken.
     let may_exceed = |project| world.has_pins(project) || world.may_be_over_limit(project);
     for (project, _) in world.histories().filter(|(project, _)| !may_exceed(project)) {

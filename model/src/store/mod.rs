@@ -14,6 +14,7 @@ mod v1;
 
 use crate::allowed::Allowed;
 use crate::answer::Answer;
+use crate::excuse::Excuse;
 use crate::observation::{Histories, Observation, StoreLayout};
 use crate::rules;
 use crate::verdict::{Checks, Judge};
@@ -57,8 +58,14 @@ pub(crate) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
     }
     // Damage changes the size of objects.
     let comparable = !is_undecided && !updated.is_any_partially_corrupted();
-    if let Some(contents) = seen.contents.as_ref().filter(|_| comparable) {
-        size::compare(&updated, seen, contents, checks);
+    if let Some(contents) = &seen.contents {
+        match comparable {
+            true => size::compare(&updated, seen, contents, checks),
+            false => {
+                let excuse = if is_undecided { Excuse::Eviction } else { Excuse::Damage };
+                checks.excused(&rules::LIMIT_TOTAL_SIZE, excuse, 1);
+            }
+        }
     }
     if let Some(histories) = &seen.histories {
         naming::compare(&updated, histories, checks);

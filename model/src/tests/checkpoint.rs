@@ -35,7 +35,7 @@ fn ensure_checkpoint_takes_one_checkpoint_per_project_and_turn() {
     let again = allowed(&scene, "ensure alpha");
     assert_eq!((again.kind, again.rule.id), (Deduped, "turn/once"));
     assert_eq!(again.project, "work/alpha".into());
-    assert!(again.may_refuse.is_empty() && !again.may_be_unchanged);
+    assert!(again.may_refuse.is_empty() && again.may_be_unchanged.is_none());
     assert_eq!(if_declined(&scene, "ensure beta"), "turn/per-project capture/created");
     for renewal in ["turn", "reopen"] {
         scene.perform(renewal);
@@ -164,7 +164,7 @@ fn checkpoint_of_an_unchanged_project_is_declined_if_take_unchanged_is_supported
     assert_eq!(verdict(&scene, "take alpha"), (Unchanged, "capture/unchanged"));
     let mut scene = Scene::with("");
     assert_eq!(scene.broken_by("take alpha", created(1)), "capture/empty-first");
-    assert!(!allowed(&scene, "take alpha").may_be_unchanged);
+    assert_eq!(allowed(&scene, "take alpha").may_be_unchanged, None);
     scene.edit("a=1");
     scene.perform("take alpha");
     assert_eq!(verdict(&scene, "take alpha"), (Unchanged, "capture/unchanged"));

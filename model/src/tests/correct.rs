@@ -11,7 +11,7 @@ impl Scene {
         match allowed {
             Allowed::State(value) => Answer::State(value.clone().unwrap_or_default()),
             Allowed::Compensated => Answer::Compensated(Default::default()),
-            Allowed::Done | Allowed::Cleared(_) | Allowed::Unknown => Answer::Done,
+            Allowed::Done | Allowed::Cleared(_) | Allowed::Unknown(_) => Answer::Done,
             Allowed::Project { path, .. } => Answer::Project(path.clone()),
             Allowed::Classified(changes_files) => {
                 Answer::Classified { changes_files: *changes_files }

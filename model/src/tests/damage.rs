@@ -8,7 +8,7 @@ use crate::store_edit::StoreFile;
 
 impl Scene {
     /// Loses a piece of the checkpoint of `alpha` with this number.
-    fn lose(&mut self, number: usize, piece: &Piece) {
+    pub(super) fn lose(&mut self, number: usize, piece: &Piece) {
         let project = ByteString::from("work/alpha");
         let checkpoint = self
             .world
@@ -116,8 +116,8 @@ fn list_may_show_a_hidden_damaged_checkpoint_again() {
         assert_eq!(scene.listing(numbers), "", "{numbers:?}");
     }
     // It is unknown whether the hidden checkpoint belongs to this project.
-    assert!(matches!(scene.allows("restore alpha 2f2f"), Allowed::Unknown));
-    assert!(matches!(scene.allows("restore alpha 2"), Allowed::Unknown));
+    assert!(matches!(scene.allows("restore alpha 2f2f"), Allowed::Unknown(_)));
+    assert!(matches!(scene.allows("restore alpha 2"), Allowed::Unknown(_)));
     assert!(matches!(scene.allows("restore alpha 1f1f"), Allowed::Restore(_)));
 }
 
@@ -265,10 +265,10 @@ fn restore_leaves_open_which_pre_restore_checkpoint_was_evicted_if_one_is_damage
     scene.perform("list alpha");
     scene.replace_files("b=3");
     scene.perform("restore alpha 1");
-    assert!(!matches!(scene.allows("restore alpha 2"), Allowed::Unknown));
+    assert!(!matches!(scene.allows("restore alpha 2"), Allowed::Unknown(_)));
     scene.replace_files("b=4");
     scene.perform("restore alpha 2");
-    assert!(matches!(scene.allows("restore alpha 2"), Allowed::Unknown));
+    assert!(matches!(scene.allows("restore alpha 2"), Allowed::Unknown(_)));
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn a_project_that_no_ref_names_is_unknown_until_list_reports_it() {
             "restore alpha 3f3f",
             "diff alpha 2",
         ] {
-            assert!(matches!(scene.allows(request), Allowed::Unknown), "{request}");
+            assert!(matches!(scene.allows(request), Allowed::Unknown(_)), "{request}");
         }
     };
     assert_unknown(&scene);
@@ -292,7 +292,7 @@ fn a_project_that_no_ref_names_is_unknown_until_list_reports_it() {
     let observation = scene.observation("take beta", created(4));
     scene.learn(&Observation { contents: Some(Contents::default()), ..observation });
     assert_unknown(&scene);
-    assert!(!matches!(scene.allows("list beta"), Allowed::Unknown));
+    assert!(!matches!(scene.allows("list beta"), Allowed::Unknown(_)));
     scene.learn_answer("list alpha", Answer::Listed(Vec::new()));
     assert!(scene.world.listed(b"work/alpha").is_empty());
     assert!(matches!(scene.allows("list alpha"), Allowed::List(_)));
@@ -308,7 +308,7 @@ fn after_a_prune_with_errors_list_may_or_may_not_show_the_checkpoint() {
     let counts = Counts { errors: 1, scanned: 1, ..Counts::default() };
     let observation = scene.observation("prune 1 0", swept(SweepOutcome::Done, counts));
     scene.learn(&Observation { contents: Some(Contents::default()), ..observation });
-    assert!(matches!(scene.allows("list alpha"), Allowed::Unknown));
+    assert!(matches!(scene.allows("list alpha"), Allowed::Unknown(_)));
     let mut relisted = scene.clone();
     scene.learn_answer("list alpha", Answer::Listed(Vec::new()));
     assert!(scene.world.listed(&project).is_empty());

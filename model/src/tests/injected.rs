@@ -109,7 +109,7 @@ fn killed_restore_may_leave_partial_files_and_debris() {
     let half = Observation { answer: Answer::Crashed("ended".into()), ..half };
     let allowed = scene.world.allows(&half.request);
     assert_eq!(texts(&scene.world.debris(&allowed, &half)), ["work/alpha/.tmp-1"]);
-    assert_eq!(scene.world.debris(&Allowed::Unknown, &half), []);
+    assert_eq!(scene.world.debris(&Allowed::Unknown(crate::excuse::Excuse::NoRule), &half), []);
     learn(&mut scene, &half, Killed, &[3, 2, 1]);
     assert_eq!(scene.world.files, half.files);
     // The pre-restore checkpoint holds the previous files.

@@ -11,6 +11,7 @@ mod correct;
 mod cost;
 mod damage;
 mod edited;
+mod excused;
 mod injected;
 mod learn;
 mod left_out;

@@ -148,7 +148,7 @@ fn restore_and_diff_of_a_checkpoint_that_was_only_listed_allow_any_result() {
         Listed { number: 1, id: checkpoint_id(9), time: 0, reason: String::new(), stats: None };
     scene.learn_answer("list alpha", Answer::Listed(vec![unseen]));
     for request in ["restore alpha 1", "diff alpha 1", "file alpha 1 b"] {
-        assert!(matches!(scene.allows(request), Allowed::Unknown), "{request}");
+        assert!(matches!(scene.allows(request), Allowed::Unknown(_)), "{request}");
         assert_eq!(scene.broken_by(request, refused(Code::Io)), "", "{request}");
     }
     // The unseen checkpoint may hold the current files.

@@ -103,11 +103,11 @@ fn restore_leaves_open_which_pre_restore_checkpoint_is_evicted() {
     // The second or the third may be gone, or both.
     assert_eq!(listed(&scene), [1, 3, 4]);
     for request in ["restore alpha 2", "diff alpha 3"] {
-        assert!(matches!(scene.allows(request), Allowed::Unknown), "{request}");
+        assert!(matches!(scene.allows(request), Allowed::Unknown(_)), "{request}");
     }
     assert!(matches!(
         scene.allows(&format!("restore alpha {}", checkpoint_id(3))),
-        Allowed::Unknown
+        Allowed::Unknown(_)
     ));
     assert!(matches!(
         scene.allows(&format!("restore alpha {}", checkpoint_id(1))),
@@ -148,7 +148,7 @@ fn label_target_is_unknown_while_eviction_is_undecided() {
             scene.perform(&format!("restore alpha {}", checkpoint_id(1)));
         }
         let is_unknown = |target: &str| {
-            matches!(scene.allows(&format!("restore alpha {target}")), Allowed::Unknown)
+            matches!(scene.allows(&format!("restore alpha {target}")), Allowed::Unknown(_))
         };
         assert_eq!(is_unknown("no-label"), labels.is_some());
         // The last pre-restore checkpoint was not evicted, and may be evicted next.
@@ -180,12 +180,12 @@ fn restore_keeps_undo_makes_the_last_three_unlisted_checkpoints_restorable_by_id
     // One more may be kept, and any may be gone once space was freed.
     assert!(matches!(
         scene.allows(&format!("restore alpha {}", checkpoint_id(2))),
-        Allowed::Unknown
+        Allowed::Unknown(_)
     ));
     scene.world.settings.max_total_bytes = 1_000;
     scene.perform("take alpha");
     assert!(matches!(
         scene.allows(&format!("restore alpha {}", checkpoint_id(5))),
-        Allowed::Unknown
+        Allowed::Unknown(_)
     ));
 }

@@ -11,6 +11,7 @@ mod unanswered;
 use crate::allowed::Allowed;
 use crate::answer::{Answer, Code, Counts};
 use crate::blame;
+use crate::excuse::Excuse;
 use crate::files::Files;
 use crate::observation::Observation;
 use crate::operations::overlapped::of_a_turn;
@@ -53,6 +54,7 @@ impl World {
         let mut checks = Checks::default();
         // No answer reports what a killed restore wrote.
         if calls.iter().any(|call| call.answer.is_none() && call.request.restores()) {
+            checks.excused(&rules::CONCURRENT_SERIAL, Excuse::Injection, 1);
             return (checks, None);
         }
         let mut world = self.clone();
@@ -78,7 +80,10 @@ impl World {
                 checks.violations.push(violation);
                 (checks, None)
             }
-            SearchResult::Unknown => (checks, None),
+            SearchResult::Unknown => {
+                checks.excused(&rules::CONCURRENT_SERIAL, Excuse::Orders, 1);
+                (checks, None)
+            }
         }
     }
 

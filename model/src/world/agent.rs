@@ -212,7 +212,7 @@ impl World {
         let location = self.locate(request.dir()?);
         let text = self.target_of(request)?;
         let found = self.find(&location, &text).ok();
-        let found = found.filter(|_| !self.is_doubtful(&location, &text));
+        let found = found.filter(|_| self.doubt(&location, &text).is_none());
         found.map(|(_, checkpoint)| checkpoint)
     }
 

@@ -248,6 +248,8 @@ pub enum Form {
     Github,
     /// Markdown, for a step summary
     Markdown,
+    /// Markdown, how many comparisons of each rule were excused and by what
+    Excuses,
 }
 
 /// A history from a file, and a subject.

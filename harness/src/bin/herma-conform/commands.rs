@@ -18,15 +18,15 @@ use herma_harness::large;
 use herma_harness::report;
 use herma_harness::results::enough::{HISTORIES_OF_CORE, too_little, too_little_for};
 use herma_harness::results::{github, kept_histories, text};
-use herma_harness::runner::Until;
+use herma_harness::runner::{Run, Until};
 use herma_harness::sandbox::Scratch;
 use herma_harness::shrink::{self as shrinking, FailingHistory};
 use herma_harness::suite::{Plan, Verdict};
 use herma_harness::transcript::transcript;
 use herma_harness::trial::trial;
 use herma_harness::workspace;
-use herma_model::rules;
-use std::collections::BTreeSet;
+use herma_model::{Excuse, rules};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -280,9 +280,13 @@ pub fn replay(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
     let injects = history.injections().next().is_some();
     let subject = if injects { subject.supervised()? } else { subject };
     let scratch = scratch(arguments.scratch.clone());
-    let (operations, divergences) = run_history(&history, &subject, &scratch)?;
+    let ReplayedHistory { operations, excused, divergences } =
+        run_history(&history, &subject, &scratch)?;
     let Some(first) = divergences.first() else {
         print_text(&format!("{operations} operations, every rule held\n"));
+        for ((rule, excuse), times) in excused {
+            print_text(&format!("{times} comparisons of {rule} excused: {}\n", excuse.words()));
+        }
         return Ok(ExitCode::SUCCESS);
     };
     let until = shrinking::until(first);
@@ -296,15 +300,23 @@ pub fn replay(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
     Ok(ExitCode::from(BROKEN))
 }
 
+/// The result of a history from a file.
+struct ReplayedHistory {
+    operations: usize,
+    excused: BTreeMap<(&'static str, Excuse), u64>,
+    divergences: Vec<Divergence>,
+}
+
 fn run_history(
     history: &History,
     subject: &ChosenSubject,
     scratch: &Scratch,
-) -> Result<(usize, Vec<Divergence>), NoVerdict> {
+) -> Result<ReplayedHistory, NoVerdict> {
     let open = subject.opener();
     let outcome = trial(history, &open, scratch, Until::Disagreement).map_err(no_verdict)?;
-    let divergences = outcome.run.divergences.into_iter().chain(outcome.plain).collect();
-    Ok((outcome.run.operations, divergences))
+    let Run { operations, excused, divergences, .. } = outcome.run;
+    let divergences = divergences.into_iter().chain(outcome.plain).collect();
+    Ok(ReplayedHistory { operations, excused, divergences })
 }
 
 /// `herma-conform shrink`.
@@ -315,8 +327,8 @@ pub fn shrink(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
     let history = load(&arguments.file)?;
     let subject = ChosenSubject::new(&arguments.subject)?;
     let scratch = scratch(arguments.scratch.clone());
-    let (_, divergences) = run_history(&history, &subject, &scratch)?;
-    let Some(divergence) = divergences.first() else {
+    let replayed = run_history(&history, &subject, &scratch)?;
+    let Some(divergence) = replayed.divergences.first() else {
         return Err(("the history does not fail; there is nothing to shrink".into(), USAGE));
     };
     let open = subject.opener();

@@ -9,7 +9,7 @@ use crate::subjects::ChosenSubject;
 use herma_harness::export;
 use herma_harness::history::History;
 use herma_harness::protocol::schema as protocol_schema;
-use herma_harness::results::{self, Results, ResultsError, github, junit, text};
+use herma_harness::results::{self, Results, ResultsError, excused, github, junit, text};
 use herma_harness::suite::Verdict;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -60,6 +60,7 @@ pub fn report(from: &Path, form: Form, rules: bool) -> ExitCode {
         Form::Junit => junit::report(&results),
         Form::Github => github::annotations(&results),
         Form::Markdown => github::summary(&results),
+        Form::Excuses => excused::page(&results),
     });
     unless_unstable(&results)
 }
