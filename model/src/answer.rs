@@ -64,6 +64,32 @@ pub enum Code {
     Internal,
 }
 
+impl Code {
+    /// Whether the code is a statement about the request itself, such as that its project or its checkpoint
+    /// does not exist. Neither damage nor a failed call makes such a statement true.
+    pub fn is_about_request(self) -> bool {
+        use Code::{
+            AmbiguousCheckpoint, BadLabel, BadPath, BadTarget, MissingDirectory, NotADirectory,
+            NothingToUndo, ScopeBase, ScopeHome, ScopeRoot, TooManyFiles, WouldOverwrite,
+        };
+        matches!(
+            self,
+            ScopeRoot
+                | ScopeHome
+                | ScopeBase
+                | TooManyFiles
+                | MissingDirectory
+                | NotADirectory
+                | BadTarget
+                | AmbiguousCheckpoint
+                | BadLabel
+                | NothingToUndo
+                | BadPath
+                | WouldOverwrite
+        )
+    }
+}
+
 impl fmt::Display for Code {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The serialized form is the stable name; there is no second list of names.

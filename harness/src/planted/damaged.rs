@@ -78,6 +78,18 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "damage-is-a-missing-directory",
+        rule: &rules::MAINTENANCE_DAMAGE,
+        about: "A refusal because of damage reports that the directory does not exist.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| match subject.ask(request) {
+            Answer::Refused { code: Code::CorruptCheckpoint, .. } => {
+                refused(Code::MissingDirectory, "there is no such directory")
+            }
+            answer => answer,
+        }),
+    },
+    PlantedBug {
         name: "content-that-a-pack-names-is-read-nowhere-else",
         rule: &rules::MAINTENANCE_DAMAGE,
         about: "A restore reads content from a damaged pack, even if an intact copy exists outside it.",

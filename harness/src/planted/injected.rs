@@ -89,6 +89,19 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "a-checkpoint-that-cannot-be-read-is-unknown",
+        rule: &rules::FAULT_CLEAR_REFUSAL,
+        about: "If a read fails while a checkpoint is compared or restored, there is no such checkpoint.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| match (request, subject.ask(request)) {
+            (
+                Request::Diff { .. } | Request::Restore { .. } | Request::RestoreFile { .. },
+                Answer::Refused { code: Code::Io | Code::NoSafetyCheckpoint, .. },
+            ) => refused(Code::UnknownCheckpoint, "there is no such checkpoint"),
+            (_, answer) => answer,
+        }),
+    },
+    PlantedBug {
         name: "a-refused-restore-brings-back-one-file",
         rule: &rules::FAULT_NAMES_HALF_RESTORED,
         about: "A restore that an error stopped leaves one file restored, and reports that nothing was restored.",

@@ -4,10 +4,11 @@
 //! Such a request may take effect or not, and it may be refused, but neither its effect nor its answer may
 //! be wrong. Later lists and restores show what it left in the store.
 
+use super::refusal;
 use super::restore_outcome::RestoreOutcome;
 use super::untouched;
 use crate::allowed::{Allowed, AllowedRestore};
-use crate::answer::{Answer, Changed, Code, Restored, SweepOutcome};
+use crate::answer::{Answer, Changed, Restored, SweepOutcome};
 use crate::bytes::{ByteString, below};
 use crate::excuse::Excuse;
 use crate::injected::{Aftermath, Injected, Lists};
@@ -37,11 +38,12 @@ impl World {
             }
             (_, Answer::Refused { code, message, .. }, _) => {
                 checks.excused(seen.request.main_rule(), Excuse::Injection, 1);
-                let is_clear = !self.has("refusal.reasons") || *code != Code::Internal;
+                let is_clear = refusal::is_clear(self, allowed, *code);
                 checks.check(Judge::Answer, &rules::FAULT_CLEAR_REFUSAL, is_clear, || {
                     let found = plain(&seen.answer);
                     let expected = "a refusal whose code says why";
-                    Mismatch::new("refused internal", expected, found).kind(Kind::WrongReason)
+                    Mismatch::new(format!("refused {code}"), expected, found)
+                        .kind(Kind::WrongReason)
                 });
                 if let Allowed::Restore(restore) = allowed {
                     let outcome = RestoreOutcome::new(self, restore, seen);

@@ -130,7 +130,8 @@ impl World {
             (Allowed::Restore(restore), Answer::Restored(_)) => {
                 restore::compare(self, restore, seen, &mut checks);
             }
-            (Allowed::Unknown(_), _) => {}
+            // Whatever else is unknown, other files must not change.
+            (Allowed::Unknown(_), _) => self.compare_files(allowed, seen, &mut checks),
             _ => untouched::compare(self, allowed, seen, &mut checks),
         }
         store::compare(self, allowed, seen, &mut checks);
@@ -216,18 +217,12 @@ fn compare_refusal(world: &World, allowed: &Allowed, seen: &Observation, checks:
         _ => None,
     };
     if let Some(excuse) = excuse {
+        if excuse == Excuse::Damage {
+            refusal::compare_damaged(world, allowed, &seen.answer, checks);
+        }
         return checks.excused(main_rule, excuse, 1);
     }
-    let may_refuse: &[Refusal] = match allowed {
-        Allowed::Diff(diff) => &diff.may_refuse,
-        Allowed::Restore(restore) => &restore.may_refuse,
-        // A deleted project without checkpoints need not be distinguished from one that never existed.
-        Allowed::List(list) if list.deleted && list.entries.is_empty() => {
-            &[target::NO_SUCH_PROJECT]
-        }
-        _ => &[],
-    };
-    match may_refuse {
+    match refusal::allowed_refusals(allowed) {
         [] => unexpected::compare(world, allowed, seen, checks),
         refusals => {
             checks.excused(main_rule, refusal::excuse(&seen.answer), 1);

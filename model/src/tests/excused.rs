@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::excuse::Excuse;
+use crate::injected::Injected;
 use crate::object::Piece;
 use crate::rules::{self, RuleRef};
 
@@ -22,6 +23,49 @@ fn excused_counts_a_refused_restore_of_a_damaged_checkpoint() {
     // A diff that is shown of a damaged checkpoint is not compared, either.
     let shown = scene.correct_observation("diff alpha 1");
     assert_eq!(excused(&scene.checks(&shown), &rules::DIFF_PREVIEW, Excuse::Damage), 1);
+}
+
+#[test]
+fn damage_excuses_no_refusal_for_a_reason_that_is_not_true() {
+    let mut scene = Scene::with("a=1");
+    scene.perform("take alpha");
+    scene.lose(1, &Piece::File("a".into()));
+    for (code, broken) in [
+        (Code::UnknownCheckpoint, ""),
+        (Code::StoreUnusable, ""),
+        (Code::TooManyFiles, "maintenance/damage"),
+        (Code::MissingDirectory, "maintenance/damage"),
+        (Code::BadTarget, "maintenance/damage"),
+    ] {
+        for request in ["restore alpha 1f1f", "diff alpha 1f1f", "list alpha"] {
+            assert_eq!(scene.broken_by(request, refused(code)), broken, "{request} {code}");
+        }
+    }
+    // That there are too many files may be true.
+    scene.world.settings.max_files = 1;
+    scene.edit("b=1");
+    assert_eq!(scene.broken_by("diff alpha 1f1f", refused(Code::TooManyFiles)), "");
+}
+
+#[test]
+fn failed_call_excuses_no_refusal_that_denies_an_existing_checkpoint() {
+    let mut scene = Scene::with("a=1");
+    scene.perform("take alpha");
+    let judged = |request: &str, code: Code| {
+        let seen = scene.observation(request, refused(code));
+        let allowed = scene.world.allows(&seen.request);
+        broken_rules(scene.world.compare_injected(&allowed, &seen, Injected::CallFailed))
+    };
+    for (request, code, broken) in [
+        ("restore alpha 1", Code::Io, ""),
+        ("restore alpha 1", Code::UnknownCheckpoint, "fault/clear-refusal"),
+        ("diff alpha 1", Code::UnknownCheckpoint, "fault/clear-refusal"),
+        ("take alpha", Code::NotADirectory, "fault/clear-refusal"),
+        ("restore alpha 9", Code::UnknownCheckpoint, ""),
+        ("list missing", Code::MissingDirectory, ""),
+    ] {
+        assert_eq!(judged(request, code), broken, "{request} {code}");
+    }
 }
 
 #[test]

@@ -35,12 +35,20 @@ fn requests_without_a_restore_change_no_file() {
             "{request} {files}"
         );
     }
-    // If the request depends on an unseen checkpoint, any file may change.
+    // If the request depends on an unseen checkpoint, any file of the project may change, and no other.
     let mut scene = Scene::with("a=1");
     let unseen =
         Listed { number: 1, id: checkpoint_id(1), time: 0, reason: String::new(), stats: None };
     scene.learn_answer("list alpha", Answer::Listed(vec![unseen]));
-    assert_eq!(scene.broken_rules(&changing(&scene, "restore alpha 1", "a=2")), "");
+    for (request, files, rules) in [
+        ("restore alpha 1", "a=2", ""),
+        ("restore alpha 1", "/outside/x=2", "restore/contained"),
+        ("diff alpha 1", "a=2", "capture/read-only"),
+    ] {
+        assert!(matches!(scene.allows(request), Allowed::Unknown(_)), "{request}");
+        let broken = scene.broken_rules(&changing(&scene, request, files));
+        assert_eq!(broken, rules, "{request} {files}");
+    }
 }
 
 #[test]
