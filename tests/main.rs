@@ -35,3 +35,4 @@ mod steady;
 mod texts;
 mod triggers;
 mod whole;
+mod worlds;

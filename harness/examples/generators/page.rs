@@ -63,6 +63,8 @@ fails. It does not shrink that history.
 - **libFuzzer**: `arbitrary`, with bytes from libFuzzer, which mutates inputs that reached new code or covered a new
   behaviour. It starts without a corpus, and with short inputs.
 
+What the histories consist of, and how often: [what a generated world can be](worlds.md).
+
 ";
 
 /// The page.

@@ -1,9 +1,9 @@
 //! Fragments about tools of an agent, the printed list, the configuration file, undo and redo, and requests
 //! without a usable store. They are generated last, so that no other part of a history changes.
 
-use super::content;
-use super::idiom::{checkpoint, write};
-use super::names;
+use super::content::{self, SizeLimits};
+use super::idiom::{checkpoint, project_file, restore, write};
+use super::{names, repositories};
 use crate::history::{Event, Operation, Target};
 use herma_model::commands::{AFTER, BEFORE, COMMANDS, UNLISTED};
 use herma_model::tool::{PatchForm, Tool};
@@ -58,6 +58,24 @@ pub fn unlisted() -> BoxedStrategy<Vec<Operation>> {
             vec![Request::Classify { command: format!("{before}{command}{after}") }.into()]
         })
         .boxed()
+}
+
+/// A file that only the user's own list of git excludes, or whose name is not ASCII, is captured, removed and
+/// restored.
+pub fn rare(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
+    const NAMES: &[&str] =
+        &["\u{fc}mlaut", "\u{65e5}\u{672c}/\u{8a9e}.txt", "na\u{ef}ve \u{1f980}.rs"];
+    let named = (project_file(limits), select(NAMES)).prop_map(|(file, name)| {
+        let path = names::join(&file.project, &name.into());
+        vec![
+            write(&path, &file.content, false),
+            checkpoint(&file.project),
+            Edit::Remove { path }.into(),
+            restore(&file.project, 1, true),
+        ]
+    });
+    let excluded = project_file(limits).prop_map(repositories::a_path_is_excluded_by_git_only);
+    prop_oneof![named, excluded].boxed()
 }
 
 /// A checkpoint of a project, and restores of which some are undone and redone, with edits between.

@@ -39,7 +39,7 @@ pub struct OtherParts {
     damage: Placed,
     agent: Placed,
     gc: Placed,
-    ending: [Vec<Operation>; 4],
+    ending: [Vec<Operation>; 5],
     databases: Placed,
     injections: Placed,
     /// A history without any of the other parts, which replaces them.
@@ -89,12 +89,14 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
     // Generated and appended last, so that nothing else changes.
     let unlisted = option::weighted(0.25, last::unlisted());
     let steps = once_in(u32::from(options.undo), option::weighted(0.4, last::steps()));
-    let rest = (ending, databases, injected, (measured, packs, together, unlisted, steps));
+    let rare = option::weighted(0.2, last::rare(limits));
+    let latest = (measured, packs, together, unlisted, steps, rare);
+    let rest = (ending, databases, injected, latest);
     let parts = (attributes, command, last, attribution, damage, agent, gc, rest);
     parts
         .prop_map(|(attributes, command, last, attribution, damage, agent, gc, rest)| {
             let ((kept_times, leftovers), databases, injected, alone_or_last) = rest;
-            let (measured, packs, together, unlisted, steps) = alone_or_last;
+            let (measured, packs, together, unlisted, steps, rare) = alone_or_last;
             OtherParts {
                 attributes,
                 command,
@@ -108,6 +110,7 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
                     leftovers,
                     unlisted.unwrap_or_default(),
                     steps.unwrap_or_default(),
+                    rare.unwrap_or_default(),
                 ],
                 databases,
                 injections: [injected, packs].concat(),

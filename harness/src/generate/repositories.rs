@@ -64,6 +64,20 @@ pub fn a_worktree_is_linked(ProjectFile { project, content, .. }: ProjectFile) -
     operations
 }
 
+/// The user's own list of paths that git ignores, which is no ignore file of the project.
+pub fn a_path_is_excluded_by_git_only(
+    ProjectFile { project, path, content }: ProjectFile,
+) -> Vec<Operation> {
+    let mut operations = vec![
+        file(&join(&project, &".git".into()), "info/exclude", "*\n"),
+        write(&path, &content, false),
+        checkpoint(&project),
+    ];
+    operations.push(Edit::Remove { path }.into());
+    operations.push(restore(&project, 1, true));
+    operations
+}
+
 pub fn a_submodule_is_inside_the_project(
     ProjectFile { project, content, .. }: ProjectFile,
 ) -> Vec<Operation> {

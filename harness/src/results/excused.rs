@@ -7,9 +7,9 @@ use std::fmt::Write;
 /// The excuses of a rule with their counts, the most frequent first: `12 excused (the store is damaged 12)`.
 pub(super) fn of_rule(rule: &RuleJudged) -> Option<String> {
     let total = total(rule);
-    let mut excuses: Vec<(Excuse, u64)> = rule.excused.iter().map(by_value).collect();
+    let mut excuses: Vec<(&Excuse, &u64)> = rule.excused.iter().collect();
     excuses.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
-    let words = |(excuse, times): &(Excuse, u64)| format!("{} {times}", excuse.words());
+    let words = |(excuse, times): &(&Excuse, &u64)| format!("{} {times}", excuse.words());
     let list: Vec<String> = excuses.iter().map(words).collect();
     (total > 0).then(|| format!("{total} excused ({})", list.join(", ")))
 }
@@ -67,10 +67,6 @@ pub fn page(results: &Results) -> String {
         );
     }
     page
-}
-
-fn by_value((excuse, times): (&Excuse, &u64)) -> (Excuse, u64) {
-    (*excuse, *times)
 }
 
 fn total(rule: &RuleJudged) -> u64 {
