@@ -13,7 +13,7 @@ use std::process::Command;
 
 const MODEL: &str = "
     bytes excuse rules commands configuration target
-    agent content files ignore tool
+    agent content path_map files ignore tool
     edit place request tree
     answer plain lines object unit refusal verdict injected
     blame capture observation store_edit

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::{Borrow, Cow};
+use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
@@ -17,8 +18,33 @@ use std::sync::Arc;
 pub const SHOWN_MAX: usize = 4096;
 
 /// A sequence of bytes, usually text. Copies share them.
-#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Default, Eq)]
 pub struct ByteString(Arc<[u8]>);
+
+/// Shared bytes are equal without reading them: a file may have megabytes.
+impl PartialEq for ByteString {
+    fn eq(&self, right: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &right.0) || self.0 == right.0
+    }
+}
+
+impl Ord for ByteString {
+    fn cmp(&self, right: &Self) -> Ordering {
+        if Arc::ptr_eq(&self.0, &right.0) { Ordering::Equal } else { self.0.cmp(&right.0) }
+    }
+}
+
+impl PartialOrd for ByteString {
+    fn partial_cmp(&self, right: &Self) -> Option<Ordering> {
+        Some(self.cmp(right))
+    }
+}
+
+impl Hash for ByteString {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.0.hash(hasher);
+    }
+}
 
 impl Deref for ByteString {
     type Target = [u8];

@@ -2,13 +2,13 @@
 //!
 //! Paths are bytes below one root, `/`-separated, without a leading slash. Every directory below
 //! the root has a node of its own. The map is plain data; other modules decide how an edit or a
-//! restore changes it.
+//! restore changes it. Copies are cheap.
 
 pub(crate) mod permissions;
 
 use crate::bytes::{self, ByteString};
+use crate::path_map::{Difference, PathMap};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::ops::Bound;
 
 /// What exists at a path.
@@ -55,9 +55,9 @@ impl SpecialKind {
 /// All files of the world.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
-    nodes: BTreeMap<ByteString, Node>,
+    nodes: PathMap<Node>,
     /// The permission bits of files whose bits differ from the default for their node.
-    explicit_permissions: BTreeMap<ByteString, u32>,
+    explicit_permissions: PathMap<u32>,
 }
 
 impl Files {
@@ -98,9 +98,8 @@ impl Files {
     /// Puts `node` at `path`. The caller ensures that the parent is a directory.
     pub fn insert(&mut self, path: &[u8], node: Node) {
         debug_assert!(self.is_directory(bytes::parent(path)), "{}", path.escape_ascii());
-        let path = ByteString::from(path);
-        self.explicit_permissions.remove(&path);
-        self.nodes.insert(path, node);
+        self.forget_permissions(path);
+        self.nodes.insert(ByteString::from(path), node);
     }
 
     /// Removes `path` and everything below it.
@@ -108,8 +107,20 @@ impl Files {
         let removed: Vec<ByteString> = self.below(path).map(|(path, _)| path.clone()).collect();
         for path in removed.into_iter().chain([ByteString::from(path)]) {
             self.nodes.remove(&path);
-            self.explicit_permissions.remove(&path);
+            self.forget_permissions(&path);
         }
+    }
+
+    /// Most files have no explicit permissions: then the map stays shared.
+    fn forget_permissions(&mut self, path: &[u8]) {
+        if self.explicit_permissions.contains_key(path) {
+            self.explicit_permissions.remove(path);
+        }
+    }
+
+    /// Every path at which other files have another node, in order. Permissions are not compared.
+    pub fn differences<'a>(&'a self, newer: &'a Files) -> Vec<Difference<'a, Node>> {
+        self.nodes.differences(&newer.nodes)
     }
 
     /// The outermost ancestor of `path` that exists and is not a directory.
@@ -131,7 +142,7 @@ impl Files {
 
 impl FromIterator<(ByteString, Node)> for Files {
     fn from_iter<I: IntoIterator<Item = (ByteString, Node)>>(nodes: I) -> Self {
-        Files { nodes: nodes.into_iter().collect(), explicit_permissions: BTreeMap::new() }
+        Files { nodes: nodes.into_iter().collect(), explicit_permissions: PathMap::default() }
     }
 }
 

@@ -146,10 +146,10 @@ mod tests {
         let other_tree = tree(&[("b/c", "2")]);
         // The checkpoint, two folders and one content.
         assert_eq!(Object::needed_by("id", &held).len(), 4);
-        assert_eq!(Object::needed_by("id", &Tree::new()).len(), 1);
+        assert_eq!(Object::needed_by("id", &Tree::default()).len(), 1);
         for object in Object::needed_by("id", &held) {
             assert!(object.is_needed_by("id", &held) && !object.is_needed_by("other", &other_tree));
         }
-        assert!(Object::Checkpoint("id".into()).is_needed_by("id", &Tree::new()));
+        assert!(Object::Checkpoint("id".into()).is_needed_by("id", &Tree::default()));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::bytes::ByteString;
 use crate::files::Node;
+use crate::path_map::PathMap;
 use std::collections::BTreeMap;
 
 /// One captured path.
@@ -42,7 +43,7 @@ impl Entry {
 }
 
 /// All captured paths of a project at one time.
-pub type Tree = BTreeMap<ByteString, Entry>;
+pub type Tree = PathMap<Entry>;
 
 /// How one path differs between two trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,20 +61,13 @@ pub fn differences<'a>(
     older: &'a Tree,
     newer: &'a Tree,
 ) -> BTreeMap<&'a ByteString, EntryDifference<'a>> {
-    let mut found = BTreeMap::new();
-    for (path, old) in older {
-        match newer.get(path) {
-            None => found.insert(path, EntryDifference::Deleted(old)),
-            Some(new) if new != old => found.insert(path, EntryDifference::Modified(old, new)),
-            Some(_) => None,
-        };
-    }
-    for (path, new) in newer {
-        if !older.contains_key(path) {
-            found.insert(path, EntryDifference::Added(new));
-        }
-    }
-    found
+    let how = |(older, newer)| match (older, newer) {
+        (Some(old), Some(new)) => Some(EntryDifference::Modified(old, new)),
+        (Some(old), None) => Some(EntryDifference::Deleted(old)),
+        (None, new) => new.map(EntryDifference::Added),
+    };
+    let found = older.differences(newer).into_iter();
+    found.filter_map(|found| Some((found.path, how((found.older, found.newer))?))).collect()
 }
 
 #[cfg(test)]

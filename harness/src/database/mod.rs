@@ -225,7 +225,7 @@ mod tests {
             let after = files(folder.path(), "app.db");
             let names: Vec<String> = after.iter().map(|(path, _)| path.to_string()).collect();
             assert_eq!(names, left, "{journal_mode:?} {end:?}");
-            let rows = databases.rows(b"", &Tree::new(), &before, &after).unwrap();
+            let rows = databases.rows(b"", &Tree::default(), &before, &after).unwrap();
             let rows = &rows[&path];
             let count = |rows: &Rows| match rows {
                 Rows::Absent => Some(0),

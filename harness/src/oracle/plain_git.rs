@@ -241,7 +241,7 @@ impl Git {
         let output = self.run(&["ls-tree", "-r", "-z", "--full-tree", id])?;
         let listed: Vec<_> = output.stdout.split(|byte| *byte == 0).filter_map(listed).collect();
         self.read_blobs(listed.iter().map(|(_, _, blob)| blob), contents)?;
-        let mut found = Tree::new();
+        let mut found = Tree::default();
         for (path, mode, blob) in listed {
             // Only blobs have bytes.
             let content = contents.get(&blob).cloned().unwrap_or_default();

@@ -52,17 +52,12 @@ impl World {
     ) -> Option<ConcurrentEdits<'a>> {
         let project = self.canonical(request.dir()?)?;
         let before = &self.files;
-        let paths: BTreeSet<&ByteString> =
-            before.iter().chain(edited.iter()).map(|(path, _)| path).collect();
         let is_folder_or_link =
             |node: Option<&Node>| matches!(node, Some(Node::Directory | Node::Link { .. }));
-        let moves = |path: &&&ByteString| {
-            let node_before = before.get(path);
-            let node_after = edited.get(path);
-            node_before != node_after
-                && (is_folder_or_link(node_before) || is_folder_or_link(node_after))
-        };
-        let moved = paths.iter().filter(moves).map(|path| (**path).clone()).collect();
+        let differences = before.differences(edited).into_iter();
+        let moved = differences
+            .filter(|found| is_folder_or_link(found.older) || is_folder_or_link(found.newer));
+        let moved = moved.map(|found| found.path.clone()).collect();
         Some(ConcurrentEdits { project, before, edited, moved })
     }
 
@@ -151,19 +146,19 @@ impl World {
         }
         let stored = seen.histories.as_ref().filter(|stored| stored.unreadable.is_none());
         let Some(stored) = stored else { return };
-        let is_saved = |(path, node): &(&ByteString, &Node)| {
-            let saved = matches!(node, Node::File { .. }) && edits.before.get(path) != Some(*node);
-            saved && below(&edits.project, path).is_some()
-        };
+        let is_inside = |path: &ByteString| below(&edits.project, path).is_some();
+        let saved = edits.before.differences(edits.edited).into_iter();
+        let saved = saved.filter(|found| is_inside(found.path));
+        let saved = saved.filter_map(|found| Some((found.path, found.newer?)));
         // Under any name: its folder may have been moved meanwhile.
         let is_held = |node: &Node| {
             let holds = |tree: &Tree| tree.values().any(|entry| entry.node() == *node);
             seen.files.iter().any(|(_, found)| found == node)
                 || stored.commits.values().any(|commit| holds(&commit.tree))
         };
-        let saved = edits.edited.iter().filter(is_saved);
-        let lost: Vec<&ByteString> =
-            saved.filter(|(_, node)| !is_held(node)).map(|(path, _)| path).collect();
+        let is_lost =
+            |(_, node): &(&ByteString, &Node)| matches!(node, Node::File { .. }) && !is_held(node);
+        let lost: Vec<&ByteString> = saved.filter(is_lost).map(|(path, _)| path).collect();
         checks.check(Judge::Disk, &rules::RESTORE_KEEPS_SAVES, lost.is_empty(), || {
             let found = format!("neither on the disk nor in a checkpoint: {}", plain(&lost));
             Mismatch::new(
@@ -194,13 +189,10 @@ impl ConcurrentEdits<'_> {
 
     /// Compares whether the request changed nothing outside the project.
     fn compare_outside(&self, seen: &Observation, checks: &mut Checks) {
-        let paths: BTreeSet<&ByteString> =
-            self.edited.iter().chain(seen.files.iter()).map(|(path, _)| path).collect();
-        let differs = |path: &&ByteString| {
-            let is_inside = below(&self.project, path).is_some() || **path == self.project;
-            !is_inside && self.edited.get(path) != seen.files.get(path)
-        };
-        let outside: Vec<&ByteString> = paths.into_iter().filter(differs).collect();
+        let is_outside =
+            |path: &&ByteString| below(&self.project, path).is_none() && **path != self.project;
+        let changed = self.edited.differences(&seen.files).into_iter().map(|found| found.path);
+        let outside: Vec<&ByteString> = changed.filter(is_outside).collect();
         checks.check(Judge::Disk, &rules::RESTORE_CONTAINED, outside.is_empty(), || {
             let found = format!("changed: {}", plain(&outside));
             Mismatch::new("changes outside", "nothing outside the project changed", found)

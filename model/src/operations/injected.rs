@@ -101,9 +101,10 @@ impl World {
                     .into_iter()
                     .any(|path| path[..] == *relative || below(relative, path).is_some())
         };
-        let is_new = |path: &ByteString| self.files.get(path).is_none();
-        let below_project = seen.files.below(&restore.project).map(|(path, _)| path);
-        below_project.filter(|path| is_new(path) && !is_recorded(path)).cloned().collect()
+        let new = self.files.differences(&seen.files).into_iter();
+        let new = new.filter(|found| found.older.is_none()).map(|found| found.path);
+        let new = new.filter(|path| below(&restore.project, path).is_some());
+        new.filter(|path| !is_recorded(path)).cloned().collect()
     }
 
     /// Compares whether a restore that was refused as unchanged changed nothing.

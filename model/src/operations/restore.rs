@@ -38,11 +38,11 @@ impl RestoreOutcome<'_> {
             .filter(|(path, _)| self.is_as_recorded(path))
             .flat_map(|(path, _)| self.obstacles(path))
             .collect();
-        for path in self.paths().into_iter().filter(is_single) {
-            let is_gone = matches!(self.node_after(&path), None | Some(Node::Directory));
-            let is_removed_obstacle = is_gone && removed_obstacles.contains(&path);
-            if let Some(rule) = self.rule_against(&path, is_gone, is_removed_obstacle) {
-                violations.push((rule, path));
+        for path in self.paths().filter(|path| is_single(path)) {
+            let is_gone = matches!(self.node_after(path), None | Some(Node::Directory));
+            let is_removed_obstacle = is_gone && removed_obstacles.contains(path);
+            if let Some(rule) = self.rule_against(path, is_gone, is_removed_obstacle) {
+                violations.push((rule, path.clone()));
             }
         }
         violations

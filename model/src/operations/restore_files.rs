@@ -30,20 +30,20 @@ pub(super) fn compare(outcome: &RestoreOutcome<'_>, seen: &Observation, checks: 
 
 /// Implements [`rules::RESTORE_UNTOUCHED`].
 fn untouched(outcome: &RestoreOutcome<'_>, seen: &Observation, checks: &mut Checks) {
-    let is_untouched = |path: &&ByteString| {
+    let is_untouched = |path: &ByteString| {
         let is_unchanged = outcome.node_before(path) == outcome.node_after(path);
         let was_recorded = is_unchanged && outcome.is_as_recorded(path);
         was_recorded && !outcome.is_of_restored_unit(path)
     };
-    let paths: Vec<&ByteString> = outcome.allowed.target.tree.keys().filter(is_untouched).collect();
-    let change = |path: &ByteString| seen.rewritten.get(&outcome.full(path));
-    let found = paths.iter().find_map(|path| change(path).map(|change| (path, change)));
-    if found.is_none() && paths.is_empty() {
+    let found = seen.rewritten.iter().find(|(full, _)| {
+        below(&outcome.allowed.project, full).map(ByteString::from).as_ref().is_some_and(is_untouched)
+    });
+    if found.is_none() && !outcome.allowed.target.tree.keys().any(is_untouched) {
         return;
     }
     checks.check(Judge::Disk, &rules::RESTORE_UNTOUCHED, found.is_none(), || {
         let (path, change) =
-            found.map(|(path, change)| (outcome.full(path), *change)).unwrap_or_default();
+            found.map(|(path, change)| (path.clone(), *change)).unwrap_or_default();
         let expected = format!("{path}, which was as recorded, unchanged");
         Mismatch::new(format!("another {change}"), expected, format!("{path}: another {change}"))
     });

@@ -22,6 +22,9 @@ pub(super) struct RestoreOutcome<'a> {
     after: &'a Files,
     /// What the store holds of the state before.
     stored: &'a Tree,
+    /// Every path at which any two differ of the checkpoint, the state before, what the store holds of it
+    /// and the state afterwards. At every other path nothing was to be done, and nothing was done.
+    differing: BTreeSet<ByteString>,
     /// The paths that are reported not to be as recorded.
     pub(super) reported: BTreeSet<&'a ByteString>,
     /// The paths that are reported as kept or failed, with the reason.
@@ -50,7 +53,23 @@ impl<'a> RestoreOutcome<'a> {
         let units = restore_units::affected(world, allowed, &seen.files, &is_requested);
         let all_units = restore_units::units(world, &allowed.target, &allowed.before);
         let after = &seen.files;
-        RestoreOutcome { world, allowed, after, stored, reported, remarks, units, all_units }
+        let changed = world.files.differences(after).into_iter();
+        let changed = changed.filter_map(|found| below(&allowed.project, found.path));
+        let of_tree = |tree: &'a Tree| tree.differences(&allowed.before.tree).into_iter();
+        let of_trees = of_tree(&allowed.target.tree).chain(of_tree(stored));
+        let of_trees = of_trees.map(|found| found.path.clone());
+        let differing = changed.map(ByteString::from).chain(of_trees).collect();
+        RestoreOutcome {
+            world,
+            allowed,
+            after,
+            stored,
+            differing,
+            reported,
+            remarks,
+            units,
+            all_units,
+        }
     }
 
     /// The node at a path before.
@@ -67,9 +86,11 @@ impl<'a> RestoreOutcome<'a> {
         self.node_before(path) != self.node_after(path)
     }
 
-    /// Every path that the checkpoint records and that was requested.
+    /// Every differing path that the checkpoint records and that was requested.
     pub(super) fn recorded(&self) -> impl Iterator<Item = (&ByteString, &Entry)> {
-        self.allowed.target.tree.iter().filter(|(path, _)| self.is_requested(path))
+        let target = &self.allowed.target.tree;
+        let recorded = self.differing.iter().filter_map(|path| Some((path, target.get(path)?)));
+        recorded.filter(|(path, _)| self.is_requested(path))
     }
 
     /// Whether a path was requested, or belongs to a unit of which any path was.
@@ -166,17 +187,17 @@ impl<'a> RestoreOutcome<'a> {
         kept_nowhere && !self.obstacles(path).is_empty()
     }
 
-    /// Paths without a directory at them, before or after, inside the project.
-    pub(super) fn paths(&self) -> BTreeSet<ByteString> {
-        let relative = |files: &'a Files| {
-            let below_project = files.below(&self.allowed.project);
-            let counts = move |(full, node): &(&ByteString, &Node)| {
-                **node != Node::Directory || self.is_in_repository(full)
-            };
-            below_project.filter(counts).filter_map(|(full, _)| below(&self.allowed.project, full))
+    /// Differing paths without a directory at them, before or after, inside the project.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &ByteString> {
+        let counts = |path: &ByteString, node: Option<&Node>| match node {
+            Some(Node::Directory) => {
+                self.is_in_repository(&bytes::join(&self.allowed.project, path))
+            }
+            node => node.is_some(),
         };
-        let paths = relative(&self.world.files).chain(relative(self.after));
-        paths.map(ByteString::from).collect()
+        self.differing.iter().filter(move |path| {
+            counts(path, self.node_before(path)) || counts(path, self.node_after(path))
+        })
     }
 
     /// Whether a path is in a repository and repositories are not captured: then no restore may change it.
@@ -187,7 +208,7 @@ impl<'a> RestoreOutcome<'a> {
     /// Captured paths that the checkpoint does not have, and did not leave out.
     fn created_since(&self) -> impl Iterator<Item = &ByteString> {
         let target = &self.allowed.target.tree;
-        let before = self.allowed.before.tree.keys();
+        let before = self.differing.iter().filter(|path| self.was_captured(path));
         before.filter(|path| !target.contains_key(*path) && !self.was_left_out(path))
     }
 
@@ -246,7 +267,7 @@ impl RestoreOutcome<'_> {
             !matches!(self.node_before(path), None | Some(Node::Directory))
                 && matches!(self.node_after(path), None | Some(Node::Directory))
         };
-        self.paths().into_iter().filter(is_gone).collect()
+        self.paths().filter(|path| is_gone(path)).cloned().collect()
     }
 
     /// Whether a recorded path is not as recorded, and could be.

@@ -130,13 +130,7 @@ pub(super) fn rule_outside(world: &World, path: &[u8]) -> Option<RuleRef> {
 
 /// Every path that changed.
 pub(super) fn differing(world: &World, files: &Files) -> Vec<ByteString> {
-    if world.files == *files {
-        return Vec::new();
-    }
-    let paths: BTreeSet<&ByteString> =
-        world.files.iter().chain(files.iter()).map(|(path, _)| path).collect();
-    let differs = |path: &&ByteString| world.files.get(path) != files.get(path);
-    paths.into_iter().filter(differs).cloned().collect()
+    world.files.differences(files).into_iter().map(|found| found.path.clone()).collect()
 }
 
 /// Reports each broken rule once, with all paths that break it.

@@ -104,7 +104,7 @@ pub(crate) fn mismatch(captured: &Captured, wrong: &[Wrong]) -> Mismatch {
 /// which a subject that had read the files would not repeat, or of any earlier one where nothing about
 /// the wrong paths explains the difference.
 fn is_of_another_time(listed: &[Checkpoint], index: usize, stored: &Tree, blamed: RuleRef) -> bool {
-    let empty = Tree::new();
+    let empty = Tree::default();
     let tree = |checkpoint: &'_ Checkpoint| {
         checkpoint.captured.as_ref().map(|captured| captured.tree.clone())
     };

@@ -19,7 +19,7 @@ fn scene() -> Scene {
 
 fn tree(content: &str) -> Tree {
     let content = content.as_bytes().into();
-    Tree::from([("a".into(), Entry::File { content, executable: false })])
+    Tree::from_iter([("a".into(), Entry::File { content, executable: false })])
 }
 
 /// The stored history of `alpha`: checkpoints with these numbers and contents, newest first.

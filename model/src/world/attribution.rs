@@ -11,7 +11,7 @@ use crate::files::{Files, Node};
 use crate::observation::Observation;
 use crate::request::Request;
 use crate::tree::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The entry at a path that a checkpoint could hold, if any; `None` where the file cannot be read.
 type ObservedEntry = Option<Option<Entry>>;
@@ -46,8 +46,8 @@ pub(crate) enum ExternalEdit {
     No,
 }
 
-fn entry_at(files: &Files, path: &[u8]) -> ObservedEntry {
-    match files.get(path) {
+fn entry_of(node: Option<&Node>) -> ObservedEntry {
+    match node {
         Some(Node::File { readable: false, .. }) => None,
         Some(Node::File { content, executable, .. }) => {
             Some(Some(Entry::File { content: content.clone(), executable: *executable }))
@@ -69,12 +69,10 @@ impl Attribution {
         after: &Files,
         restored: Option<&ByteString>,
     ) {
-        let paths: BTreeSet<_> = before.iter().chain(after.iter()).map(|(path, _)| path).collect();
-        let changes = paths.into_iter().filter(|path| before.get(path) != after.get(path));
-        self.log.extend(changes.map(|path| {
-            let from = entry_at(before, path);
-            let to = entry_at(after, path);
-            (path.clone(), FileEvent::Changed { from, to, restored: restored.cloned() })
+        self.log.extend(before.differences(after).into_iter().map(|found| {
+            let from = entry_of(found.older);
+            let to = entry_of(found.newer);
+            (found.path.clone(), FileEvent::Changed { from, to, restored: restored.cloned() })
         }));
     }
 
