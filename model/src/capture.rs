@@ -1,17 +1,21 @@
 //! Computes the content that a checkpoint of a directory must have, from the files of the world.
 //!
-//! One pass visits the files below the project, parents before children. It also records which rules each
-//! file tests, so that comparing the file later counts as a check of these rules.
+//! A pass visits the files below the project. It also records which rules each file tests, so that comparing
+//! the file later counts as a check of these rules.
 
 use crate::bytes::{self, ByteString};
 use crate::files::{Files, Node};
 use crate::ignore::{DEFAULT_EXCLUDES, Excludes, IgnoreFile, SECRETS};
+use crate::path_map::PathMap;
 use crate::rules::{self, RuleRef};
 use crate::tree::{Entry, Tree};
-use crate::unit::{self, Role, Unit};
+use crate::unit::{self, Unit};
+use pass::LastCapture;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+mod pass;
 #[cfg(test)]
 mod tests;
 mod units;
@@ -34,7 +38,7 @@ pub struct Captured {
     /// The content of the checkpoint.
     pub tree: Tree,
     /// The permission bits of the captured files.
-    pub permissions: BTreeMap<ByteString, u32>,
+    pub permissions: PathMap<u32>,
     /// The paths that were left out, each with the rule for it.
     pub left_out: BTreeMap<ByteString, RuleRef>,
     /// The nodes at those of these paths that no pattern excludes.
@@ -45,7 +49,7 @@ pub struct Captured {
     pub tested: BTreeMap<&'static str, (RuleRef, usize)>,
     /// Captured paths that a plausible misreading of these rules would leave out: because of their size,
     /// a pattern that names them or their location.
-    pub despite: BTreeMap<ByteString, Vec<RuleRef>>,
+    pub despite: PathMap<Vec<RuleRef>>,
     /// The units with any member that is not ignored, where an implementation captures units.
     pub units: Vec<CapturedUnit>,
 }
@@ -97,11 +101,15 @@ struct FoundPath<'a> {
     path: &'a [u8],
     context: &'a DirectoryContext,
     bounds: &'a Bounds<'a>,
+    /// The permission bits of a file.
+    bits: Option<u32>,
 }
 
-/// Decides which paths are captured; holds the parsed default excludes.
+/// Decides which paths are captured; holds the parsed default excludes, and the last capture of each
+/// project.
 #[derive(Clone)]
 pub struct Capturer {
+    last: RefCell<BTreeMap<ByteString, LastCapture>>,
     excludes: Rc<Excludes>,
     secrets: Rc<Excludes>,
     /// What excludes a member of a unit in addition to the project's ignore files.
@@ -124,6 +132,7 @@ impl Capturer {
         }
         let secrets = if has("capture.default_excludes") { SECRETS } else { &[] };
         Capturer {
+            last: RefCell::default(),
             excludes: Rc::new(excludes),
             secrets: Rc::new(Excludes::new(&[], SECRETS)),
             member_excludes: Rc::new(Excludes::new(&[], secrets)),
@@ -134,81 +143,6 @@ impl Capturer {
 }
 
 impl Capturer {
-    /// Captures `project`, a directory of `files`.
-    pub fn capture(&self, files: &Files, project: &[u8], bounds: &Bounds<'_>) -> Captured {
-        let mut captured = Captured::default();
-        let mut directories: BTreeMap<&[u8], DirectoryContext> = BTreeMap::new();
-        if let Some(path) = bytes::below(project, bounds.base) {
-            captured.closed.insert(ByteString::from(path), &rules::SCOPE_BASE_NOT_CAPTURED);
-        }
-        let root = self.enter(files, project, project, None);
-        directories.insert(b"", root);
-        let units = self.units(files, project);
-        for (full, node) in files.below(project) {
-            let Some(path) = bytes::below(project, full) else {
-                continue;
-            };
-            let Some(context) = directories.get(bytes::parent(path)) else {
-                continue;
-            };
-            if **full == *bounds.base {
-                captured.left_out.insert(ByteString::from(path), &rules::SCOPE_BASE_NOT_CAPTURED);
-                continue;
-            }
-            let role = match node {
-                Node::Directory => None,
-                _ => units.iter().find_map(|unit| unit.role(path)),
-            };
-            let is_directory = *node == Node::Directory;
-            let has_default_excludes = role.is_none();
-            let ignored = self.ignored(&context.ignores, path, is_directory, has_default_excludes);
-            match node {
-                Node::Directory if !ignored => {
-                    let inner = self.enter(files, project, full, Some(context));
-                    directories.insert(path, inner);
-                }
-                Node::Directory => {
-                    captured.closed.insert(ByteString::from(path), self.exclusion_rule(path));
-                    self.count_exclusion(&mut captured, path, context.ignores.is_some());
-                }
-                _ if role == Some(Role::Derived) => {
-                    captured.left_out.insert(ByteString::from(path), &rules::UNIT_CAPTURED);
-                }
-                node => {
-                    self.add(&mut captured, &FoundPath { path, context, bounds }, node, ignored);
-                }
-            }
-        }
-        captured.record_units(units, files, project);
-        let bits = |path: &ByteString| files.permissions(&bytes::join(project, path));
-        let permissions = captured.tree.keys().filter_map(|path| Some((path.clone(), bits(path)?)));
-        captured.permissions = permissions.collect();
-        captured
-    }
-
-    /// The context of a directory's content: its ignore files, and whether it is in a nested repository.
-    ///
-    /// Implements [`rules::CAPTURE_GITIGNORE`].
-    fn enter(
-        &self,
-        files: &Files,
-        project: &[u8],
-        full: &[u8],
-        outer: Option<&DirectoryContext>,
-    ) -> DirectoryContext {
-        let above = outer.and_then(|outer| outer.ignores.clone());
-        let ignores = match files.get(&bytes::join(full, b".gitignore")) {
-            Some(Node::File { content, readable: true, .. }) if self.reads_ignore_files => {
-                let directory = ByteString::from(bytes::below(project, full).unwrap_or_default());
-                Some(Rc::new(IgnoreChain { directory, file: IgnoreFile::parse(content), above }))
-            }
-            _ => above,
-        };
-        let repository = outer.is_some() && files.get(&bytes::join(full, b".git")).is_some();
-        let nested_repository = repository || outer.is_some_and(|outer| outer.nested_repository);
-        DirectoryContext { ignores, nested_repository }
-    }
-
     /// The units of a project, for an implementation that captures units.
     fn units(&self, files: &Files, project: &[u8]) -> Vec<Unit> {
         match self.captures_units {
@@ -242,7 +176,7 @@ impl Capturer {
     /// [`rules::CAPTURE_SYMLINK`], [`rules::CAPTURE_ANY_NAME`], [`rules::CAPTURE_NO_CONVERSION`] and
     /// [`rules::CAPTURE_INDEPENDENT`].
     fn add(&self, captured: &mut Captured, found: &FoundPath<'_>, node: &Node, ignored: bool) {
-        let FoundPath { path, context, bounds } = *found;
+        let FoundPath { path, context, bounds, .. } = *found;
         let too_large = |content: &ByteString| {
             bounds.file_bytes_max > 0 && content.len() as u64 > bounds.file_bytes_max
         };
@@ -274,6 +208,9 @@ impl Capturer {
                 if !despite.is_empty() {
                     captured.despite.insert(name.clone(), despite);
                 }
+                if let Some(bits) = found.bits {
+                    captured.permissions.insert(name.clone(), bits);
+                }
                 captured.tree.insert(name, entry);
             }
         }
@@ -281,7 +218,7 @@ impl Capturer {
 
     /// The rules by which a plausible misreading would leave this captured path out.
     fn despite(&self, found: &FoundPath<'_>, entry: &Entry) -> Vec<RuleRef> {
-        let FoundPath { path, context, bounds } = *found;
+        let FoundPath { path, context, bounds, .. } = *found;
         let mut despite: Vec<RuleRef> = Vec::new();
         if let Entry::File { content, .. } = entry {
             let size = content.len() as u64;

@@ -9,6 +9,7 @@ pub(crate) mod permissions;
 use crate::bytes::{self, ByteString};
 use crate::path_map::{Difference, PathMap};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::ops::Bound;
 
 /// What exists at a path.
@@ -98,7 +99,7 @@ impl Files {
     /// Puts `node` at `path`. The caller ensures that the parent is a directory.
     pub fn insert(&mut self, path: &[u8], node: Node) {
         debug_assert!(self.is_directory(bytes::parent(path)), "{}", path.escape_ascii());
-        self.forget_permissions(path);
+        self.explicit_permissions.remove(path);
         self.nodes.insert(ByteString::from(path), node);
     }
 
@@ -107,20 +108,20 @@ impl Files {
         let removed: Vec<ByteString> = self.below(path).map(|(path, _)| path.clone()).collect();
         for path in removed.into_iter().chain([ByteString::from(path)]) {
             self.nodes.remove(&path);
-            self.forget_permissions(&path);
-        }
-    }
-
-    /// Most files have no explicit permissions: then the map stays shared.
-    fn forget_permissions(&mut self, path: &[u8]) {
-        if self.explicit_permissions.contains_key(path) {
-            self.explicit_permissions.remove(path);
+            self.explicit_permissions.remove(&path);
         }
     }
 
     /// Every path at which other files have another node, in order. Permissions are not compared.
     pub fn differences<'a>(&'a self, newer: &'a Files) -> Vec<Difference<'a, Node>> {
         self.nodes.differences(&newer.nodes)
+    }
+
+    /// Every path at which other files have another node or other permissions.
+    pub(crate) fn changed<'a>(&'a self, newer: &'a Files) -> BTreeSet<&'a ByteString> {
+        let permissions = self.explicit_permissions.differences(&newer.explicit_permissions);
+        let nodes = self.differences(newer).into_iter().map(|found| found.path);
+        nodes.chain(permissions.into_iter().map(|found| found.path)).collect()
     }
 
     /// The outermost ancestor of `path` that exists and is not a directory.

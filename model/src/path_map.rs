@@ -51,6 +51,13 @@ impl<V: PartialEq> PathMap<V> {
     }
 }
 
+impl<V: Clone> PathMap<V> {
+    /// Removes a path, if it is there; otherwise the map stays shared.
+    pub fn remove(&mut self, path: &[u8]) -> Option<V> {
+        if self.0.contains_key(path) { Arc::make_mut(&mut self.0).remove(path) } else { None }
+    }
+}
+
 impl<V> Deref for PathMap<V> {
     type Target = BTreeMap<ByteString, V>;
 

@@ -365,7 +365,7 @@ impl Oracle {
         let Context { world, sandbox } = context;
         if self.layout && sandbox.has_store() {
             let project = seen.request.dir().and_then(|dir| world.canonical(dir));
-            let captured = project.map(|project| world.capture(&project).tree);
+            let captured = project.map(|project| world.capture(&project).tree.clone());
             let git = self.git(sandbox)?;
             let known = store::known_trees(world, captured, &self.blob_ids);
             seen.histories = Some(store::histories(&git, &known, &self.blob_ids)?);

@@ -5,6 +5,7 @@ use super::*;
 use crate::edit::Edit;
 use crate::files::SpecialKind;
 use pretty_assertions::assert_eq;
+use std::sync::Arc;
 
 /// The project of every test, and the base in it.
 const PROJECT: &str = "work/p";
@@ -33,12 +34,12 @@ fn capturer(lacks: &[&str]) -> Capturer {
 }
 
 /// The capture of a subject with every capability but these.
-fn captured(files: &Files, lacks: &[&str], file_bytes_max: u64) -> Captured {
+fn captured(files: &Files, lacks: &[&str], file_bytes_max: u64) -> Arc<Captured> {
     let bounds = Bounds { file_bytes_max, base: BASE.as_bytes() };
     capturer(lacks).capture(files, PROJECT.as_bytes(), &bounds)
 }
 
-fn by_default(files: &Files) -> Captured {
+fn by_default(files: &Files) -> Arc<Captured> {
     captured(files, &[], 0)
 }
 
@@ -263,4 +264,60 @@ fn despite_records_only_paths_that_a_misreading_would_leave_out() {
     let by_default = by_default(&files);
     assert!(by_default.despite.contains_key(&ByteString::from("exact")), "there is no cap");
     assert!(!by_default.despite.contains_key(&ByteString::from("empty")));
+}
+
+/// Edits of the project, each of which may change what is captured of other paths.
+fn edits() -> Vec<Edit> {
+    let path = |path: &str| ByteString::from(&*format!("{PROJECT}/{path}"));
+    let write = |name: &str, content: &str| Edit::Write {
+        path: path(name),
+        content: content.into(),
+        executable: false,
+    };
+    let rename = |from: &str, to: &str| Edit::Rename { from: path(from), to: path(to) };
+    vec![
+        write("f", "f"),
+        write("f", "\r\n$Id$"),
+        write("d/f", "longer than the limit"),
+        write("d", "a file"),
+        write("d/e/f", ""),
+        write("build/f", "f"),
+        write("base/f", "f"),
+        write(".gitignore", "*.log\n!.env\n"),
+        write("d/.gitignore", "e\nf\n"),
+        write("x.log", "a log"),
+        write(".env", "a secret"),
+        write("d/.git/HEAD", "main"),
+        write("data", "SQLite format 3\0"),
+        write("data-wal", "a log"),
+        Edit::SetPermissions { path: path("f"), bits: 0o700 },
+        Edit::SetReadable { path: path("f"), readable: false },
+        Edit::Link { path: path("d/e"), target: "f".into() },
+        Edit::MakeSpecial { path: path("d/f"), kind: SpecialKind::Fifo },
+        Edit::MakeDirectory { path: path("d/e/f") },
+        rename("d", "n/d"),
+        rename("d/e", "build"),
+        Edit::Remove { path: path("d") },
+        Edit::Remove { path: path("d/.gitignore") },
+        Edit::Write { path: "elsewhere".into(), content: "f".into(), executable: false },
+    ]
+}
+
+#[test]
+fn a_capture_after_edits_is_that_of_the_same_files_captured_for_the_first_time() {
+    for (first, second) in
+        edits().iter().flat_map(|first| edits().into_iter().map(move |second| (first, second)))
+    {
+        let capturer = capturer(&[]);
+        let mut files = files(&["f", "d/f", "d/e/f", "run.sh"]);
+        for edit in [None, Some(first), Some(&second), Some(first)] {
+            edit.map(|edit| edit.apply(&mut files));
+            for file_bytes_max in [9, 0] {
+                let bounds = Bounds { file_bytes_max, base: BASE.as_bytes() };
+                let again = capturer.capture(&files, PROJECT.as_bytes(), &bounds);
+                let new = captured(&files, &[], file_bytes_max);
+                assert_eq!(format!("{again:#?}"), format!("{new:#?}"), "{first:?}, {second:?}");
+            }
+        }
+    }
 }

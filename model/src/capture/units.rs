@@ -63,14 +63,15 @@ impl Captured {
 
     /// The same without the units whose members an implementation reports as left out, since they change
     /// or are in use.
-    pub(crate) fn without_units(mut self, reported: &BTreeSet<&ByteString>) -> Captured {
-        let mut units = std::mem::take(&mut self.units);
+    pub(crate) fn without_units(&self, reported: &BTreeSet<&ByteString>) -> Captured {
+        let mut captured = self.clone();
+        let mut units = std::mem::take(&mut captured.units);
         for unit in &mut units {
             if unit.is_captured && unit.members.keys().all(|path| reported.contains(path)) {
-                self.leave_out(unit);
+                captured.leave_out(unit);
             }
         }
-        Captured { units, ..self }
+        Captured { units, ..captured }
     }
 
     /// The same without the units that an earlier capture left out.
@@ -81,7 +82,7 @@ impl Captured {
             left_out.any(|unit| unit.unit.has(path))
         };
         let reported = self.tree.keys().filter(is_left_out).collect();
-        self.clone().without_units(&reported)
+        self.without_units(&reported)
     }
 
     fn leave_out(&mut self, unit: &mut CapturedUnit) {

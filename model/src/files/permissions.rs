@@ -33,7 +33,7 @@ impl Files {
         };
         (*executable, *readable) = (bits & EXECUTES != 0, bits & READS != 0);
         if bits == default_bits(*executable, *readable) {
-            self.forget_permissions(path);
+            self.explicit_permissions.remove(path);
         } else {
             self.explicit_permissions.insert(name, bits);
         }

@@ -66,7 +66,7 @@ impl World {
         if let Some(refusal) = refusal {
             return Allowed::Refused(vec![refusal]);
         }
-        let captured = Arc::new(self.capture(&project));
+        let captured = self.capture(&project);
         if captured.tree.len() > self.settings.max_files {
             return Allowed::Refused(vec![TOO_MANY_FILES]);
         }

@@ -53,5 +53,5 @@ pub(super) fn is_unchanged(
     let reported: BTreeSet<&ByteString> = skipped.iter().map(|remark| &remark.path).collect();
     let newest = world.newest(&expected.project).and_then(|newest| newest.captured.as_ref());
     let (Some(captured), Some(newest)) = (&expected.captured, newest) else { return false };
-    !reported.is_empty() && Captured::clone(captured).without_units(&reported).tree == newest.tree
+    !reported.is_empty() && captured.without_units(&reported).tree == newest.tree
 }

@@ -17,6 +17,7 @@ use crate::tree::{self, EntryDifference};
 use crate::unit::{self, Role, Unit};
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
+use std::sync::Arc;
 
 impl World {
     /// The correct preview. An implementation that records what a checkpoint left out does not report
@@ -87,12 +88,12 @@ impl World {
         despite.chain(gone.map(|(_, rule)| rule)).copied().collect()
     }
 
-    fn current_tree(&self, location: &Location) -> Result<Captured, Refusal> {
+    fn current_tree(&self, location: &Location) -> Result<Arc<Captured>, Refusal> {
         let Location::Inside(project, kind) = location else {
-            return Ok(Captured::default());
+            return Ok(Arc::default());
         };
         match kind {
-            PathKind::Missing => Ok(Captured::default()),
+            PathKind::Missing => Ok(Arc::default()),
             PathKind::NotADirectory => Err(NOT_A_DIRECTORY),
             PathKind::Directory => Ok(self.capture(project)),
         }

@@ -103,7 +103,7 @@ impl World {
         edited_world.files.clone_from(edits.edited);
         let captured = self.capture(&edits.project);
         let before = &captured.tree;
-        let after = edited_world.capture(&edits.project).tree;
+        let after = &edited_world.capture(&edits.project).tree;
         let is_version = |path: &ByteString, entry: Option<&Entry>| {
             before.get(path) == entry || after.get(path) == entry
         };

@@ -36,7 +36,10 @@ fn untouched(outcome: &RestoreOutcome<'_>, seen: &Observation, checks: &mut Chec
         was_recorded && !outcome.is_of_restored_unit(path)
     };
     let found = seen.rewritten.iter().find(|(full, _)| {
-        below(&outcome.allowed.project, full).map(ByteString::from).as_ref().is_some_and(is_untouched)
+        below(&outcome.allowed.project, full)
+            .map(ByteString::from)
+            .as_ref()
+            .is_some_and(is_untouched)
     });
     if found.is_none() && !outcome.allowed.target.tree.keys().any(is_untouched) {
         return;

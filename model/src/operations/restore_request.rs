@@ -125,7 +125,7 @@ impl World {
         let lost = self.lost_paths(checkpoint);
         let damaged = self.is_damaged_for(&requested, &target, &lost);
         let before = match kind {
-            PathKind::Directory => Arc::new(self.capture(project)),
+            PathKind::Directory => self.capture(project),
             _ => Arc::default(),
         };
         let mut may_refuse = Vec::new();

@@ -27,7 +27,7 @@ fn capabilities() -> BTreeSet<&'static str> {
 
 /// The tree of a checkpoint of `alpha` with these files.
 fn tree(files: &str) -> Tree {
-    Scene::with_capabilities(capabilities(), files).world.capture(b"work/alpha").tree
+    Scene::with_capabilities(capabilities(), files).world.capture(b"work/alpha").tree.clone()
 }
 
 /// A store with one checkpoint of `alpha` with these files.

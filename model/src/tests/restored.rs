@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// The tree of a checkpoint of `alpha` with these files.
 fn tree(files: &str) -> Tree {
-    Scene::with(files).world.capture(b"work/alpha").tree
+    Scene::with(files).world.capture(b"work/alpha").tree.clone()
 }
 
 /// The observation of a restore that leaves these files in `alpha`.

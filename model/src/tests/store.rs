@@ -87,7 +87,8 @@ fn commit(stored: &mut Histories, number: usize) -> &mut Commit {
 }
 
 fn holds(stored: &mut Histories, number: usize, files: &str) {
-    commit(stored, number).tree = Arc::new(Scene::with(files).world.capture(b"work/alpha").tree);
+    let captured = Scene::with(files).world.capture(b"work/alpha");
+    commit(stored, number).tree = Arc::new(captured.tree.clone());
 }
 
 #[test]

@@ -359,7 +359,7 @@ impl World {
     }
 
     /// What a checkpoint of `project`, a directory, would hold now.
-    pub fn capture(&self, project: &[u8]) -> Captured {
+    pub fn capture(&self, project: &[u8]) -> Arc<Captured> {
         let bounds =
             Bounds { file_bytes_max: self.settings.max_file_bytes, base: &self.layout.base };
         self.capturer.capture(&self.files, project, &bounds)
