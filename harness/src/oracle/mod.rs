@@ -24,7 +24,7 @@ use herma_model::answer::{Answer, Restored, SweepOutcome};
 use herma_model::observation::{Contents, Sizes, is_stored};
 use herma_model::store::End;
 use herma_model::world::BOUND_MET_MAX;
-use herma_model::{Allowed, ByteString, Files, Node, Object, Observation, Request, Tree, World};
+use herma_model::{Allowed, ByteString, Files, Object, Observation, Request, Tree, World};
 use plain_git::{BlobContents, Git};
 use std::collections::BTreeSet;
 use std::io;
@@ -93,6 +93,7 @@ impl Oracle {
     /// part of the files.
     pub fn set_store_folder(&mut self, folder: &str) {
         self.is_current = false;
+        self.seen = self.seen.forgotten();
         self.store_folder = Some(folder.to_owned());
     }
 
@@ -107,10 +108,10 @@ impl Oracle {
         let base = sandbox.base();
         let all = manifest::read(sandbox.root(), &base, store_folder, &Manifest::default())?;
         let same = self.manifest(sandbox)?;
-        let differs = |(path, node): &(&ByteString, &Node)| same.files.get(path) != Some(*node);
-        match all.files.iter().find(differs) {
+        match same.files.differences(&all.files).first() {
             None => Ok(()),
-            Some((path, _)) => {
+            Some(found) => {
+                let path = found.path;
                 Err(io::Error::other(format!("{path} changed, but not the time of its change")))
             }
         }
