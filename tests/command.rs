@@ -10,6 +10,7 @@ mod left_out;
 mod maintenance;
 mod manual;
 mod mounts;
+mod moved;
 mod preview;
 mod printed_commands;
 mod refusals;

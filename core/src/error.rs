@@ -131,6 +131,14 @@ pub enum Error {
     /// There is no restore to undo or redo.
     #[error("{0}; nothing was changed")]
     NothingToUndo(&'static str),
+    /// The history of a directory cannot be moved to another one.
+    #[error("the checkpoints of {old:?} were not moved: {why}; nothing was changed")]
+    CannotMove {
+        /// The directory.
+        old: PathBuf,
+        /// The reason.
+        why: String,
+    },
     /// The restore would not do what the preview showed.
     #[error(
         "the project changed since the preview, so a restore would no longer do what was shown; \
@@ -262,6 +270,7 @@ impl Error {
             Error::NotInCheckpoint(_) | Error::LeftOut { .. } => "not_in_checkpoint",
             Error::WouldOverwrite { .. } => "would_overwrite",
             Error::NothingToUndo(_) => "nothing_to_undo",
+            Error::CannotMove { .. } => "cannot_move",
             Error::ChangedSincePreview => "changed_since_preview",
             Error::NoPreRestoreCheckpoint(_) => "no_safety_checkpoint",
             Error::CorruptCheckpoint { .. } | Error::DamagedObject { .. } => "corrupt_checkpoint",

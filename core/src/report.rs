@@ -9,8 +9,8 @@ pub use crate::remark::Remark;
 pub use crate::store::figures::Stats;
 pub use restored::{Preview, Restored};
 pub use stored::{
-    Cleared, ClearedLegacy, DamagedCheckpoint, Holdings, ProjectState, ProjectStatus, Pruned,
-    Status, Swept, Verified,
+    Cleared, ClearedLegacy, DamagedCheckpoint, Holdings, Moved, ProjectState, ProjectStatus,
+    Pruned, Status, Swept, Verified,
 };
 
 use crate::remark::escaped;

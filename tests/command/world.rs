@@ -186,6 +186,13 @@ impl CommandFixture {
         self.run(self.command(), words)
     }
 
+    /// As [`CommandFixture::herma`], in this directory: that of the project may not exist.
+    pub fn herma_in<W: AsRef<OsStr>>(&self, directory: &Path, words: &[W]) -> CommandOutput {
+        let mut command = self.command();
+        command.current_dir(directory);
+        self.run(command, words)
+    }
+
     /// Runs a prepared command with these words.
     pub fn run<W: AsRef<OsStr>>(&self, mut command: Command, words: &[W]) -> CommandOutput {
         let ended = command.args(words).output().unwrap();

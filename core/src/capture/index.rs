@@ -7,9 +7,10 @@
 //! An index only saves time. An index that is missing, damaged or of another version counts as empty,
 //! and an entry that could hide a change is stored without its size, so that it never matches.
 
-use crate::disk::Stat;
 use crate::disk::atomic_write::write_soon;
+use crate::disk::{Disk, Stat};
 use crate::error::Result;
+use crate::path::on_disk;
 use crate::store::Store;
 use crate::store::mark::{Mark, MarkDigest, Moment, RecordedMark};
 use crate::store::objects::Objects;
@@ -17,6 +18,7 @@ use crate::store::oid::Oid;
 use crate::store::snapshot::{Item, Mode};
 use sha1::{Digest, Sha1};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The stat data of a file when it was read, and its blob.
@@ -61,6 +63,8 @@ pub struct Unchanged {
 
 /// Size limit of an index in bytes; no index is larger.
 const INDEX_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// How many files show whether a directory is the project.
+const PROBES_MAX: usize = 64;
 /// Positions among the stat words of an entry.
 const MODE: usize = 6;
 const SIZE: usize = 9;
@@ -131,6 +135,23 @@ impl Index {
         let mark = RecordedMark { digest: entry.mark, moment: self.moment(started) };
         let item = entry.item().filter(|_| same && certain)?;
         Some(Unchanged { item, entry: *entry, mark })
+    }
+
+    /// Whether no file is recorded.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Whether any of some files is in that directory with the inode and the times that it had in the project:
+    /// a directory that is moved keeps its files as they are.
+    pub fn is_of(&self, disk: &dyn Disk, directory: &Path) -> bool {
+        let step = self.entries.len().div_ceil(PROBES_MAX).max(1);
+        self.entries.iter().step_by(step).any(|(path, entry)| {
+            let stat = disk.stat(&on_disk(directory, path));
+            stat.is_ok_and(|stat| {
+                words_of(&stat, Mode::of_file(&stat))[..MODE] == entry.words[..MODE]
+            })
+        })
     }
 
     fn entry(&self, path: &[u8]) -> Option<&FileEntry> {

@@ -7,6 +7,7 @@ pub mod clear;
 mod evidence;
 mod inventory;
 pub mod limits;
+pub mod moved;
 pub mod prune;
 mod reach;
 mod reclaim;

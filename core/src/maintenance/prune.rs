@@ -9,6 +9,7 @@ use crate::disk::{Disk, folder};
 use crate::environment::Config;
 use crate::error::{Error, Result};
 use crate::maintenance::evidence;
+use crate::maintenance::moved;
 use crate::maintenance::reclaim::reclaim;
 use crate::maintenance::total::{Evictions, keep_total};
 use crate::path::shown;
@@ -54,6 +55,10 @@ pub enum PruneStep<'a> {
     Project(usize, usize),
     /// It examines this archive or v1 repository.
     Legacy(&'a str),
+    /// It removes the history of the project in this directory.
+    Removed(&'a Path),
+    /// It keeps the history of the first directory, which was renamed to the second.
+    Moved(&'a Path, &'a Path),
     /// It frees the space of objects that nothing needs.
     Reclaiming,
     /// This subject or step failed, and the rest goes on.
@@ -94,14 +99,41 @@ pub fn prune(
     Ok(prune.pruned)
 }
 
+/// Removes everything that the store holds of a project, except pins. The caller holds the project's lock.
+///
+/// # Errors
+/// A disk that fails.
+// rule: sweep/orphans
+pub fn remove_project(store: &Store<'_>, hash: &str) -> Result<()> {
+    let disk = store.disk;
+    // The metadata goes last, so that a prune that was killed here can be repeated.
+    Stored::of(store, hash).remove_envelopes()?;
+    pre_restore::remove_all(disk, &store.path, hash)?;
+    refs::remove(disk, &store.path, &refs::of_project(hash))?;
+    folder::remove_path(disk, &store.path.join("indexes").join(hash))?;
+    folder::remove_path(disk, &store.path.join(figures::place(hash)))?;
+    restoring::end(store, hash)?;
+    rollbacks::remove(store, hash)?;
+    Stored::of(store, hash).remove_attribution()?;
+    folder::remove_path(disk, &metadata::path_of(&store.path, hash))
+}
+
 /// What is done with a project or repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Keep,
+    /// It is kept although its directory is gone: the directory was only renamed.
+    Moved,
     /// Its directory is gone. This is judged first.
     Orphan,
     /// It was not used for long enough.
     Stale,
+}
+
+impl Verdict {
+    fn removes(self) -> bool {
+        matches!(self, Verdict::Orphan | Verdict::Stale)
+    }
 }
 
 /// A prune in progress.
@@ -161,7 +193,7 @@ impl Prune<'_> {
     // rule: sweep/counts
     fn count(&mut self, subject: &str, verdict: Result<Verdict>) {
         match verdict {
-            Ok(Verdict::Keep) => {}
+            Ok(Verdict::Keep | Verdict::Moved) => {}
             Ok(Verdict::Orphan) => self.pruned.orphans += 1,
             Ok(Verdict::Stale) => self.pruned.stale += 1,
             Err(error) => self.failed(subject, &error),
@@ -187,9 +219,12 @@ impl Prune<'_> {
         for (index, hash) in hashes.iter().enumerate() {
             (self.progress)(PruneStep::Project(index + 1, hashes.len()));
             self.pruned.scanned += 1;
-            let metadata = metadata::read(self.disk, &store.path, hash);
-            let subject =
-                metadata.map_or_else(|| format!("project {hash}"), |metadata| metadata.workdir);
+            let directory =
+                metadata::read(self.disk, &store.path, hash).map(|metadata| metadata.directory());
+            let subject = directory.as_ref().map_or_else(
+                || format!("project {hash}"),
+                |directory| shown(directory.as_os_str().as_bytes()),
+            );
             if let Err(error) =
                 ref_recovery::repair(store, &objects, hash, || store.try_lock_project(hash))
             {
@@ -198,30 +233,32 @@ impl Prune<'_> {
                 continue;
             }
             let verdict = self.with_room(|prune| prune.project(store, &objects, hash));
+            match (&verdict, directory) {
+                (Ok(Verdict::Orphan | Verdict::Stale), Some(directory)) => {
+                    (self.progress)(PruneStep::Removed(&directory));
+                }
+                (Ok(Verdict::Moved), Some(directory)) => {
+                    if let Ok(Some(new)) = moved::find(store, hash, &directory) {
+                        (self.progress)(PruneStep::Moved(&directory, &new));
+                    }
+                }
+                _ => {}
+            }
             self.count(&subject, verdict);
         }
         Ok(is_reclaimable)
     }
 
     fn project(&self, store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Verdict> {
-        if self.judge_project(store, objects, hash)? == Verdict::Keep {
-            return Ok(Verdict::Keep);
+        let verdict = self.judge_project(store, objects, hash)?;
+        if !verdict.removes() {
+            return Ok(verdict);
         }
         let _lock = store.try_lock_project(hash)?;
         // Another process may have used it since.
         let verdict = self.judge_project(store, objects, hash)?;
-        if verdict != Verdict::Keep {
-            // rule: sweep/orphans
-            // The metadata goes last, so that a prune that was killed here can be repeated.
-            Stored::of(store, hash).remove_envelopes()?;
-            pre_restore::remove_all(self.disk, &store.path, hash)?;
-            refs::remove(self.disk, &store.path, &refs::of_project(hash))?;
-            folder::remove_path(self.disk, &store.path.join("indexes").join(hash))?;
-            folder::remove_path(self.disk, &store.path.join(figures::place(hash)))?;
-            restoring::end(store, hash)?;
-            rollbacks::remove(store, hash)?;
-            Stored::of(store, hash).remove_attribution()?;
-            folder::remove_path(self.disk, &metadata::path_of(&store.path, hash))?;
+        if verdict.removes() {
+            remove_project(store, hash)?;
         }
         Ok(verdict)
     }
@@ -246,8 +283,17 @@ impl Prune<'_> {
         let newest = refs::read(self.disk, &store.path, &refs::of_project(hash))?;
         let newest = newest.and_then(|newest| commit::read(objects, newest).ok());
         let taken = newest.map(|newest| newest.seconds as f64);
-        let touched = metadata.map(|metadata| metadata.last_touch);
-        Ok(self.judge(state, taken.into_iter().chain(touched).reduce(f64::max)))
+        let touched = metadata.as_ref().map(|metadata| metadata.last_touch);
+        let last_use = taken.into_iter().chain(touched).reduce(f64::max);
+        let verdict = self.judge(state, last_use);
+        let directory = metadata.filter(|_| verdict == Verdict::Orphan);
+        let directory = directory.map(|metadata| metadata.directory());
+        let is_moved = directory.map_or(Ok(None), |it| moved::find(store, hash, &it))?.is_some();
+        Ok(match self.judge(ProjectState::Unknown, last_use) {
+            Verdict::Keep if is_moved => Verdict::Moved,
+            unused if is_moved => unused,
+            _ => verdict,
+        })
     }
 
     /// Frees the space of objects that nothing needs any more, and evicts checkpoints if that is not

@@ -11,6 +11,7 @@ mod hunks;
 mod interrupted;
 mod list;
 mod literal_path;
+mod moved;
 mod open_project;
 mod owner;
 mod patch;

@@ -76,6 +76,19 @@ pub struct Pruned {
     pub bytes_freed: u64,
 }
 
+/// A history that was moved to another directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Moved {
+    /// The directory that it was of; serialized lossily as UTF-8.
+    #[serde(serialize_with = "lossy_path")]
+    pub from: PathBuf,
+    /// The directory that it is of now; serialized lossily as UTF-8.
+    #[serde(serialize_with = "lossy_path")]
+    pub to: PathBuf,
+    /// How many checkpoints it has.
+    pub checkpoints: usize,
+}
+
 /// The outcome of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]

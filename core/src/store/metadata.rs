@@ -4,6 +4,7 @@ use crate::disk::atomic_write::write_atomically;
 use crate::disk::{Disk, folder};
 use crate::error::{Error, Result};
 use crate::project::Project;
+use crate::store::Store;
 use crate::store::oid::Oid;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 const METADATA_BYTES_MAX: u64 = 1024 * 1024;
 
 /// What is recorded of a project in addition to its history. The field names are those of other tools.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metadata {
     /// Its canonical directory. A path that is not UTF-8 has replacement characters.
     pub workdir: String,
@@ -74,6 +75,18 @@ impl Recorded {
 const RECORDED_MAX: usize = 1_000;
 
 impl Metadata {
+    /// The same for the directory of this project.
+    fn of(self, disk: &dyn Disk, project: &Project) -> Self {
+        let bytes = project.directory.as_os_str().as_bytes();
+        Metadata {
+            workdir: String::from_utf8_lossy(bytes).into_owned(),
+            workdir_bytes: std::str::from_utf8(bytes).is_err().then(|| bytes.to_vec()),
+            device: disk.stat(&project.directory).ok().map(|stat| stat.device),
+            file_system: disk.file_system(&project.directory).ok().filter(|id| *id != 0),
+            ..self
+        }
+    }
+
     /// The project's directory.
     pub fn directory(&self) -> PathBuf {
         match &self.workdir_bytes {
@@ -145,19 +158,23 @@ pub fn touch(
     let before = read(disk, store, &project.hash);
     let recorded = before.as_ref().map_or(&[][..], |before| &before.checkpoints);
     let checkpoints = newest.with_older(recorded);
-    let bytes = project.directory.as_os_str().as_bytes();
     let metadata = Metadata {
-        workdir: String::from_utf8_lossy(bytes).into_owned(),
-        workdir_bytes: std::str::from_utf8(bytes).is_err().then(|| bytes.to_vec()),
         waiting: before.as_ref().map_or(0, |before| before.waiting),
         created_at: before.as_ref().map_or(now, |before| before.created_at),
         turn: before.and_then(|before| before.turn),
         last_touch: now,
-        device: disk.stat(&project.directory).ok().map(|stat| stat.device),
-        file_system: disk.file_system(&project.directory).ok().filter(|id| *id != 0),
         checkpoints,
+        ..Metadata::default()
     };
-    write(disk, store, &project.hash, &metadata)
+    write(disk, store, &project.hash, &metadata.of(disk, project))
+}
+
+/// Writes what is recorded of the project of the hash `old` for another project, as used at `seconds`. Metadata
+/// that is missing stays so.
+pub fn move_to(store: &Store<'_>, old: &str, project: &Project, seconds: i64) -> Result<()> {
+    let Some(recorded) = stored(store.disk, &store.path, old)? else { return Ok(()) };
+    let metadata = Metadata { last_touch: seconds as f64, ..recorded.of(store.disk, project) };
+    write(store.disk, &store.path, &project.hash, &metadata)
 }
 
 /// Changes the metadata of a project, unless it is missing or unreadable. If `edit` changes nothing,

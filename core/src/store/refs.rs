@@ -333,6 +333,16 @@ pub fn set(disk: &dyn Disk, store: &Path, name: &str, id: Oid) -> Result<()> {
     }
 }
 
+/// Makes each ref below the folder `from` also a ref below the folder `to`. The caller holds the project's lock.
+pub fn copy_below(disk: &dyn Disk, store: &Path, from: &str, to: &str) -> Result<()> {
+    for name in names_below(disk, store, from)? {
+        if let Some(id) = read(disk, store, &format!("{from}/{name}"))? {
+            set(disk, store, &format!("{to}/{name}"), id)?;
+        }
+    }
+    Ok(())
+}
+
 /// Makes a folder of refs durably: if a power loss removed the folder, its refs would be lost too.
 fn make_folder(disk: &dyn Disk, store: &Path, folder: &str) -> Result<()> {
     if is_directory(disk, &store.join(folder))? {

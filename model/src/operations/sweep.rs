@@ -136,6 +136,8 @@ impl World {
         match (self.files.get(project), self.files.get(parent)) {
             (Some(Node::Directory), _) => Evidence::There,
             (Some(_), _) => Evidence::Doubtful,
+            // It may be known under its new name, and its history wait for its user.
+            (None, Some(_)) if self.was_renamed(project) => Evidence::Doubtful,
             (None, Some(Node::Directory)) => Evidence::Gone,
             (None, Some(_)) => Evidence::Doubtful,
             (None, None) => Evidence::None,
@@ -152,7 +154,7 @@ pub(super) enum Evidence {
     Gone,
     /// Neither the directory nor its parent exists.
     None,
-    /// Something else exists at its path, or at that of its parent.
+    /// Something else exists at its path, or at that of its parent, or it was renamed.
     Doubtful,
 }
 

@@ -16,7 +16,7 @@ super::rules! {
     SWEEP_ORPHANS {
         id: "sweep/orphans",
         statement: "The sweep removes projects whose directory is gone; a project that is both \
-            gone and old counts as gone.",
+            gone and old counts as gone. A directory that was renamed need not count as gone.",
         tier: Documented,
         level: Must,
         since: "0.1",

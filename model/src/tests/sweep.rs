@@ -181,6 +181,18 @@ fn prune_may_keep_or_remove_a_project_used_before_the_clock_went_back() {
 }
 
 #[test]
+fn prune_may_keep_a_project_whose_directory_was_renamed_until_it_is_stale() {
+    let mut scene = Scene::with("a=");
+    scene.perform("take alpha");
+    let rename = Edit::Rename { from: "work/alpha".into(), to: "work/other".into() };
+    scene.world.edit(&rename);
+    assert_eq!(disposition(&scene, PRUNE), (true, true, false, "sweep/stale"));
+    assert_eq!(disposition(&scene, "prune 7 0"), (true, false, false, "sweep/stale"));
+    scene.wait(8 * DAY);
+    assert_eq!(disposition(&scene, PRUNE), (false, true, true, "sweep/stale"));
+}
+
+#[test]
 fn prune_treats_a_project_as_an_orphan_if_its_directory_is_gone_from_an_existing_parent() {
     let mut scene = Scene::with("a= /top/a=");
     scene.perform("take alpha");

@@ -165,6 +165,8 @@ pub struct World {
     attribution: Attribution,
     /// Files that were rewritten in place with their modification time kept.
     rewritten: BTreeSet<ByteString>,
+    /// Paths whose file or directory was ever renamed.
+    renamed: BTreeSet<ByteString>,
     pub(crate) agent: AgentState,
     damages: Damages,
     pub(crate) costs: Costs,
@@ -194,6 +196,7 @@ impl World {
             known_directories: BTreeSet::new(),
             attribution: Attribution::default(),
             rewritten: BTreeSet::new(),
+            renamed: BTreeSet::new(),
             agent: AgentState::default(),
             damages: Damages::default(),
             costs: Costs::default(),
@@ -215,12 +218,19 @@ impl World {
         let after = self.files_around(edit);
         self.attribution.record_changes(&before, &after, None);
         self.costs.settled = None;
-        let rewritten = changes.iter().filter_map(|change| match change {
-            Change::Rewrite(path, _) => Some(path.clone()),
-            _ => None,
-        });
-        self.rewritten.extend(rewritten);
+        for change in &changes {
+            match change {
+                Change::Rewrite(path, _) => self.rewritten.insert(path.clone()),
+                Change::Rename(from, _) => self.renamed.insert(from.clone()),
+                _ => continue,
+            };
+        }
         changes
+    }
+
+    /// Whether a file or directory was ever renamed.
+    pub(crate) fn was_renamed(&self, path: &[u8]) -> bool {
+        self.renamed.contains(path)
     }
 
     /// Whether a file was ever rewritten with its modification time kept: an implementation that compares

@@ -6,8 +6,9 @@
 use crate::doctor;
 use crate::help::{
     ACTIONS_EXAMPLES, AFTER_HELP, CHECKPOINT_EXAMPLES, CHECKPOINTS_EXAMPLES, CLASSIFY_EXAMPLES,
-    CLEAR_EXAMPLES, CLEAR_LEGACY_EXAMPLES, PIN_EXAMPLES, PRUNE_EXAMPLES, ROLLBACK_EXAMPLES,
-    ROLLBACK_TEMPLATE, ROLLBACK_USAGE, SESSION_EXAMPLES, UNDO_EXAMPLES, VERIFY_EXAMPLES,
+    CLEAR_EXAMPLES, CLEAR_LEGACY_EXAMPLES, MOVE_EXAMPLES, PIN_EXAMPLES, PRUNE_EXAMPLES,
+    ROLLBACK_EXAMPLES, ROLLBACK_TEMPLATE, ROLLBACK_USAGE, SESSION_EXAMPLES, UNDO_EXAMPLES,
+    VERIFY_EXAMPLES,
 };
 use crate::manual;
 use crate::text::shell_word;
@@ -103,6 +104,14 @@ pub enum StoreCommand {
     /// Remove projects that no longer exist or are unused, and free space
     #[command(after_help = PRUNE_EXAMPLES)]
     Prune(PruneArguments),
+    /// Give a renamed or moved project the checkpoints of its old directory
+    #[command(after_help = MOVE_EXAMPLES)]
+    Move {
+        /// The directory that no longer exists
+        old: PathBuf,
+        /// The directory that the project is in now
+        new: PathBuf,
+    },
     /// Remove every checkpoint of every project, and all archives
     #[command(after_help = CLEAR_EXAMPLES)]
     Clear(Consent),

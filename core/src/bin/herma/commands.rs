@@ -202,6 +202,7 @@ impl Herma {
             Task::Store(StoreCommand::Status) => self.status(),
             Task::Store(StoreCommand::Verify) => self.verify(),
             Task::Store(StoreCommand::Prune(arguments)) => self.prune(arguments),
+            Task::Store(StoreCommand::Move { old, new }) => self.move_history(old, new),
             Task::Store(StoreCommand::Clear(consent)) => self.clear(consent.force),
             Task::Store(StoreCommand::ClearLegacy(consent)) => self.clear_legacy(consent.force),
             Task::Classify(command) => {

@@ -140,6 +140,15 @@ Examples:
 
 Exit codes: 0 done, or there was nothing to do; 2 failed completely or in part.";
 
+pub const MOVE_EXAMPLES: &str = "\
+The checkpoints, labels and undo steps of OLD become those of NEW, with the same ids. OLD must not
+exist any more, and NEW must not have checkpoints of its own.
+
+Examples:
+  herma checkpoints move ~/code/old-name ~/code/new-name
+
+Exit codes: 0 done; 2 refused or failed.";
+
 pub const VERIFY_EXAMPLES: &str = "\
 Changes nothing. Of a damaged checkpoint everything but the listed files can still be restored. The
 next checkpoint of a project stores its present files again.

@@ -2,14 +2,16 @@
 //!
 //! Questions go to standard error, so that standard output is only the answer.
 
+use crate::agent_folder;
 use crate::arguments::PruneArguments;
 use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::maintenance_pages as pages;
 use crate::programs::Clearing;
 use crate::text;
-use herma_core::{Cleared, ClearedLegacy, PruneOptions, PruneStep};
+use herma_core::{Cleared, ClearedLegacy, PruneOptions, PruneStep, Pruned};
 use serde::Serialize;
 use std::io::{BufRead, IsTerminal, Read, Stderr, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Seconds of a day.
@@ -20,6 +22,34 @@ const MEGABYTE: u64 = 1024 * 1024;
 const QUIET: Duration = Duration::from_secs(1);
 /// At most so many bytes of a reply are read, more than any reply needs.
 const REPLY_BYTES_MAX: u64 = 1_024;
+
+/// The projects that a prune names.
+#[derive(Default, Serialize)]
+pub struct PruneNames {
+    /// The directories of those that it removed.
+    pub removed: Vec<String>,
+    /// The directories of those that were renamed, each with the new directory.
+    pub moved: Vec<(String, String)>,
+}
+
+impl PruneNames {
+    fn add(&mut self, step: &PruneStep<'_>) {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        match step {
+            PruneStep::Removed(directory) => self.removed.push(text(directory)),
+            PruneStep::Moved(old, new) => self.moved.push((text(old), text(new))),
+            _ => {}
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct PruneAnswer<'a> {
+    #[serde(flatten)]
+    pruned: &'a Pruned,
+    #[serde(flatten)]
+    named: &'a PruneNames,
+}
 
 impl Herma {
     /// Removes what is gone or unused, as far as possible.
@@ -34,10 +64,15 @@ impl Herma {
             delete_orphans: configured.delete_orphans && !arguments.keep_orphans,
         };
         let mut progress = Progress::start(self.json);
-        let pruned = self.manager.prune(&options, &mut |step| progress.show(&step));
+        let mut named = PruneNames::default();
+        let pruned = self.manager.prune(&options, &mut |step| {
+            named.add(&step);
+            progress.show(&step);
+        });
         progress.wipe();
         let pruned = pruned?;
-        let answer = self.answer(&pruned, || pages::pruned(&pruned))?;
+        let data = PruneAnswer { pruned: &pruned, named: &named };
+        let answer = self.answer(&data, || pages::pruned(&pruned, &named))?;
         if pruned.errors == 0 {
             return Ok(answer);
         }
@@ -45,6 +80,16 @@ impl Herma {
         let message =
             format!("{steps} failed; all others were done: fix the cause and prune again");
         Ok(Answer { ending: Ending::Incomplete(Failure { code: "incomplete", message }), ..answer })
+    }
+
+    /// Gives a directory the history of a directory that no longer exists.
+    pub fn move_history(&self, old: &Path, new: &Path) -> Result<Answer, Failure> {
+        let moved = self.manager.move_history(old, new)?;
+        if agent_folder::belongs_to(&self.environment, &moved.from) {
+            // Without it the state of the agent is not restored with the files, which a rollback reports.
+            let _ = agent_folder::register(&self.environment, &moved.to);
+        }
+        self.answer(&moved, || pages::moved(&moved))
     }
 
     /// Reads and verifies everything that is stored.

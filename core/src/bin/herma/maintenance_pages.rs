@@ -1,12 +1,13 @@
 //! Texts for people about store maintenance: questions, progress and results.
 
+use crate::maintenance::PruneNames;
 use crate::pages::{Page, directory};
-use crate::text::{count, line, size};
-use herma_core::{Cleared, ClearedLegacy, Holdings, PruneStep, Pruned, Verified};
+use crate::text::{count, line, shell_word, size};
+use herma_core::{Cleared, ClearedLegacy, Holdings, Moved, PruneStep, Pruned, Verified};
 use std::path::Path;
 
 /// What a prune did.
-pub fn pruned(pruned: &Pruned) -> Vec<u8> {
+pub fn pruned(pruned: &Pruned, named: &PruneNames) -> Vec<u8> {
     let mut page = Page::default();
     let projects = count(pruned.scanned, "project", "projects");
     let rows = [
@@ -28,6 +29,20 @@ pub fn pruned(pruned: &Pruned) -> Vec<u8> {
             page.line(format_args!("  {}", count(number, singular, plural)));
         }
     }
+    for directory in &named.removed {
+        page.line(format_args!("Removed the checkpoints of {}", line(directory.as_bytes())));
+    }
+    for (old, new) in &named.moved {
+        page.line(format_args!(
+            "{} was renamed and is kept; to give its new directory the checkpoints:",
+            line(old.as_bytes())
+        ));
+        page.line(format_args!(
+            "  herma checkpoints move {} {}",
+            shell_word(old.as_bytes()),
+            shell_word(new.as_bytes())
+        ));
+    }
     page.line(format_args!("Freed {}", size(pruned.bytes_freed)));
     if pruned.over_bytes > 0 {
         page.line(format_args!(
@@ -36,6 +51,15 @@ pub fn pruned(pruned: &Pruned) -> Vec<u8> {
             size(pruned.over_bytes)
         ));
     }
+    page.0.into_bytes()
+}
+
+/// What a move did.
+pub fn moved(moved: &Moved) -> Vec<u8> {
+    let mut page = Page::default();
+    let checkpoints = count(moved.checkpoints, "checkpoint", "checkpoints");
+    let to = directory(&moved.to);
+    page.line(format_args!("Moved {checkpoints} of {} to {to}", directory(&moved.from)));
     page.0.into_bytes()
 }
 
@@ -75,6 +99,9 @@ pub fn step(step: &PruneStep<'_>) -> String {
     match step {
         PruneStep::Project(number, total) => format!("Examining project {number} of {total}"),
         PruneStep::Legacy(name) => format!("Examining {}", line(name.as_bytes())),
+        PruneStep::Removed(directory) | PruneStep::Moved(directory, _) => {
+            format!("Examining {}", self::directory(directory))
+        }
         PruneStep::Reclaiming => "Freeing space".to_owned(),
         PruneStep::Failed(item, error) => {
             let why = line(error.to_string().as_bytes());

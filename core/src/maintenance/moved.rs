@@ -1,0 +1,106 @@
+//! Projects whose directory was moved: finds the new directory of one that was renamed, and gives a new
+//! directory the history of the old one.
+
+use crate::agent_state::Stored;
+use crate::capture::index;
+use crate::disk::{Kind, folder, is_absence};
+use crate::error::{Error, Result};
+use crate::history;
+use crate::maintenance::prune;
+use crate::project::Project;
+use crate::store::rollbacks::Rollbacks;
+use crate::store::{Store, metadata, pre_restore, ref_recovery, refs, restoring};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The directory in the parent of `directory`, which is gone, that contains files of the project of that hash:
+/// the same inodes with the same times. A directory that reuses the inode of a deleted one does not.
+///
+/// # Errors
+/// The parent cannot be read.
+pub fn find(store: &Store<'_>, hash: &str, directory: &Path) -> Result<Option<PathBuf>> {
+    let index = index::load(store, hash);
+    let Some(parent) = directory.parent().filter(|_| !index.is_empty()) else { return Ok(None) };
+    for name in folder::names(store.disk, parent)? {
+        let candidate = parent.join(name);
+        let stat = store.disk.stat(&candidate);
+        let is_directory = stat.is_ok_and(|stat| stat.kind == Kind::Directory);
+        if is_directory && index.is_of(store.disk, &candidate) {
+            return Ok(Some(candidate));
+        }
+    }
+    Ok(None)
+}
+
+/// A move of the history of a directory that is gone to another directory.
+pub struct Move<'a> {
+    pub old: &'a Project,
+    pub new: &'a Project,
+    /// The time, in seconds since the epoch.
+    pub now: i64,
+}
+
+impl Move<'_> {
+    fn refusal(&self, why: impl Into<String>) -> Error {
+        Error::CannotMove { old: self.old.directory.clone(), why: why.into() }
+    }
+
+    /// Moves the history with its pins, envelopes and pre-restore checkpoints; no id changes. Returns the number
+    /// of checkpoints. A move that is interrupted can be repeated.
+    ///
+    /// # Errors
+    /// [`Error::CannotMove`], before anything was changed; a damaged or busy store; a disk that fails.
+    pub fn run(&self, store: &Store<'_>) -> Result<usize> {
+        let Move { old, new, now } = *self;
+        if old.hash == new.hash {
+            return Err(self.refusal("both paths are the same directory"));
+        }
+        let mut hashes = [&old.hash, &new.hash];
+        // In one order, so that two moves never wait for each other.
+        hashes.sort_unstable();
+        let _locks =
+            hashes.into_iter().map(|hash| store.lock_project(hash)).collect::<Result<Vec<_>>>()?;
+        let objects = store.objects();
+        let Some(tip) = ref_recovery::newest(store, &objects, &old.hash)? else {
+            return Err(self.refusal("it has no checkpoints"));
+        };
+        self.check(store, &refs::of_project(&new.hash))?;
+        let history = history::newest_first(store, &objects, &old.hash, usize::MAX)?;
+        for kind in pre_restore::FOLDERS.into_iter().chain([refs::PINS, refs::ENVELOPES]) {
+            let from = format!("{kind}/{}", old.hash);
+            refs::copy_below(store.disk, &store.path, &from, &format!("{kind}/{}", new.hash))?;
+        }
+        refs::set(store.disk, &store.path, &refs::of_project(&new.hash), tip)?;
+        let rollbacks = Rollbacks::ended(store.disk, &store.path, &old.hash);
+        if rollbacks != Rollbacks::default() {
+            rollbacks.write(store, &new.hash)?;
+        }
+        metadata::move_to(store, &old.hash, new, now)?;
+        refs::remove_below(store.disk, &store.path, &format!("{}/{}", refs::PINS, old.hash))?;
+        prune::remove_project(store, &old.hash)?;
+        Ok(history.len())
+    }
+
+    fn check(&self, store: &Store<'_>, new_ref: &str) -> Result<()> {
+        let Move { old, new, .. } = *self;
+        match store.disk.stat(&old.directory) {
+            Err(error) if is_absence(&error) || error.kind() == ErrorKind::NotFound => {}
+            _ => return Err(self.refusal("it still exists, and keeps its checkpoints")),
+        }
+        if restoring::died(store, &old.hash) || Stored::of(store, &old.hash).has_journal()? {
+            return Err(self.refusal(
+                "a rollback of it was interrupted: move the directory back and complete the rollback first",
+            ));
+        }
+        let objects = store.objects();
+        let tip = refs::read(store.disk, &store.path, new_ref)?;
+        let is_repeated = tip.is_some() && tip == ref_recovery::newest(store, &objects, &old.hash)?;
+        if !is_repeated && !history::newest_first(store, &objects, &new.hash, 1)?.is_empty() {
+            return Err(self.refusal(format!(
+                "{:?} already has checkpoints of its own, which would be mixed with them",
+                new.directory
+            )));
+        }
+        Ok(())
+    }
+}

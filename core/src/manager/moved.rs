@@ -1,0 +1,28 @@
+//! Gives a directory the history of a directory that was moved.
+
+use super::Manager;
+use crate::error::{Error, Result};
+use crate::maintenance::moved::Move;
+use crate::report::Moved;
+use crate::store::Store;
+use std::path::Path;
+
+impl Manager {
+    /// Moves the history of the directory `old`, which no longer exists, to the directory `new`, which has none.
+    /// No id changes.
+    ///
+    /// # Errors
+    /// [`Error::CannotMove`], before anything was changed; whatever is out of scope; a damaged or busy store.
+    pub fn move_history(&self, old: &Path, new: &Path) -> Result<Moved> {
+        let old = &self.project(old);
+        let new = &self.project(new);
+        new.check_scope(self.disk.as_ref(), &self.environment)?;
+        let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else {
+            let why = "it has no checkpoints".to_owned();
+            return Err(Error::CannotMove { old: old.directory.clone(), why });
+        };
+        let checkpoints = Move { old, new, now: self.clock.seconds() }.run(&store)?;
+        let from = old.directory.clone();
+        Ok(Moved { from, to: new.directory.clone(), checkpoints })
+    }
+}
