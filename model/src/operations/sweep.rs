@@ -103,9 +103,8 @@ impl World {
             retention: days.saturating_mul(DAY),
             delete_orphans: bounds.delete_orphans,
         };
-        let projects = self.histories();
-        let projects =
-            projects.map(|(path, history)| (path.clone(), policy.project(path, history)));
+        let judged = |(path, history)| (ByteString::clone(path), policy.project(path, history));
+        let projects = self.histories().map(judged);
         let archives = self.maintenance.archives.iter();
         let archives = archives.map(|(name, made)| (name.clone(), policy.archive(*made)));
         let unarchived = self.maintenance.repositories.iter();
@@ -260,12 +259,10 @@ fn compare(
         return checks;
     }
     if world.may_maintenance_fail() {
-        // What cannot be read, or replaced, may be counted as an error, and prevent space from being
-        // freed.
-        for rule in [&rules::MAINTENANCE_NEVER_RAISES, &rules::SWEEP_COUNTS, &rules::SWEEP_RECLAIMS]
-        {
-            checks.excused(rule, Excuse::Damage, 1);
-        }
+        // What cannot be read or replaced may count as an error, and prevent space from being freed.
+        checks.excused(&rules::MAINTENANCE_NEVER_RAISES, Excuse::Damage, 1);
+        checks.excused(&rules::SWEEP_COUNTS, Excuse::Damage, 1);
+        checks.excused(&rules::SWEEP_RECLAIMS, Excuse::Damage, 1);
         if let Some(contents) = &seen.contents {
             let effect = SweepEffect { contents, counts };
             compare_projects(world, sweep, effect, &mut checks);
