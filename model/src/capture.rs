@@ -146,7 +146,7 @@ impl Capturer {
     /// The units of a project, for an implementation that captures units.
     fn units(&self, files: &Files, project: &[u8]) -> Vec<Unit> {
         match self.captures_units {
-            true => unit::units(&unit::paths_of_files(files, project)),
+            true => unit::units_among(unit::paths_of_files(files, project)),
             false => Vec::new(),
         }
     }

@@ -79,7 +79,7 @@ impl Files {
     pub fn below<'a>(
         &'a self,
         directory: &[u8],
-    ) -> impl Iterator<Item = (&'a ByteString, &'a Node)> + use<'a> {
+    ) -> impl Iterator<Item = (&'a ByteString, &'a Node)> + Clone + use<'a> {
         let (first, last) = if directory.is_empty() {
             (Bound::Unbounded, Bound::Unbounded)
         } else {

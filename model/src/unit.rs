@@ -123,9 +123,24 @@ pub fn units(paths: &Paths<'_>) -> Vec<Unit> {
     KINDS.iter().flat_map(of_kind).collect()
 }
 
+/// Every unit among paths, of which the last counts if there are several of one name. Most paths are not
+/// looked at twice: their names, and those of all others, show that they are in no unit.
+pub fn units_among<'a>(
+    paths: impl Iterator<Item = (&'a [u8], PathContent<'a>)> + Clone,
+) -> Vec<Unit> {
+    let databases: BTreeSet<&[u8]> = paths.clone().filter_map(|(path, _)| stem(path)).collect();
+    let may_matter = |path: &[u8]| {
+        stem(path).is_some() || databases.contains(path) || is_level_name(file_name(path))
+    };
+    units(&paths.filter(|(path, _)| may_matter(path)).collect())
+}
+
 /// The paths of a project of the world, relative to it.
-pub fn paths_of_files<'a>(files: &'a Files, project: &[u8]) -> Paths<'a> {
-    let relative = |(full, node): (&'a ByteString, &'a Node)| {
+pub fn paths_of_files<'a>(
+    files: &'a Files,
+    project: &'a [u8],
+) -> impl Iterator<Item = (&'a [u8], PathContent<'a>)> + Clone {
+    let relative = move |(full, node): (&'a ByteString, &'a Node)| {
         let content = match node {
             Node::Directory => return None,
             Node::File { content, readable: true, .. } => PathContent::Bytes(content),
@@ -134,17 +149,15 @@ pub fn paths_of_files<'a>(files: &'a Files, project: &[u8]) -> Paths<'a> {
         };
         Some((crate::bytes::below(project, full)?, content))
     };
-    files.below(project).filter_map(relative).collect()
+    files.below(project).filter_map(relative)
 }
 
 /// The paths of a checkpoint.
-pub fn paths_of_tree(tree: &Tree) -> Paths<'_> {
-    tree.iter()
-        .map(|(path, entry)| match entry {
-            Entry::File { content, .. } => (&path[..], PathContent::Bytes(content)),
-            Entry::Link { .. } => (&path[..], PathContent::NotRegular),
-        })
-        .collect()
+pub fn paths_of_tree(tree: &Tree) -> impl Iterator<Item = (&[u8], PathContent<'_>)> + Clone {
+    tree.iter().map(|(path, entry)| match entry {
+        Entry::File { content, .. } => (&path[..], PathContent::Bytes(content)),
+        Entry::Link { .. } => (&path[..], PathContent::NotRegular),
+    })
 }
 
 /// The files that SQLite keeps alongside a database.
@@ -158,12 +171,14 @@ const SQLITE_BEGINNINGS: [(&[u8], &[u8]); 4] = [
     (b"-journal", &[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]),
 ];
 
+/// The database that a file with one of these suffixes would belong to.
+fn stem(path: &[u8]) -> Option<&[u8]> {
+    SQLITE_SUFFIXES.iter().find_map(|end| path.strip_suffix(*end))
+}
+
 /// Checks content only where a file with one of the suffixes exists.
 fn sqlite_anchors(paths: &Paths<'_>) -> BTreeSet<ByteString> {
-    let stem = |path: &'_ [u8]| {
-        SQLITE_SUFFIXES.iter().find_map(|end| path.strip_suffix(*end)).map(ByteString::from)
-    };
-    let candidates = paths.keys().filter_map(|path| stem(path));
+    let candidates = paths.keys().filter_map(|path| stem(path)).map(ByteString::from);
     let is_recognized = |anchor: &ByteString| {
         let begins = |(suffix, beginning): &(&[u8], &[u8])| {
             let path = [anchor, *suffix].concat();

@@ -2,7 +2,7 @@
 //! expects so far.
 
 use super::{DatabaseWrite, Event, Injection, Operation, StoreEvent, Target};
-use crate::git_objects::{self, BlobIds};
+use crate::git_objects::{self, KnownIds};
 use herma_model::store_edit::Likeness;
 use herma_model::world::Checkpoint;
 use herma_model::{ByteString, Edit, Node, Request, StoreEdit, World};
@@ -184,7 +184,7 @@ pub fn spell(target: &Target, world: &World) -> ByteString {
         Target::TreeOf { of, back } => checkpoint(of, *back, world)
             .and_then(|checkpoint| checkpoint.captured.as_ref())
             .map_or_else(unused_id, |captured| {
-                git_objects::tree_id(&captured.tree, &BlobIds::default()).to_string()
+                git_objects::tree_id(&captured.tree, &KnownIds::default()).to_string()
             }),
         Target::BlobOf { of, back } => checkpoint(of, *back, world)
             .and_then(|checkpoint| checkpoint.captured.as_ref()?.tree.values().next().cloned())

@@ -14,7 +14,7 @@ mod stored;
 
 pub use base::Planted;
 
-use crate::git_objects::{self, BlobIds};
+use crate::git_objects::{self, KnownIds};
 use crate::sandbox::Sandbox;
 use crate::sandbox::manifest::{self, Manifest};
 use crate::sandbox::store_edits::DamagedFile;
@@ -49,7 +49,7 @@ pub struct Oracle {
     /// Whether nothing but requests changed the disk since.
     is_current: bool,
     /// The ids of the blobs that were computed so far.
-    blob_ids: BlobIds,
+    known_ids: KnownIds,
     /// What the runner added to the base of the store.
     planted: Planted,
     /// The files of the store that the runner damaged.
@@ -73,7 +73,7 @@ impl Oracle {
             git: Git::on(sandbox.store(), sandbox.accepted_stores().clone()),
             seen: Manifest::none(sandbox.root())?,
             is_current: false,
-            blob_ids: BlobIds::default(),
+            known_ids: KnownIds::default(),
             planted: Planted::new(),
             damage: StoreDamage::default(),
             sizes_max: None,
@@ -310,7 +310,7 @@ impl Oracle {
         }
         let mut contents = Contents { visible, sizes, ..Contents::default() };
         if bounded {
-            contents.needs = store::needs(world, request, answer, &self.blob_ids);
+            contents.needs = store::needs(world, request, answer, &self.known_ids);
             self.sizes_max = Some(sizes_max.clone());
             contents.sizes_max = sizes_max;
         }
@@ -347,7 +347,7 @@ impl Oracle {
             }
         }
         let git = self.git(sandbox)?;
-        let expected = git_objects::tree_id(captured, &self.blob_ids).to_string();
+        let expected = git_objects::tree_id(captured, &self.known_ids).to_string();
         let trees: Vec<_> = newest.iter().map(|id| git.tree_of(id)).collect::<io::Result<_>>()?;
         if trees.contains(&Some(expected)) {
             return Ok(None);
@@ -368,8 +368,8 @@ impl Oracle {
             let project = seen.request.dir().and_then(|dir| world.canonical(dir));
             let captured = project.map(|project| world.capture(&project).tree.clone());
             let git = self.git(sandbox)?;
-            let known = store::known_trees(world, captured, &self.blob_ids);
-            seen.histories = Some(store::histories(&git, &known, &self.blob_ids)?);
+            let known = store::known_trees(world, captured, &self.known_ids);
+            seen.histories = Some(store::histories(&git, &known, &self.known_ids)?);
         }
         Ok(())
     }
@@ -383,7 +383,7 @@ impl Oracle {
         answer: &Answer,
     ) {
         if !contents.needs.is_empty() {
-            contents.needs.extend(store::needs(world, request, answer, &self.blob_ids));
+            contents.needs.extend(store::needs(world, request, answer, &self.known_ids));
         }
     }
 
@@ -410,9 +410,9 @@ impl Oracle {
             let git = self.git(sandbox)?;
             let known = match thorough {
                 true => KnownTrees::new(),
-                false => store::known_trees(world, None, &self.blob_ids),
+                false => store::known_trees(world, None, &self.known_ids),
             };
-            let histories = store::histories(&git, &known, &self.blob_ids)?;
+            let histories = store::histories(&git, &known, &self.known_ids)?;
             if store_exists {
                 end.layout = Some(store::layout(&git, world, git.is_repaired())?);
             }

@@ -1,7 +1,7 @@
 //! A complete store, as plain git and the disk show it.
 
 use super::plain_git::{BlobContents, Git};
-use crate::git_objects::{self, BlobIds};
+use crate::git_objects::{self, KnownIds};
 use herma_model::answer::{Answer, CheckpointOutcome};
 use herma_model::observation::{Commit, Histories, Metadata, StoreLayout};
 use herma_model::store::HISTORIES;
@@ -18,7 +18,7 @@ pub type KnownTrees = BTreeMap<String, Arc<Tree>>;
 ///
 /// # Errors
 /// Git is missing.
-pub fn histories(git: &Git, known: &KnownTrees, blob_ids: &BlobIds) -> io::Result<Histories> {
+pub fn histories(git: &Git, known: &KnownTrees, known_ids: &KnownIds) -> io::Result<Histories> {
     let mut found = match git.refs()? {
         Err(complaint) => Histories { unreadable: Some(complaint), ..Histories::default() },
         Ok(refs) => Histories { workdirs: workdirs(git, &refs), refs, ..Histories::default() },
@@ -36,7 +36,7 @@ pub fn histories(git: &Git, known: &KnownTrees, blob_ids: &BlobIds) -> io::Resul
             Some(tree) => Arc::clone(tree),
             None => Arc::new(git.tree(&stored.tree, &mut blobs)?),
         };
-        let canonical = git_objects::tree_id(&tree, blob_ids).to_string() == stored.tree;
+        let canonical = git_objects::tree_id(&tree, known_ids).to_string() == stored.tree;
         let commit = Commit {
             tree,
             canonical,
@@ -51,12 +51,12 @@ pub fn histories(git: &Git, known: &KnownTrees, blob_ids: &BlobIds) -> io::Resul
 }
 
 /// The trees of the world's checkpoints, and `captured`, which may just have been captured.
-pub fn known_trees(world: &World, captured: Option<Tree>, blob_ids: &BlobIds) -> KnownTrees {
+pub fn known_trees(world: &World, captured: Option<Tree>, known_ids: &KnownIds) -> KnownTrees {
     let checkpoints = world.histories().flat_map(|(_, checkpoints)| checkpoints.iter());
     let trees = checkpoints
         .filter_map(|checkpoint| checkpoint.captured.as_ref())
         .map(|captured| captured.tree.clone());
-    let with_id = |tree: Tree| (git_objects::tree_id(&tree, blob_ids).to_string(), Arc::new(tree));
+    let with_id = |tree: Tree| (git_objects::tree_id(&tree, known_ids).to_string(), Arc::new(tree));
     trees.chain(captured).map(with_id).collect()
 }
 
@@ -126,10 +126,10 @@ pub fn needs(
     world: &World,
     request: &Request,
     answer: &Answer,
-    blob_ids: &BlobIds,
+    known_ids: &KnownIds,
 ) -> BTreeMap<String, BTreeSet<String>> {
     let objects = |id: &String, tree: &Tree| {
-        let ids = git_objects::ids(tree, blob_ids).into_iter().map(|id| id.to_string());
+        let ids = git_objects::ids(tree, known_ids).into_iter().map(|id| id.to_string());
         (id.clone(), ids.chain([id.clone()]).collect())
     };
     let checkpoints = world.histories().flat_map(|(project, _)| world.listed(project));

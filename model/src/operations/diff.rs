@@ -113,11 +113,10 @@ impl World {
                 restore_units::captured(captured, unit).is_some_and(|unit| !unit.is_captured)
             };
             let files = unit::paths_of_files(&self.files, project);
-            let mut present = files.keys().filter(|path| unit.has(path));
-            let uncaptured =
-                present.any(|path| !current.tree.contains_key(&ByteString::from(*path)));
+            let mut present = files.map(|(path, _)| path).filter(|path| unit.has(path));
+            let uncaptured = present.any(|path| !current.tree.contains_key(path));
             let is_recorded = target.tree.keys().any(|path| unit.has(path));
-            let is_complete = unit.is_complete(&unit::paths_of_tree(&target.tree));
+            let is_complete = unit.is_complete(&unit::paths_of_tree(&target.tree).collect());
             left_out(target) || left_out(current) || uncaptured || is_recorded && !is_complete
         };
         let units = restore_units::units(self, target, current).into_iter();

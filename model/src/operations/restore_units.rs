@@ -42,7 +42,7 @@ pub(crate) fn units(world: &World, target: &Captured, before: &Captured) -> Vec<
     if !world.has("capture.units") {
         return Vec::new();
     }
-    let recognized = unit::units(&unit::paths_of_tree(&target.tree));
+    let recognized = unit::units_among(unit::paths_of_tree(&target.tree));
     let captured = target.units.iter().chain(&before.units).map(|captured| captured.unit.clone());
     let mut units: Vec<Unit> = Vec::new();
     for unit in captured.chain(recognized) {
@@ -67,16 +67,18 @@ pub(super) fn affected(
     is_requested: &dyn Fn(&[u8]) -> bool,
 ) -> Vec<AffectedUnit> {
     let mut affected = Vec::new();
-    let current_units = unit::units(&unit::paths_of_files(&world.files, &allowed.project));
+    if !world.has("capture.units") {
+        return affected;
+    }
+    let current = || unit::paths_of_files(&world.files, &allowed.project);
+    let current_units = unit::units_among(current());
     let mut units = units(world, &allowed.target, &allowed.before);
     // A restored file joins a unit on the disk whose other members are ignored, and so in no capture, or of
     // which only the restored content shows that it is a unit.
     let is_recorded = |unit: &Unit| allowed.target.tree.keys().any(|path| unit.has(path));
-    let mut merged = unit::paths_of_files(&world.files, &allowed.project);
-    merged.values_mut().for_each(|content| *content = PathContent::Unreadable);
-    merged.extend(unit::paths_of_tree(&allowed.target.tree));
-    let joined = current_units.iter().cloned().chain(unit::units(&merged));
-    for unit in joined.filter(|_| world.has("capture.units")) {
+    let unread = current().map(|(path, _)| (path, PathContent::Unreadable));
+    let merged = unread.chain(unit::paths_of_tree(&allowed.target.tree));
+    for unit in current_units.iter().cloned().chain(unit::units_among(merged)) {
         if !units.contains(&unit) && is_recorded(&unit) {
             units.push(unit);
         }
@@ -91,8 +93,8 @@ pub(super) fn affected(
         };
         let is_recorded = allowed.target.tree.keys().any(|path| unit.role(path).is_some());
         let in_files = |files: &Files| {
-            let paths = unit::paths_of_files(files, &allowed.project);
-            let paths = paths.into_keys().filter(|path| unit.role(path).is_some());
+            let paths = unit::paths_of_files(files, &allowed.project).map(|(path, _)| path);
+            let paths = paths.filter(|path| unit.role(path).is_some());
             paths.map(ByteString::from).collect::<BTreeSet<_>>()
         };
         let recorded = allowed.target.tree.keys().filter(|path| unit.role(path).is_some()).cloned();
@@ -197,7 +199,7 @@ impl RestoreOutcome<'_> {
         let is_recorded = self.is_partly_recorded(affected);
         let tree = &self.allowed.target.tree;
         let is_complete = match is_recorded {
-            true => affected.unit.is_complete(&unit::paths_of_tree(tree)),
+            true => affected.unit.is_complete(&unit::paths_of_tree(tree).collect()),
             false => {
                 let ignored = |path| self.world.capturer.member_ignored_by(tree, path);
                 !self.present(affected).any(|path| ignored(path))
@@ -274,15 +276,14 @@ impl RestoreOutcome<'_> {
 
     /// Whether a path is derived from a database that is restored, which would be read with it.
     pub(super) fn is_derived(&self, path: &ByteString) -> bool {
-        let mut merged = self.allowed.before.tree.clone();
-        merged.extend(self.allowed.target.tree.clone());
+        let before = unit::paths_of_tree(&self.allowed.before.tree);
+        let merged = before.chain(unit::paths_of_tree(&self.allowed.target.tree));
         let is_derived = |unit: &Unit| {
             unit.role(path) == Some(Role::Derived)
                 && self.allowed.target.tree.contains_key(&unit.anchor)
                 && names(self.allowed, &unit.anchor)
         };
-        self.world.has("capture.units")
-            && unit::units(&unit::paths_of_tree(&merged)).iter().any(is_derived)
+        self.world.has("capture.units") && unit::units_among(merged).iter().any(is_derived)
     }
 
     /// Whether a path belongs to a unit created since that the answer does not name at all: it may have

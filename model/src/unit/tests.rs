@@ -101,7 +101,8 @@ fn is_complete_holds_for_a_tree_with_the_files_that_the_unit_opens_with() {
         paths.iter().map(|(path, content)| ((*path).into(), entry(content))).collect()
     };
     let complete = |index: usize, anchor: &str, tree: &Tree| {
-        Unit { kind: &KINDS[index], anchor: anchor.into() }.is_complete(&paths_of_tree(tree))
+        Unit { kind: &KINDS[index], anchor: anchor.into() }
+            .is_complete(&paths_of_tree(tree).collect())
     };
     assert!(complete(0, "a", &tree(&[("a", "x")])));
     assert!(!complete(0, "a", &tree(&[("a-wal", "x")])));
