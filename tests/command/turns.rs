@@ -23,7 +23,7 @@ fn checkpoint_with_turn_keeps_the_state_before_thirty_edits_of_the_turn() {
         let said = take(&world, "t1");
         let begins = if edit == 0 { "Took checkpoint" } else { "No checkpoint taken" };
         assert!(said.starts_with(begins), "{said}");
-        world.write("a", &format!("{edit}\n"));
+        world.write("a", format!("{edit}\n"));
     }
     assert_eq!(list(&world).len(), 1);
     world.herma(&["rollback", "1"]).done();
