@@ -17,6 +17,7 @@ mod refusals;
 mod safety;
 mod session;
 mod sessions;
+mod tracked;
 mod turns;
 mod whole;
 pub mod world;

@@ -112,6 +112,17 @@ impl Excludes {
         self.by_project(ignore_files, path, false).unwrap_or(false)
     }
 
+    /// As [`Excludes::excludes`], without the default excludes, which do not apply to what git tracks. Secrets
+    /// stay excluded.
+    pub(crate) fn excludes_tracked(
+        &self,
+        ignore_files: &[(&[u8], &IgnoreFile)],
+        path: &[u8],
+        is_directory: bool,
+    ) -> bool {
+        self.by_project(ignore_files, path, is_directory).unwrap_or(false)
+    }
+
     /// The verdict of everything but the default excludes about an entry.
     fn by_project(
         &self,

@@ -7,12 +7,14 @@ pub mod leftover;
 mod parallel;
 mod steady;
 mod together;
+mod tracked;
 mod walk;
 
 use crate::capture::index::{FileEntry, Index, Unchanged};
 use crate::capture::leftover::{Fate, LeftoverName, Leftovers};
 use crate::capture::steady::Failure;
 use crate::capture::together::{FoundUnit, Members, Scan};
+use crate::capture::tracked::Tracked;
 use crate::capture::walk::{Bounds, Candidate, walk};
 use crate::disk::{Disk, Kind as FileKind, Stat, is_absence, is_unreadable, of_any_group};
 use crate::environment::Config;
@@ -98,7 +100,13 @@ impl Capture<'_> {
         let started = self.started.as_ref();
         let bounds = Bounds { max_file_bytes, max_files, own_folders: &self.own, started };
         let excludes = Excludes::of_every_project();
-        let scan = Scan { disk: self.disk, root: self.root, bounds: &bounds, excludes: &excludes };
+        let scan = Scan {
+            disk: self.disk,
+            root: self.root,
+            bounds: &bounds,
+            excludes: &excludes,
+            tracked: Tracked::default(),
+        };
         let walked = walk(&scan)?;
         let mut captured = Captured { left_out: walked.left_out, ..Captured::default() };
         let mut folders: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
@@ -363,7 +371,7 @@ pub fn survey(
     let Config { max_file_bytes, max_files, .. } = *config;
     let bounds = &Bounds { max_file_bytes, max_files, own_folders, started: None };
     let excludes = &Excludes::of_every_project();
-    let mut walked = walk(&Scan { disk, root, bounds, excludes })?;
+    let mut walked = walk(&Scan { disk, root, bounds, excludes, tracked: Tracked::default() })?;
     walked.left_out.sort_unstable_by(|left, right| left.path.cmp(&right.path));
     Ok((walked.candidates.len() + walked.members, walked.left_out))
 }

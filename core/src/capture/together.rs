@@ -1,5 +1,6 @@
 //! The members of a unit, which are captured together, as of one moment, or not at all.
 
+use super::tracked::Tracked;
 use super::walk::{Bounds, Candidate, IgnoreChain, levels};
 use crate::disk::{Disk, Kind, ListedEntry, Stat, is_unreadable};
 use crate::error::{Context, Result};
@@ -67,6 +68,8 @@ pub struct Scan<'a> {
     pub bounds: &'a Bounds<'a>,
     /// The ignore patterns of every project.
     pub excludes: &'a Excludes,
+    /// What the project's own repository tracks.
+    pub tracked: Tracked,
 }
 
 impl Scan<'_> {

@@ -4,6 +4,7 @@
 //! themselves.
 
 use super::together::{FoundUnit, Scan};
+use super::tracked::Tracked;
 use crate::capture::leftover::LeftoverName;
 use crate::disk::{Kind, ListedEntry, Stat, is_unreadable};
 use crate::error::{Context, Error, Result};
@@ -83,6 +84,8 @@ struct Pending {
     directory: Vec<u8>,
     /// The ignore files above it.
     above: Option<Arc<IgnoreChain>>,
+    /// Whether a default exclude names it, so that only what git tracks is captured.
+    is_excluded: bool,
 }
 
 /// What was found so far.
@@ -108,7 +111,13 @@ struct FolderFound {
 /// are left out.
 pub fn walk(scan: &Scan<'_>) -> Result<Walked> {
     let entries = scan.disk.entries(scan.root).context("reading the directory", scan.root)?;
-    let top = scan.enter(Pending { directory: Vec::new(), above: None }, entries)?;
+    // Most projects without a repository cost no call more.
+    let repository = entries.iter().find(|(name, _)| name == ".git");
+    let kind = repository.and_then(|(_, stat)| Some(stat.as_ref().ok()?.kind));
+    let tracked = kind.map_or_else(Tracked::default, |kind| Tracked::read(scan, kind));
+    let scan = &Scan { tracked, ..*scan };
+    let top = Pending { directory: Vec::new(), above: None, is_excluded: false };
+    let top = scan.enter(top, entries)?;
     let mut found = WalkProgress::default();
     let mut pending = found.add(scan, top)?;
     while let Some(next) = pending.pop() {
@@ -185,12 +194,17 @@ impl Scan<'_> {
     }
 
     fn enter(&self, next: Pending, entries: Vec<ListedEntry>) -> Result<FolderFound> {
-        let Pending { directory, above } = next;
+        let Pending { directory, above, is_excluded } = next;
         let mut found = FolderFound::default();
         let has_ignore_file = entries.iter().any(|(name, _)| name == ".gitignore");
         let ignores =
             if has_ignore_file { self.add_ignore_file(&directory, above)? } else { above };
-        let entries = self.take_units(&directory, entries, &ignores, &mut found.walked)?;
+        let mut units = Walked::default();
+        let entries = self.take_units(&directory, entries, &ignores, &mut units)?;
+        // A database in an excluded folder is left out with all of its files.
+        if !is_excluded {
+            found.walked = units;
+        }
         let levels = levels(&ignores);
         for (name, stat) in entries {
             let path = join(&directory, name.as_bytes());
@@ -217,14 +231,21 @@ impl Scan<'_> {
                 continue;
             }
             // rule: capture/independent
-            if self.excludes.excludes(&levels, &path, stat.kind == Kind::Directory) {
+            let is_directory = stat.kind == Kind::Directory;
+            let is_excluded = is_excluded || self.excludes.excludes(&levels, &path, is_directory);
+            // Git has no default excludes: what it tracks is source.
+            if is_excluded
+                && (!self.tracks(&path, is_directory)
+                    || self.excludes.excludes_tracked(&levels, &path, is_directory))
+            {
                 continue;
             }
             let size_limit = self.bounds.max_file_bytes;
             match stat.kind {
                 Kind::Directory => {
                     found.walked.folders.insert(path.clone(), stat);
-                    found.pending.push(Pending { directory: path, above: ignores.clone() });
+                    let above = ignores.clone();
+                    found.pending.push(Pending { directory: path, above, is_excluded });
                 }
                 // rule: capture/special
                 Kind::Special => {
@@ -239,6 +260,11 @@ impl Scan<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// Whether git tracks a file, or a file in a directory.
+    fn tracks(&self, path: &[u8], is_directory: bool) -> bool {
+        if is_directory { self.tracked.has_below(path) } else { self.tracked.has(path) }
     }
 
     /// Removes the files of units from the entries of a directory, and returns the other entries.

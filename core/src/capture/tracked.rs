@@ -1,0 +1,203 @@
+//! The paths that the project's own git repository tracks, from its index. They are captured even where
+//! the default excludes name them.
+//!
+//! The index is read as a file, so that no hook or setting of the repository has an effect and nothing is
+//! written. An index that is damaged, split or of an unknown version tracks nothing, as if it were missing.
+
+use super::together::Scan;
+use crate::disk::{Disk, Kind};
+use sha1::{Digest, Sha1};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Size limit of an index in bytes, which suffices for millions of files.
+const INDEX_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// Size limit of a `.git` file, which holds a path.
+const LINK_BYTES_MAX: u64 = 64 * 1024;
+const HASH_BYTES: usize = 20;
+const HEAD_BYTES: usize = 12;
+/// The bytes of an entry before its flags: stat data and an id.
+const STAT_BYTES: usize = 60;
+/// Where the mode is in an entry.
+const MODE_OFFSET: usize = 24;
+/// The type of a file in a mode, and the types of regular files and links: others are submodules and folders.
+const TYPE_MASK: u32 = 0o170_000;
+const FILE_TYPES: [u32; 2] = [0o100_000, 0o120_000];
+/// The flag of an entry with two more bytes of flags.
+const EXTENDED: u8 = 0x40;
+
+/// The tracked files and links of a project, sorted.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Tracked(Vec<Vec<u8>>);
+
+impl Tracked {
+    /// The tracked paths of the repository whose `.git`, of that kind, is in the root.
+    pub fn read(scan: &Scan<'_>, kind: Kind) -> Self {
+        let Scan { disk, root, .. } = *scan;
+        let own = root.join(".git");
+        let repository = match kind {
+            Kind::File => linked(disk, root, &own).unwrap_or(own),
+            _ => own,
+        };
+        let index = repository.join("index");
+        let bytes = disk.read(&index, INDEX_BYTES_MAX).map(|(bytes, _)| bytes);
+        bytes.ok().and_then(|bytes| parse(&bytes)).unwrap_or_default()
+    }
+
+    /// Whether this file or link is tracked.
+    pub fn has(&self, path: &[u8]) -> bool {
+        self.0.binary_search_by(|tracked| tracked[..].cmp(path)).is_ok()
+    }
+
+    /// Whether any path in this folder is tracked.
+    pub fn has_below(&self, folder: &[u8]) -> bool {
+        let start = [folder, b"/"].concat();
+        let position = self.0.partition_point(|tracked| *tracked < start);
+        self.0.get(position).is_some_and(|tracked| tracked.starts_with(&start))
+    }
+}
+
+/// The folder of the repository that the file `.git` of a linked worktree names.
+fn linked(disk: &dyn Disk, root: &Path, file: &Path) -> Option<PathBuf> {
+    let (text, _) = disk.read(file, LINK_BYTES_MAX).ok()?;
+    let path = text.trim_ascii_end().strip_prefix(b"gitdir: ")?;
+    Some(root.join(OsStr::from_bytes(path)))
+}
+
+fn parse(bytes: &[u8]) -> Option<Tracked> {
+    let body = &bytes[..bytes.len().checked_sub(HASH_BYTES)?];
+    let checksum = &bytes[body.len()..];
+    // Git writes zeros where the checksum is switched off.
+    if checksum != &Sha1::digest(body)[..] && checksum != [0; HASH_BYTES] {
+        return None;
+    }
+    let word = |offset: usize| -> Option<u32> {
+        Some(u32::from_be_bytes(body.get(offset..offset + 4)?.try_into().ok()?))
+    };
+    let version =
+        word(4).filter(|version| body.starts_with(b"DIRC") && (2..=4).contains(version))?;
+    let mut paths: Vec<Vec<u8>> = Vec::new();
+    let mut name = Vec::new();
+    let mut offset = HEAD_BYTES;
+    for _ in 0..word(8)? {
+        let mode = word(offset + MODE_OFFSET)?;
+        let has_more_flags = body.get(offset + STAT_BYTES)? & EXTENDED != 0;
+        let mut start = offset + STAT_BYTES + if has_more_flags { 4 } else { 2 };
+        let kept = match version {
+            // Each name begins like the one before, except its last bytes.
+            4 => name.len().checked_sub(dropped(body, &mut start)?)?,
+            _ => 0,
+        };
+        let rest = body.get(start..)?;
+        let rest = &rest[..rest.iter().position(|byte| *byte == 0)?];
+        name.truncate(kept);
+        name.extend_from_slice(rest);
+        let end = start + rest.len();
+        // One to eight NULs align the next entry, in version 4 only one.
+        offset = if version == 4 { end + 1 } else { end + 8 - (end - offset) % 8 };
+        if FILE_TYPES.contains(&(mode & TYPE_MASK)) {
+            paths.push(name.clone());
+        }
+    }
+    if is_split(body, offset) {
+        return None;
+    }
+    // A path in a conflict has several entries.
+    paths.sort_unstable();
+    paths.dedup();
+    Some(Tracked(paths))
+}
+
+/// Reads the number of bytes of the name before that an entry of version 4 drops, and moves `offset` past it.
+fn dropped(body: &[u8], offset: &mut usize) -> Option<usize> {
+    let mut value = 0usize;
+    loop {
+        let byte = *body.get(*offset)?;
+        *offset += 1;
+        value |= usize::from(byte & 0x7f);
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+        value = value.checked_add(1)?.checked_mul(0x80)?;
+    }
+}
+
+/// Whether an extension refers to another file with the rest of the entries, or the extensions are cut off.
+fn is_split(body: &[u8], start: usize) -> bool {
+    let mut rest = body.get(start..).unwrap_or_default();
+    while let Some((name, after)) = rest.split_first_chunk::<4>() {
+        let Some((length, content)) = after.split_first_chunk::<4>() else { return true };
+        let Some(next) = content.get(u32::from_be_bytes(*length) as usize..) else { return true };
+        if name == b"link" {
+            return true;
+        }
+        rest = next;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An index of version 2 with these paths and modes.
+    fn index(entries: &[(&str, u32)], extension: &[u8]) -> Vec<u8> {
+        let mut bytes = b"DIRC\0\0\0\x02".to_vec();
+        bytes.extend_from_slice(&(entries.len() as u32).to_be_bytes());
+        for (path, mode) in entries {
+            let start = bytes.len();
+            bytes.resize(start + MODE_OFFSET, 0);
+            bytes.extend_from_slice(&mode.to_be_bytes());
+            bytes.resize(start + STAT_BYTES + 2, 0);
+            bytes.extend_from_slice(path.as_bytes());
+            let length = bytes.len() - start;
+            bytes.resize(bytes.len() + 8 - length % 8, 0);
+        }
+        bytes.extend_from_slice(extension);
+        let checksum = Sha1::digest(&bytes);
+        bytes.extend_from_slice(&checksum);
+        bytes
+    }
+
+    #[test]
+    fn parse_returns_files_and_links_and_neither_submodules_nor_folders() {
+        let entries =
+            [("a/b", 0o100_644), ("a/c", 0o120_000), ("module", 0o160_000), ("x", 0o040_000)];
+        let tracked = parse(&index(&entries, b"")).unwrap();
+        assert_eq!(tracked, Tracked(vec![b"a/b".to_vec(), b"a/c".to_vec()]));
+        assert!(tracked.has(b"a/b") && !tracked.has(b"a") && !tracked.has(b"module"));
+        assert!(tracked.has_below(b"a") && !tracked.has_below(b"a/b") && !tracked.has_below(b""));
+    }
+
+    #[test]
+    fn parse_returns_nothing_for_an_index_that_is_damaged_or_split() {
+        let entries = [("a", 0o100_644), ("b", 0o100_644)];
+        let intact = index(&entries, b"TREE\0\0\0\x01x");
+        assert!(parse(&intact).is_some());
+        assert_eq!(parse(&index(&entries, b"link\0\0\0\0")), None);
+        for at in 0..intact.len() {
+            let mut flipped = intact.clone();
+            flipped[at] ^= 1;
+            assert_eq!(parse(&flipped), None, "byte {at}");
+            assert_eq!(parse(&intact[..at]), None, "cut to {at}");
+        }
+    }
+
+    #[test]
+    fn parse_ends_for_every_content_without_a_checksum() {
+        let intact = index(&[("a/b", 0o100_644), ("a/c", 0o100_644)], b"TREE\0\0\0\x01x");
+        for version in [2, 3, 4] {
+            for at in 0..intact.len() - HASH_BYTES {
+                for byte in [0, 0x7f, 0xff] {
+                    let mut changed = intact.clone();
+                    changed[7] = version;
+                    changed[at] = byte;
+                    let end = changed.len() - HASH_BYTES;
+                    changed[end..].fill(0);
+                    let _ = parse(&changed);
+                }
+            }
+        }
+    }
+}
