@@ -135,9 +135,7 @@ impl World {
         match (self.files.get(project), self.files.get(parent)) {
             (Some(Node::Directory), _) => Evidence::There,
             (Some(_), _) => Evidence::Doubtful,
-            // It may be known under its new name, and its history wait for its user.
-            (None, Some(_)) if self.was_renamed(project) => Evidence::Doubtful,
-            (None, Some(Node::Directory)) => Evidence::Gone,
+            (None, Some(Node::Directory)) if !self.was_renamed(project) => Evidence::Gone,
             (None, Some(_)) => Evidence::Doubtful,
             (None, None) => Evidence::None,
         }

@@ -16,10 +16,9 @@ fn end(world: &World) -> End {
         let listed = world.listed(project);
         let mut parent = String::new();
         for checkpoint in listed {
-            let captured = checkpoint.captured.as_ref();
-            let tree = captured.map(|captured| captured.tree.clone()).unwrap_or_default();
+            let tree = checkpoint.captured.as_ref().map(|captured| captured.tree.clone());
             let commit = Commit {
-                tree: Arc::new(tree),
+                tree: Arc::new(tree.unwrap_or_default()),
                 canonical: true,
                 parent: parent.clone(),
                 author: "herma".into(),
