@@ -94,6 +94,8 @@ struct IgnoreChain {
 struct DirectoryContext {
     ignores: Option<Rc<IgnoreChain>>,
     nested_repository: bool,
+    /// Whether a default exclude names it or a directory above it, and an ignore file included it again.
+    is_named: bool,
 }
 
 /// A path that a capture finds, with the context and the bounds that decide about it.
@@ -227,12 +229,8 @@ impl Capturer {
                 despite.push(&rules::CAPTURE_SIZE_CAP);
             }
         }
-        let names = |excludes: &Excludes| {
-            let directories = bytes::ancestors(path).map(|directory| (directory, true));
-            let mut paths = directories.chain(std::iter::once((path, false)));
-            paths.any(|(path, is_directory)| excludes.excludes(&[], path, is_directory))
-        };
-        if context.ignores.is_some() && names(&self.excludes) {
+        let is_named = || context.is_named || self.excludes.excludes(&[], path, false);
+        if context.ignores.is_some() && is_named() {
             despite.push(&rules::CAPTURE_DEFAULT_EXCLUDES);
         }
         let mut next = context.ignores.as_deref();

@@ -18,8 +18,7 @@ pub(super) struct LastCapture {
     files: Files,
     file_bytes_max: u64,
     captured: Arc<Captured>,
-    /// Whether there was any unit: then each file may decide about others.
-    has_units: bool,
+    units: Vec<Unit>,
 }
 
 impl Capturer {
@@ -73,13 +72,12 @@ impl<'a> Pass<'a> {
                 self.visit(path, node);
             }
         }
-        let has_units = !self.units.is_empty();
-        self.captured.record_units(self.units, self.files, self.project);
+        self.captured.record_units(self.units.clone(), self.files, self.project);
         LastCapture {
             files: self.files.clone(),
             file_bytes_max: self.bounds.file_bytes_max,
             captured: Arc::new(self.captured),
-            has_units,
+            units: self.units,
         }
     }
 
@@ -92,10 +90,12 @@ impl<'a> Pass<'a> {
         if changed.is_empty() {
             return Some(LastCapture { files: self.files.clone(), ..last });
         }
-        let decides =
-            |path: &ByteString| [&b".git"[..], b".gitignore"].contains(&bytes::file_name(path));
-        let has_units = || !self.capturer.units(self.files, self.project).is_empty();
-        if changed.iter().any(decides) || last.has_units || has_units() {
+        let decides = |path: &ByteString| {
+            [&b".git"[..], b".gitignore"].contains(&bytes::file_name(path))
+                || last.units.iter().any(|unit| unit.role(path).is_some())
+        };
+        let units = || self.capturer.units(self.files, self.project);
+        if changed.iter().any(decides) || last.units != units() {
             return None;
         }
         let mut before = Pass::new(self.capturer, &last.files, self.project, self.bounds);
@@ -173,6 +173,9 @@ impl<'a> Pass<'a> {
         let is_nested = outer.is_some() && inside(b".git").is_some();
         let nested_repository =
             is_nested || outer.as_ref().is_some_and(|outer| outer.nested_repository);
+        let is_named = outer.as_ref().is_some_and(|outer| {
+            outer.is_named || self.capturer.excludes.excludes(&[], directory, true)
+        });
         let above = outer.and_then(|outer| outer.ignores);
         let ignores = match inside(b".gitignore") {
             Some(Node::File { content, readable: true, .. })
@@ -183,7 +186,7 @@ impl<'a> Pass<'a> {
             }
             _ => above,
         };
-        DirectoryContext { ignores, nested_repository }
+        DirectoryContext { ignores, nested_repository, is_named }
     }
 }
 

@@ -290,6 +290,11 @@ fn edits() -> Vec<Edit> {
         write("d/.git/HEAD", "main"),
         write("data", "SQLite format 3\0"),
         write("data-wal", "a log"),
+        Edit::Write {
+            path: path("d/db-wal"),
+            content: b"\x37\x7f\x06\x82"[..].into(),
+            executable: false,
+        },
         Edit::SetPermissions { path: path("f"), bits: 0o700 },
         Edit::SetReadable { path: path("f"), readable: false },
         Edit::Link { path: path("d/e"), target: "f".into() },
