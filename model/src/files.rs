@@ -7,7 +7,7 @@
 pub(crate) mod permissions;
 
 use crate::bytes::{self, ByteString};
-use crate::path_map::{Difference, PathMap};
+use crate::path_map::{ChangedPath, PathMap};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -113,7 +113,7 @@ impl Files {
     }
 
     /// Every path at which other files have another node, in order. Permissions are not compared.
-    pub fn differences<'a>(&'a self, newer: &'a Files) -> Vec<Difference<'a, Node>> {
+    pub fn differences<'a>(&'a self, newer: &'a Files) -> Vec<ChangedPath<'a, Node>> {
         self.nodes.differences(&newer.nodes)
     }
 

@@ -16,7 +16,7 @@ pub struct PathMap<V>(Arc<BTreeMap<ByteString, V>>);
 
 /// One path in which two maps differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Difference<'a, V> {
+pub struct ChangedPath<'a, V> {
     /// The path.
     pub path: &'a ByteString,
     /// The value in the older map, if there is one.
@@ -27,7 +27,7 @@ pub struct Difference<'a, V> {
 
 impl<V: PartialEq> PathMap<V> {
     /// Every path in which `newer` differs from this map, in order.
-    pub fn differences<'a>(&'a self, newer: &'a PathMap<V>) -> Vec<Difference<'a, V>> {
+    pub fn differences<'a>(&'a self, newer: &'a PathMap<V>) -> Vec<ChangedPath<'a, V>> {
         let mut found = Vec::new();
         if Arc::ptr_eq(&self.0, &newer.0) {
             return found;
@@ -45,7 +45,7 @@ impl<V: PartialEq> PathMap<V> {
             let newer = newer.next_if(|_| order.is_ge());
             let values = (older.map(|(_, value)| value), newer.map(|(_, value)| value));
             if let (Some((path, _)), true) = (older.or(newer), values.0 != values.1) {
-                found.push(Difference { path, older: values.0, newer: values.1 });
+                found.push(ChangedPath { path, older: values.0, newer: values.1 });
             }
         }
     }

@@ -39,7 +39,7 @@ pub struct Manifest {
     /// Files with several hard links.
     pub names: Names,
     /// What each folder holds.
-    folders: BTreeMap<ByteString, Arc<Vec<Item>>>,
+    folders: BTreeMap<ByteString, Arc<Vec<FolderItem>>>,
     /// A file that was changed later than this may be changed again within the same tick of the clock.
     settled_until: Time,
     /// Whether each change after an observation has a time of its own.
@@ -48,7 +48,7 @@ pub struct Manifest {
 
 /// One item of a folder, in the order in which the system lists them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Item {
+struct FolderItem {
     name: ByteString,
     /// `None` for a folder.
     stat: Option<StatData>,
@@ -110,7 +110,7 @@ impl Manifest {
 
     /// Whether what an item shows can be relied on: nothing with this stat data changed since this
     /// observation.
-    fn is_settled(&self, item: &Item) -> bool {
+    fn is_settled(&self, item: &FolderItem) -> bool {
         self.has_own_times || item.stat.is_none_or(|stat| stat.changed < self.settled_until)
     }
 
@@ -126,9 +126,12 @@ impl Manifest {
             if now.is_some_and(|now| Arc::ptr_eq(now, items)) {
                 continue;
             }
-            let now: BTreeMap<&ByteString, &StatData> =
-                now.into_iter().flat_map(|items| items.iter()).filter_map(Item::file).collect();
-            for (name, stat) in items.iter().filter_map(Item::file) {
+            let now: BTreeMap<&ByteString, &StatData> = now
+                .into_iter()
+                .flat_map(|items| items.iter())
+                .filter_map(FolderItem::file)
+                .collect();
+            for (name, stat) in items.iter().filter_map(FolderItem::file) {
                 let stat_now = now.get(name).copied();
                 if stat_now != Some(stat) {
                     changed.insert(path_in(directory, name), (stat, stat_now));
@@ -139,7 +142,7 @@ impl Manifest {
     }
 }
 
-impl Item {
+impl FolderItem {
     /// The name and the stat data of what is not a folder.
     fn file(&self) -> Option<(&ByteString, &StatData)> {
         Some((&self.name, self.stat.as_ref()?))
@@ -238,7 +241,7 @@ impl<'a> Reading<'a> {
                 .filter(|earlier| *earlier.name == *name.to_bytes() && earlier.stat == data);
             items.push(match same {
                 Some(same) => same.clone(),
-                None => Item { name: ByteString::from(name.to_bytes()), stat: data },
+                None => FolderItem { name: ByteString::from(name.to_bytes()), stat: data },
             });
         }
         let items = match last {
@@ -271,9 +274,14 @@ impl<'a> Reading<'a> {
     }
 
     /// Updates the files to the items of a folder that changed.
-    fn update(&mut self, folder: &OwnedFd, directory: &[u8], items: &[Item]) -> io::Result<()> {
+    fn update(
+        &mut self,
+        folder: &OwnedFd,
+        directory: &[u8],
+        items: &[FolderItem],
+    ) -> io::Result<()> {
         let earlier = self.last.folders.get(directory);
-        let mut earlier: BTreeMap<&ByteString, &Item> = earlier
+        let mut earlier: BTreeMap<&ByteString, &FolderItem> = earlier
             .into_iter()
             .flat_map(|items| items.iter())
             .map(|item| (&item.name, item))
