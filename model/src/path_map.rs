@@ -93,15 +93,6 @@ impl<V: Clone> IntoIterator for PathMap<V> {
     }
 }
 
-impl<'a, V> IntoIterator for &'a PathMap<V> {
-    type Item = (&'a ByteString, &'a V);
-    type IntoIter = btree_map::Iter<'a, ByteString, V>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.iter()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -80,7 +80,7 @@ impl Scene {
             ..Restored::default()
         };
         let in_world = |path: &ByteString| ByteString::from(bytes::join(&restore.project, path));
-        for (path, entry) in &restore.target.tree {
+        for (path, entry) in restore.target.tree.iter() {
             let is_requested = restore.only.as_ref().is_none_or(|only| only == path);
             if is_requested && files.get(&in_world(path)) != Some(&entry.node()) {
                 let world_path = in_world(path);
