@@ -57,7 +57,7 @@ fn serving(limits: Limits) -> AdapterCommand {
 #[test]
 fn the_core_behind_an_adapter_gets_the_same_verdicts_as_in_process() {
     // An adapter without a supervisor gets no requests during an injection.
-    let mut plan = plan(5, 40);
+    let mut plan = plan(5, 20);
     plan.options.injections = 0;
     let program = herma_tests::built_binary("herma-conform");
     let scratch = Scratch::in_default_directory().with_program(program);

@@ -191,7 +191,7 @@ fn run_suite_finds_the_failures_that_an_aborting_user_hook_would_hide() {
     };
     let plan = Plan {
         seeds: vec![1],
-        histories: 40,
+        histories: 20,
         options: Options::default(),
         kept: Vec::new(),
         cases: Vec::new(),

@@ -11,7 +11,7 @@ use herma_model::rules;
 
 #[test]
 fn no_careful_subject_fails_a_rule() {
-    let histories = std::env::var("HERMA_CAREFUL").map_or(40, |text| text.parse().unwrap());
+    let histories = std::env::var("HERMA_CAREFUL").map_or(20, |text| text.parse().unwrap());
     for subject in careful::ALL {
         let findings = subject.judge(1, histories, &Scratch::in_default_directory()).unwrap();
         println!("{}: {} operations", subject.name, findings.operations);

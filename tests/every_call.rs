@@ -7,6 +7,7 @@ use herma_harness::runner::Until;
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::CoreSubject;
 use herma_harness::trial::trial;
+use std::thread;
 
 /// So many calls, spread evenly.
 const SOME: CallPosition = CallPosition::Spread(40);
@@ -74,6 +75,16 @@ fn a_prune_holds_every_rule_with_an_injection_at_every_call() {
 
 #[test]
 fn a_checkpoint_holds_every_rule_with_another_process_at_every_call() {
-    let injections = [("another process takes a checkpoint", 20), ("another process prunes", 20)];
-    assert_no_failure_at(CallPosition::Every, "checkpoint, checkpoint", &injections);
+    // Side by side, since a call mostly waits for the other process.
+    thread::scope(|scope| {
+        for injection in ["another process takes a checkpoint", "another process prunes"] {
+            scope.spawn(move || {
+                assert_no_failure_at(
+                    CallPosition::Every,
+                    "checkpoint, checkpoint",
+                    &[(injection, 20)],
+                );
+            });
+        }
+    });
 }

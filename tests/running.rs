@@ -63,7 +63,8 @@ fn time_budget_also_ends_shrinking() {
 fn a_reported_failure_comes_from_the_run_whose_requests_are_shown() {
     let binary = built_binary("herma-conform").display().to_string();
     let serve = ["--", &binary, "adapter", "serve", "--bug", "list-in-wrong-order"];
-    let (_, text, results) = run(&[&["--seed", "1", "--histories", "1"][..], &serve].concat());
+    let (_, text, results) =
+        run(&[&["--seed", "1", "--histories", "1", "--cases-of", "list/"][..], &serve].concat());
     let [failure] = &results.failures[..] else { panic!("{text}") };
     let ids: Vec<&str> = failure.found.split('"').filter(|part| part.len() == 40).collect();
     assert_eq!(ids.len(), 2, "{}", failure.found);

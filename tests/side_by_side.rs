@@ -17,7 +17,10 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-fn compared_with_core(subject: &NewSubject<'_>) -> Vec<herma_harness::compare::Differing> {
+fn compared_with_core(
+    subject: &NewSubject<'_>,
+    histories: u64,
+) -> Vec<herma_harness::compare::Differing> {
     let scratch = Scratch::in_default_directory();
     let core: &NewSubject<'_> = &CoreSubject::boxed;
     let comparison = Comparison {
@@ -26,12 +29,12 @@ fn compared_with_core(subject: &NewSubject<'_>) -> Vec<herma_harness::compare::D
         capabilities: Capabilities::default(),
         scratch: &scratch,
     };
-    comparison.run(&Options::default(), 1, 24, 2, &|| {}).unwrap()
+    comparison.run(&Options::default(), 1, histories, 2, &|| {}).unwrap()
 }
 
 #[test]
 fn comparison_finds_no_difference_between_a_subject_and_itself() {
-    let differences = compared_with_core(&CoreSubject::boxed);
+    let differences = compared_with_core(&CoreSubject::boxed, 24);
     assert!(differences.is_empty(), "{differences:#?}");
 }
 
@@ -40,7 +43,7 @@ fn comparison_finds_a_broken_subject_with_a_short_history() {
     // A comparison covers answers and files, but not the store.
     for name in ["no-dedup-in-a-turn", "restore-leaves-one-file", "orphans-are-kept"] {
         let bug = planted::find(name).unwrap();
-        let differences = compared_with_core(&bug.opener());
+        let differences = compared_with_core(&bug.opener(), 16);
         // No verdict marks the failing operation, so one operation too many may remain.
         let most = bug.operations_min + 1;
         let differing =

@@ -121,7 +121,7 @@ fn adapter_skeletons_get_the_same_verdicts_in_every_language() {
     let folder = tempfile::tempdir().unwrap();
     let mut commands = skeletons(folder.path(), &["copies"]);
     commands.push(rust_skeleton());
-    let plan = Plan { shrink_budget: 60, ..plan(5, 6) };
+    let plan = Plan { shrink_budget: 0, ..plan(5, 6) };
     let scratch = Scratch::in_default_directory();
     // Python's copy keeps the modification time, so that a rewrite of a file cannot be detected.
     let is_comparable = |rule: &rules::RuleRef| **rule != rules::RESTORE_UNTOUCHED;
@@ -155,7 +155,7 @@ fn every_unchanged_adapter_skeleton_restores_bytes() {
         };
         let open = start.opener();
         let (_, capabilities) = introduce(&open, &scratch).unwrap();
-        let plan = plan(1, 2).within(&capabilities);
+        let plan = Plan { shrink_budget: 0, ..plan(1, 1) }.within(&capabilities);
         let findings = run_suite(&plan, &open, &scratch, &|_| {}).unwrap();
         let verdict = findings.verdict(&rules::RESTORE_BYTES);
         assert_eq!(verdict, Verdict::Held, "{command:?}: {:#?}", findings.failures);
@@ -187,7 +187,7 @@ fn broken_by_git(isolation: &str) -> (BTreeSet<&'static str>, Findings) {
     let open = start.opener();
     let scratch = Scratch::in_default_directory();
     let (_, capabilities) = introduce(&open, &scratch).unwrap();
-    let plan = Plan { shrink_budget: 60, ..plan(1, 8) }.within(&capabilities);
+    let plan = Plan { shrink_budget: 0, ..plan(1, 8) }.within(&capabilities);
     let findings = run_suite(&plan, &open, &scratch, &|_| {}).unwrap();
     let is_broken = |rule: &rules::RuleRef| findings.verdict(rule) == Verdict::Broken;
     (rules::catalogue().filter(is_broken).map(|rule| rule.id).collect(), findings)

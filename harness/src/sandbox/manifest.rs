@@ -16,7 +16,6 @@ use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{CStr, CString};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
@@ -39,11 +38,19 @@ pub struct Manifest {
     /// Files with several hard links.
     pub names: Names,
     /// What each folder holds.
-    folders: BTreeMap<ByteString, Arc<Vec<FolderItem>>>,
+    folders: BTreeMap<ByteString, Folder>,
     /// A file that was changed later than this may be changed again within the same tick of the clock.
     settled_until: Time,
     /// Whether each change after an observation has a time of its own.
     has_own_times: bool,
+}
+
+/// A folder.
+#[derive(Clone, Debug)]
+struct Folder {
+    /// Its own: as long as it is unchanged, so are the names in the folder.
+    stat: StatData,
+    items: Arc<Vec<FolderItem>>,
 }
 
 /// One item of a folder, in the order in which the system lists them.
@@ -108,10 +115,13 @@ impl Manifest {
         Manifest { has_own_times: self.has_own_times, ..Manifest::default() }
     }
 
-    /// Whether what an item shows can be relied on: nothing with this stat data changed since this
-    /// observation.
-    fn is_settled(&self, item: &FolderItem) -> bool {
-        self.has_own_times || item.stat.is_none_or(|stat| stat.changed < self.settled_until)
+    /// Whether the stat data can be relied on: what still has it is unchanged since this observation.
+    fn is_settled(&self, stat: &StatData) -> bool {
+        self.has_own_times || stat.changed < self.settled_until
+    }
+
+    fn is_item_settled(&self, item: &FolderItem) -> bool {
+        item.stat.is_none_or(|stat| self.is_settled(&stat))
     }
 
     /// Every file in a folder that differs from an earlier observation or is gone, with its earlier stat data
@@ -121,8 +131,9 @@ impl Manifest {
         earlier: &'a Manifest,
     ) -> BTreeMap<ByteString, (&'a StatData, Option<&'a StatData>)> {
         let mut changed = BTreeMap::new();
-        for (directory, items) in &earlier.folders {
-            let now = self.folders.get(directory);
+        for (directory, folder) in &earlier.folders {
+            let items = &folder.items;
+            let now = self.folders.get(directory).map(|folder| &folder.items);
             if now.is_some_and(|now| Arc::ptr_eq(now, items)) {
                 continue;
             }
@@ -182,13 +193,11 @@ pub fn read(
     let is_of_subject = |path: &[u8]| {
         *path == *base || store_folder.is_some_and(|name| file_name(path) == name.as_bytes())
     };
-    let mut reading = Reading::begin(last, &is_of_subject);
     let top = rustix::fs::open(root, FOLDER, Mode::empty())?;
-    reading.pending.push(ByteString::default());
-    while let Some(directory) = reading.pending.pop() {
-        let name = if directory.is_empty() { &b"."[..] } else { &directory };
-        let folder = rustix::fs::openat(&top, name, FOLDER, Mode::empty())?;
-        reading.visit(&folder, directory)?;
+    let mut reading = Reading::begin(last, &is_of_subject);
+    reading.pending.push((ByteString::default(), StatData::of(&rustix::fs::fstat(&top)?)));
+    while let Some((directory, stat)) = reading.pending.pop() {
+        reading.visit(&top, directory, stat)?;
     }
     Ok(reading.end())
 }
@@ -201,7 +210,7 @@ struct Reading<'a> {
     /// Whether a folder belongs to the subject.
     is_of_subject: &'a dyn Fn(&[u8]) -> bool,
     /// Folders that are not read yet.
-    pending: Vec<ByteString>,
+    pending: Vec<(ByteString, StatData)>,
     /// The names of each inode that has several.
     linked: BTreeMap<u64, BTreeSet<ByteString>>,
 }
@@ -220,75 +229,67 @@ impl<'a> Reading<'a> {
         Reading { last, now, is_of_subject, pending: Vec::new(), linked: BTreeMap::new() }
     }
 
-    /// Reads a folder.
-    fn visit(&mut self, folder: &OwnedFd, directory: ByteString) -> io::Result<()> {
+    /// Reads a folder with this stat data. Its names are listed only if it changed.
+    fn visit(&mut self, top: &OwnedFd, directory: ByteString, stat: StatData) -> io::Result<()> {
         let last = self.last.folders.get(&directory);
-        let earlier = last.map_or(&[][..], |items| items);
-        let mut items = Vec::with_capacity(earlier.len());
-        for entry in Dir::read_from(folder)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            if matches!(name.to_bytes(), b"." | b"..") {
-                continue;
-            }
-            let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-            let data = (FileType::from_raw_mode(stat.st_mode) != FileType::Directory)
-                .then(|| StatData::of(&stat));
-            self.find(&directory, name.to_bytes(), data.as_ref());
+        let earlier = last.map_or(&[][..], |folder| &folder.items);
+        let is_unchanged =
+            last.is_some_and(|last| last.stat == stat && self.last.is_settled(&stat));
+        let names = match is_unchanged {
+            true => earlier.iter().map(|item| item.name.clone()).collect(),
+            false => names(top, &directory)?,
+        };
+        let mut items = Vec::with_capacity(names.len());
+        for name in names {
+            let path = path_in(&directory, &name);
+            let stat = rustix::fs::statat(top, &path[..], AtFlags::SYMLINK_NOFOLLOW)?;
+            let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+            let stat = StatData::of(&stat);
+            self.find(path, is_folder, stat);
+            let data = (!is_folder).then_some(stat);
             // Unchanged folders are listed in the same order.
-            let at_same_place = earlier.get(items.len());
-            let same = at_same_place
-                .filter(|earlier| *earlier.name == *name.to_bytes() && earlier.stat == data);
+            let same = earlier
+                .get(items.len())
+                .filter(|earlier| earlier.name == name && earlier.stat == data);
             items.push(match same {
                 Some(same) => same.clone(),
-                None => FolderItem { name: ByteString::from(name.to_bytes()), stat: data },
+                None => FolderItem { name, stat: data },
             });
         }
+        let is_settled = || items.iter().all(|item| self.last.is_item_settled(item));
         let items = match last {
-            Some(last)
-                if **last == items && items.iter().all(|item| self.last.is_settled(item)) =>
-            {
-                Arc::clone(last)
-            }
+            Some(last) if *last.items == items && is_settled() => Arc::clone(&last.items),
             _ => {
-                self.update(folder, &directory, &items)?;
+                self.update(top, &directory, &items)?;
                 Arc::new(items)
             }
         };
-        self.now.folders.insert(directory, items);
+        self.now.folders.insert(directory, Folder { stat, items });
         Ok(())
     }
 
-    /// Records what every item leads to: another folder to read, or other names of a file.
-    fn find(&mut self, directory: &[u8], name: &[u8], stat: Option<&StatData>) {
-        let Some(stat) = stat else {
-            let path = path_in(directory, name);
+    /// Records what an item leads to: another folder to read, or other names of a file.
+    fn find(&mut self, path: ByteString, is_folder: bool, stat: StatData) {
+        if is_folder {
             if !(self.is_of_subject)(&path) {
-                self.pending.push(path);
+                self.pending.push((path, stat));
             }
-            return;
-        };
-        if stat.links > 1 && FileType::from_raw_mode(stat.mode) == FileType::RegularFile {
-            self.linked.entry(stat.inode).or_default().insert(path_in(directory, name));
+        } else if stat.links > 1 && FileType::from_raw_mode(stat.mode) == FileType::RegularFile {
+            self.linked.entry(stat.inode).or_default().insert(path);
         }
     }
 
     /// Updates the files to the items of a folder that changed.
-    fn update(
-        &mut self,
-        folder: &OwnedFd,
-        directory: &[u8],
-        items: &[FolderItem],
-    ) -> io::Result<()> {
+    fn update(&mut self, top: &OwnedFd, directory: &[u8], items: &[FolderItem]) -> io::Result<()> {
         let earlier = self.last.folders.get(directory);
         let mut earlier: BTreeMap<&ByteString, &FolderItem> = earlier
             .into_iter()
-            .flat_map(|items| items.iter())
+            .flat_map(|folder| folder.items.iter())
             .map(|item| (&item.name, item))
             .collect();
         for item in items {
             let same = earlier.remove(&item.name).filter(|earlier| *earlier == item);
-            if same.is_some_and(|same| self.last.is_settled(same)) {
+            if same.is_some_and(|same| self.last.is_item_settled(same)) {
                 continue;
             }
             let path = path_in(directory, &item.name);
@@ -299,8 +300,7 @@ impl<'a> Reading<'a> {
                 }
                 continue;
             };
-            let name = CString::new(&item.name[..])?;
-            self.now.files.insert(&path, node(folder, &name, stat)?);
+            self.now.files.insert(&path, node(top, &path, stat)?);
             self.now.files.set_permissions(&path, stat.mode & 0o777);
         }
         for name in earlier.into_keys() {
@@ -328,15 +328,30 @@ pub fn on_disk(root: &Path, path: &[u8]) -> std::path::PathBuf {
     root.join(std::ffi::OsStr::from_bytes(path))
 }
 
-fn node(folder: &OwnedFd, name: &CStr, stat: &StatData) -> io::Result<Node> {
+/// The names in a folder, in the order in which the system lists them.
+fn names(top: &OwnedFd, directory: &[u8]) -> io::Result<Vec<ByteString>> {
+    let name = if directory.is_empty() { b"." } else { directory };
+    let folder = rustix::fs::openat(top, name, FOLDER, Mode::empty())?;
+    let mut names = Vec::new();
+    for entry in Dir::new(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if !matches!(name, b"." | b"..") {
+            names.push(ByteString::from(name));
+        }
+    }
+    Ok(names)
+}
+
+fn node(top: &OwnedFd, path: &[u8], stat: &StatData) -> io::Result<Node> {
     let mode = stat.mode;
     match FileType::from_raw_mode(mode) {
         FileType::Symlink => {
-            let target = rustix::fs::readlinkat(folder, name, Vec::new())?.into_bytes();
+            let target = rustix::fs::readlinkat(top, path, Vec::new())?.into_bytes();
             Ok(Node::Link { target: ByteString::from(target) })
         }
         FileType::RegularFile => Ok(Node::File {
-            content: ByteString::from(content(folder, name, stat)?),
+            content: ByteString::from(content(top, path, stat)?),
             executable: mode & 0o100 != 0,
             readable: mode & 0o400 != 0,
         }),
@@ -346,14 +361,14 @@ fn node(folder: &OwnedFd, name: &CStr, stat: &StatData) -> io::Result<Node> {
 }
 
 /// The content of a file. A file that a history made unreadable is made readable while it is read.
-fn content(folder: &OwnedFd, name: &CStr, stat: &StatData) -> io::Result<Vec<u8>> {
+fn content(top: &OwnedFd, path: &[u8], stat: &StatData) -> io::Result<Vec<u8>> {
     let mode = Mode::from_raw_mode(stat.mode);
-    let open = || rustix::fs::openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    let open = || rustix::fs::openat(top, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
     let file = match open() {
         Err(Errno::ACCESS) if !mode.contains(Mode::RUSR) => {
-            rustix::fs::chmodat(folder, name, mode | Mode::RUSR, AtFlags::empty())?;
+            rustix::fs::chmodat(top, path, mode | Mode::RUSR, AtFlags::empty())?;
             let file = open();
-            rustix::fs::chmodat(folder, name, mode, AtFlags::empty())?;
+            rustix::fs::chmodat(top, path, mode, AtFlags::empty())?;
             file
         }
         file => file,

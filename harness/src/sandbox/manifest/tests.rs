@@ -35,7 +35,8 @@ fn keep_time(file: &Path, modified: Time) {
 }
 
 fn stat_of<'a>(manifest: &'a Manifest, directory: &str, name: &str) -> &'a StatData {
-    let mut items = manifest.folders[directory.as_bytes()].iter().filter_map(FolderItem::file);
+    let mut items =
+        manifest.folders[directory.as_bytes()].items.iter().filter_map(FolderItem::file);
     items.find(|(found, _)| ***found == *name.as_bytes()).map(|(_, stat)| stat).unwrap()
 }
 
