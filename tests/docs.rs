@@ -1,6 +1,6 @@
 //! The pages of `docs/`: generated pages are up to date (`UPDATE_DOCS=1` writes them), and examples run.
 
-use herma_harness::bundled::{Bundled, CATALOGUE};
+use herma_harness::bundled::{Bundled, CATALOGUE, in_python};
 use herma_harness::expectations::Expectations;
 use herma_tests::built_binary;
 use std::collections::BTreeSet;
@@ -76,10 +76,13 @@ pub fn blocks(page: &str) -> Vec<(Vec<&str>, String)> {
     found
 }
 
-/// The value of `PATH` with the folders of these commands in front.
+/// The value of `PATH` with the folders of these commands in front, and of Python itself: what many machines
+/// have in its place starts a dozen shells first.
 pub fn path_with_commands(binaries: &[&Path]) -> OsString {
     let path = std::env::var_os("PATH").unwrap();
-    let folders = binaries.iter().filter_map(|binary| binary.parent()).map(Path::to_owned);
+    let python = in_python(Path::new("")).ok().map(|command| PathBuf::from(&command[0]));
+    let binaries = binaries.iter().map(|binary| binary.to_path_buf()).chain(python);
+    let folders = binaries.filter_map(|binary| binary.parent().map(Path::to_owned));
     std::env::join_paths(folders.chain(std::env::split_paths(&path))).unwrap()
 }
 

@@ -17,6 +17,7 @@ pub use base::Planted;
 use crate::git_objects::{self, KnownIds};
 use crate::sandbox::Sandbox;
 use crate::sandbox::manifest::{self, Manifest};
+use crate::sandbox::outline::Outline;
 use crate::sandbox::store_edits::DamagedFile;
 use harms::{GitView, StoreDamage};
 use herma_model::allowed::CheckpointKind;
@@ -57,6 +58,8 @@ pub struct Oracle {
     /// The largest size of each stored object; `None` once something was stored without being
     /// observed.
     sizes_max: Option<Sizes>,
+    /// The base, as it was last outlined.
+    outline: Outline,
     /// The name of the folder in the projects in which the subject keeps its store.
     store_folder: Option<String>,
     /// Whether the store can be read by plain git.
@@ -69,9 +72,11 @@ impl Oracle {
     /// # Errors
     /// The sandbox cannot be written.
     pub fn new(sandbox: &Sandbox) -> io::Result<Self> {
+        let seen = Manifest::none(sandbox.root())?;
         Ok(Oracle {
             git: Git::on(sandbox.store(), sandbox.accepted_stores().clone()),
-            seen: Manifest::none(sandbox.root())?,
+            outline: Outline::none(&seen),
+            seen,
             is_current: false,
             known_ids: KnownIds::default(),
             planted: Planted::new(),
@@ -203,9 +208,10 @@ impl Oracle {
         let Context { world, sandbox } = context;
         // Even a read-only request may repair damage.
         let leaves_store = must_leave_store(request, allowed) && !self.damage.affects_checkpoints();
-        let outline = || manifest::outline(&sandbox.base());
         // The outline is only read where it is compared: most requests may change the store.
-        let outline_before = leaves_store.then(outline).transpose()?;
+        if leaves_store {
+            self.outline = self.outline.again(&sandbox.base())?;
+        }
         let bounded = self.is_bounded(world, request);
         if bounded && self.sizes_max.is_none() {
             self.sizes_max =
@@ -215,14 +221,7 @@ impl Oracle {
         let bytes_before = sweeps.then(|| base::bytes(&sandbox.base())).transpose()?;
         let answer = ask(request);
         let after = self.manifest(sandbox)?;
-        let base_changes = match outline_before {
-            Some(outline_before) => {
-                let mut changes = manifest::changes(&outline_before, &outline()?);
-                changes.retain(|path| self.damage.is_empty() || is_stored(path));
-                Some(changes)
-            }
-            None => None,
-        };
+        let base_changes = leaves_store.then(|| self.base_changes(sandbox)).transpose()?;
         let before = self.is_current.then_some(&self.seen);
         let touched = before.map(|before| manifest::touched(before, &after));
         // Only the result of a restore is judged by these.
@@ -265,6 +264,15 @@ impl Oracle {
             databases: Default::default(),
             measured: None,
         })
+    }
+
+    /// What changed in the base since its outline was read.
+    fn base_changes(&mut self, sandbox: &Sandbox) -> io::Result<Vec<ByteString>> {
+        let after = self.outline.again(&sandbox.base())?;
+        let mut changes = self.outline.changes(&after);
+        changes.retain(|path| self.damage.is_empty() || is_stored(path));
+        self.outline = after;
+        Ok(changes)
     }
 
     /// Whether the store must be below a total size limit after a request, and a history can reach that

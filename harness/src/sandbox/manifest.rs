@@ -16,8 +16,8 @@ use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The flags with which a folder is opened.
-const FOLDER: OFlags =
+pub(super) const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// The state of a disk at one moment. Copies are cheap, and share what is unchanged with the observation
@@ -39,10 +39,7 @@ pub struct Manifest {
     pub names: Names,
     /// What each folder holds.
     folders: BTreeMap<ByteString, Folder>,
-    /// A file that was changed later than this may be changed again within the same tick of the clock.
-    settled_until: Time,
-    /// Whether each change after an observation has a time of its own.
-    has_own_times: bool,
+    pub(super) settled: Settled,
 }
 
 /// A folder.
@@ -63,11 +60,11 @@ struct FolderItem {
 
 /// What is equal as long as a file is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct StatData {
+pub(super) struct StatData {
     inode: u64,
-    mode: u32,
+    pub(super) mode: u32,
     links: u64,
-    size: i64,
+    pub(super) size: i64,
     modified: Time,
     /// When the file or its attributes were changed, which only the kernel sets.
     changed: Time,
@@ -79,9 +76,32 @@ type Time = (i64, i64);
 /// Longer than a tick of any kernel's clock.
 const TICK_MAX: Duration = Duration::from_millis(20);
 
+/// Which stat data an observation can rely on: what still has it is unchanged since then.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Settled {
+    /// A file that was changed later than this may be changed again within the same tick of the clock.
+    until: Time,
+    /// Whether each change after an observation has a time of its own.
+    has_own_times: bool,
+}
+
+impl Settled {
+    /// For an observation that begins now.
+    pub(super) fn now(self) -> Self {
+        let time = clock_gettime(ClockId::Realtime);
+        let before =
+            Duration::new(time.tv_sec as u64, time.tv_nsec as u32).saturating_sub(TICK_MAX);
+        Settled { until: (before.as_secs() as i64, before.subsec_nanos().into()), ..self }
+    }
+
+    pub(super) fn has(&self, stat: &StatData) -> bool {
+        self.has_own_times || stat.changed < self.until
+    }
+}
+
 impl StatData {
     #[allow(clippy::unnecessary_cast, reason = "the types of some fields depend on the system")]
-    fn of(stat: &Stat) -> Self {
+    pub(super) fn of(stat: &Stat) -> Self {
         StatData {
             inode: stat.st_ino as u64,
             mode: stat.st_mode as u32,
@@ -90,6 +110,10 @@ impl StatData {
             modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
             changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
         }
+    }
+
+    pub(super) fn is_folder(&self) -> bool {
+        FileType::from_raw_mode(self.mode) == FileType::Directory
     }
 }
 
@@ -107,21 +131,18 @@ impl Manifest {
             let metadata = file.metadata()?;
             times.insert((metadata.ctime(), metadata.ctime_nsec()));
         }
-        Ok(Manifest { has_own_times: times.len() == CHANGES, ..Manifest::default() })
+        let settled = Settled { has_own_times: times.len() == CHANGES, ..Settled::default() };
+        Ok(Manifest { settled, ..Manifest::default() })
     }
 
     /// The same without any file, so that each is read again.
     pub fn forgotten(&self) -> Self {
-        Manifest { has_own_times: self.has_own_times, ..Manifest::default() }
+        let settled = Settled { until: Time::default(), ..self.settled };
+        Manifest { settled, ..Manifest::default() }
     }
 
-    /// Whether the stat data can be relied on: what still has it is unchanged since this observation.
-    fn is_settled(&self, stat: &StatData) -> bool {
-        self.has_own_times || stat.changed < self.settled_until
-    }
-
-    fn is_item_settled(&self, item: &FolderItem) -> bool {
-        item.stat.is_none_or(|stat| self.is_settled(&stat))
+    fn is_settled(&self, item: &FolderItem) -> bool {
+        item.stat.is_none_or(|stat| self.settled.has(&stat))
     }
 
     /// Every file in a folder that differs from an earlier observation or is gone, with its earlier stat data
@@ -160,7 +181,7 @@ impl FolderItem {
     }
 }
 
-fn path_in(directory: &[u8], name: &[u8]) -> ByteString {
+pub(super) fn path_in(directory: &[u8], name: &[u8]) -> ByteString {
     ByteString::from(join(directory, name))
 }
 
@@ -217,15 +238,8 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     fn begin(last: &'a Manifest, is_of_subject: &'a dyn Fn(&[u8]) -> bool) -> Self {
-        let time = clock_gettime(ClockId::Realtime);
-        let before =
-            Duration::new(time.tv_sec as u64, time.tv_nsec as u32).saturating_sub(TICK_MAX);
-        let now = Manifest {
-            files: last.files.clone(),
-            settled_until: (before.as_secs() as i64, before.subsec_nanos().into()),
-            has_own_times: last.has_own_times,
-            ..Manifest::default()
-        };
+        let settled = last.settled.now();
+        let now = Manifest { files: last.files.clone(), settled, ..Manifest::default() };
         Reading { last, now, is_of_subject, pending: Vec::new(), linked: BTreeMap::new() }
     }
 
@@ -234,7 +248,7 @@ impl<'a> Reading<'a> {
         let last = self.last.folders.get(&directory);
         let earlier = last.map_or(&[][..], |folder| &folder.items);
         let is_unchanged =
-            last.is_some_and(|last| last.stat == stat && self.last.is_settled(&stat));
+            last.is_some_and(|last| last.stat == stat && self.last.settled.has(&stat));
         let names = match is_unchanged {
             true => earlier.iter().map(|item| item.name.clone()).collect(),
             false => names(top, &directory)?,
@@ -243,10 +257,9 @@ impl<'a> Reading<'a> {
         for name in names {
             let path = path_in(&directory, &name);
             let stat = rustix::fs::statat(top, &path[..], AtFlags::SYMLINK_NOFOLLOW)?;
-            let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
             let stat = StatData::of(&stat);
-            self.find(path, is_folder, stat);
-            let data = (!is_folder).then_some(stat);
+            self.find(path, stat);
+            let data = (!stat.is_folder()).then_some(stat);
             // Unchanged folders are listed in the same order.
             let same = earlier
                 .get(items.len())
@@ -256,7 +269,7 @@ impl<'a> Reading<'a> {
                 None => FolderItem { name, stat: data },
             });
         }
-        let is_settled = || items.iter().all(|item| self.last.is_item_settled(item));
+        let is_settled = || items.iter().all(|item| self.last.is_settled(item));
         let items = match last {
             Some(last) if *last.items == items && is_settled() => Arc::clone(&last.items),
             _ => {
@@ -269,8 +282,8 @@ impl<'a> Reading<'a> {
     }
 
     /// Records what an item leads to: another folder to read, or other names of a file.
-    fn find(&mut self, path: ByteString, is_folder: bool, stat: StatData) {
-        if is_folder {
+    fn find(&mut self, path: ByteString, stat: StatData) {
+        if stat.is_folder() {
             if !(self.is_of_subject)(&path) {
                 self.pending.push((path, stat));
             }
@@ -289,7 +302,7 @@ impl<'a> Reading<'a> {
             .collect();
         for item in items {
             let same = earlier.remove(&item.name).filter(|earlier| *earlier == item);
-            if same.is_some_and(|same| self.last.is_item_settled(same)) {
+            if same.is_some_and(|same| self.last.is_settled(same)) {
                 continue;
             }
             let path = path_in(directory, &item.name);
@@ -329,7 +342,7 @@ pub fn on_disk(root: &Path, path: &[u8]) -> std::path::PathBuf {
 }
 
 /// The names in a folder, in the order in which the system lists them.
-fn names(top: &OwnedFd, directory: &[u8]) -> io::Result<Vec<ByteString>> {
+pub(super) fn names(top: &OwnedFd, directory: &[u8]) -> io::Result<Vec<ByteString>> {
     let name = if directory.is_empty() { b"." } else { directory };
     let folder = rustix::fs::openat(top, name, FOLDER, Mode::empty())?;
     let mut names = Vec::new();
@@ -377,47 +390,6 @@ fn content(top: &OwnedFd, path: &[u8], stat: &StatData) -> io::Result<Vec<u8>> {
     // Through `take`, because reading a `File` to its end asks for its size and position first.
     File::from(file?).take(u64::MAX).read_to_end(&mut content)?;
     Ok(content)
-}
-
-/// Every file below a root with its size, or for refs and metadata a hash of its bytes.
-pub type Outline = BTreeMap<ByteString, u64>;
-
-/// The outline of everything below `root`; empty if `root` does not exist.
-pub fn outline(root: &Path) -> io::Result<Outline> {
-    let mut found = BTreeMap::new();
-    let mut pending = vec![Vec::new()];
-    while let Some(directory) = pending.pop() {
-        let entries = match fs::read_dir(on_disk(root, &directory)) {
-            Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            entries => entries?,
-        };
-        for entry in entries {
-            let entry = entry?;
-            let path = join(&directory, entry.file_name().as_bytes());
-            if entry.file_type()?.is_dir() {
-                // An empty folder is neither size nor history.
-                pending.push(path);
-            } else {
-                let metadata = entry.metadata()?;
-                let size = metadata.size();
-                let is_pointer = [&b"store/refs/"[..], b"store/projects/", b"store/packed-refs"]
-                    .iter()
-                    .any(|folder| path.starts_with(folder));
-                // A history may have replaced the file with a link or a fifo, which is not followed.
-                let is_read = is_pointer && metadata.is_file();
-                let value = if is_read { digest(&fs::read(entry.path())?) } else { size };
-                found.insert(ByteString::from(path), value);
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// Every path in which two outlines differ.
-pub fn changes(before: &Outline, after: &Outline) -> Vec<ByteString> {
-    let paths: BTreeSet<&ByteString> = before.keys().chain(after.keys()).collect();
-    let changed = paths.into_iter().filter(|path| before.get(*path) != after.get(*path));
-    changed.cloned().collect()
 }
 
 /// Every file that is unchanged except for its modification time.

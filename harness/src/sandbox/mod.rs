@@ -15,6 +15,7 @@ pub(crate) mod edits;
 pub(crate) mod harm;
 pub mod hostility;
 pub mod manifest;
+pub mod outline;
 pub mod stock;
 pub(crate) mod store_edits;
 mod understood;

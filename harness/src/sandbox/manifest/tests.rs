@@ -3,6 +3,7 @@
 use super::*;
 use crate::sandbox::Scratch;
 use rustix::fs::{CWD, Timestamps};
+use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
@@ -34,6 +35,12 @@ fn keep_time(file: &Path, modified: Time) {
     rustix::fs::utimensat(CWD, file, &times, AtFlags::SYMLINK_NOFOLLOW).unwrap();
 }
 
+/// Nothing observed yet, where each change has a time of its own.
+fn with_own_times() -> Manifest {
+    let settled = Settled { has_own_times: true, ..Settled::default() };
+    Manifest { settled, ..Manifest::default() }
+}
+
 fn stat_of<'a>(manifest: &'a Manifest, directory: &str, name: &str) -> &'a StatData {
     let mut items =
         manifest.folders[directory.as_bytes()].items.iter().filter_map(FolderItem::file);
@@ -47,8 +54,8 @@ fn read_finds_every_change_since_the_last_observation_whatever_the_times_are() {
             let (folder, file) = sandbox();
             let base = folder.path().join("base");
             let none = Manifest::none(folder.path()).unwrap();
-            let has_own_times = none.has_own_times && tells_apart;
-            let none = Manifest { has_own_times, ..none };
+            let has_own_times = none.settled.has_own_times && tells_apart;
+            let none = Manifest { settled: Settled { has_own_times, ..none.settled }, ..none };
             let before = read(folder.path(), &base, None, &none).unwrap();
             change(&file).unwrap();
             keep_time(&file, stat_of(&before, "deep", "file").modified);
@@ -63,7 +70,7 @@ fn read_finds_every_change_since_the_last_observation_whatever_the_times_are() {
 #[test]
 fn read_shares_the_content_of_what_is_unchanged() {
     let (folder, _) = sandbox();
-    let none = Manifest { has_own_times: true, ..Manifest::default() };
+    let none = with_own_times();
     let base = folder.path().join("base");
     let before = read(folder.path(), &base, None, &none).unwrap();
     let after = read(folder.path(), &base, None, &before).unwrap();
@@ -102,7 +109,7 @@ const CHANGES_OF_FOLDERS: [fn(&Path) -> io::Result<()>; 9] = [
 fn read_after_changes_of_folders_finds_what_a_first_read_finds() {
     let (folder, _) = sandbox();
     let root = folder.path();
-    let mut last = Manifest { has_own_times: true, ..Manifest::default() };
+    let mut last = with_own_times();
     for (number, change) in CHANGES_OF_FOLDERS.iter().enumerate() {
         last = read(root, &root.join("base"), None, &last).unwrap();
         let before = last.clone();
