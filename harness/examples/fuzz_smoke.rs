@@ -6,6 +6,7 @@
 use herma_harness::hostile::targets::{FuzzTarget, Start, targets};
 use proptest::prelude::{Rng, RngExt};
 use proptest::test_runner::{RngAlgorithm, TestRng};
+use rayon::prelude::*;
 use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
@@ -30,9 +31,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = Start::default();
     let targets = targets();
     let chosen = targets.iter().filter(|target| name.is_none_or(|name| target.name == name));
-    for target in chosen {
-        println!("{}", smoke(target, &start, seed, executions(target) * percent / 100)?);
-    }
+    let chosen: Vec<&FuzzTarget> = chosen.collect();
+    chosen.par_iter().try_for_each(|target| {
+        smoke(target, &start, seed, executions(target) * percent / 100)
+            .map(|line| println!("{line}"))
+    })?;
     println!("replay: cargo run --example fuzz_smoke -- {seed} {percent}");
     Ok(())
 }
