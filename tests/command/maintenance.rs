@@ -2,6 +2,8 @@
 
 use crate::command::world::{CommandFixture, CommandOutput, assert_text};
 use crate::maintenance::world::forget_checkpoints;
+use herma_harness::sandbox::manifest::Manifest;
+use herma_harness::sandbox::outline::Outline;
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
@@ -65,6 +67,25 @@ fn a_prune_says_what_it_removed() {
     let json = world.herma(&["checkpoints", "prune", "--json"]).done().json();
     assert_eq!((&json["scanned"], &json["errors"]), (&1.into(), &0.into()));
     assert!(json["bytes_freed"].is_u64());
+}
+
+#[test]
+fn a_dry_run_of_a_prune_says_what_the_prune_then_removes_and_changes_nothing() {
+    let world = used();
+    let base = world.base();
+    let before = Outline::none(&Manifest::none(&world.home()).unwrap()).again(&base).unwrap();
+    let dry = ["checkpoints", "prune", "--dry-run"];
+    let shown = world.herma(&dry).done();
+    let nothing =
+        world.herma(&[&dry[..], &["--keep-orphans", "--retention-days", "0"]].concat()).done();
+    assert_text("prune-dry-run", &without_sizes(&world, &[shown, nothing]));
+    let preview = world.herma(&[&dry[..], &["--json"]].concat()).done().json();
+    assert_eq!(before.changes(&before.again(&base).unwrap()), []);
+    let pruned = world.herma(&["checkpoints", "prune", "--json"]).done().json();
+    for what in ["scanned", "orphans", "stale", "archives", "removed", "moved", "errors"] {
+        assert_eq!(preview[what], pruned[what], "{what}");
+    }
+    assert_eq!((&preview["orphans"], &preview["archives"]), (&1.into(), &1.into()));
 }
 
 #[test]

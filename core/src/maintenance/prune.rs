@@ -65,17 +65,29 @@ pub enum PruneStep<'a> {
     Failed(&'a str, &'a Error),
 }
 
-/// As [`crate::Manager::prune`], at the time `now`.
+/// Where a prune is made, and of what.
+#[derive(Clone, Copy)]
+pub struct Pruning<'a> {
+    /// The disk.
+    pub disk: &'a dyn Disk,
+    /// The base on it.
+    pub base: &'a Path,
+    /// The time, in seconds since the epoch.
+    pub now: i64,
+    /// Whether nothing is removed: it only reports what it would remove.
+    pub is_preview: bool,
+}
+
+/// As [`crate::Manager::prune`] and [`crate::Manager::preview_prune`].
 pub fn prune(
-    disk: &dyn Disk,
-    base: &Path,
-    now: i64,
+    place: Pruning<'_>,
     options: &PruneOptions,
     progress: &mut dyn FnMut(PruneStep<'_>),
 ) -> Result<Pruned> {
+    let Pruning { disk, base, is_preview, .. } = place;
     let before = folder::bytes(disk, base);
     let entries = base::entries(disk, base)?;
-    let mut prune = Prune { disk, base, now, options, progress, pruned: Pruned::default() };
+    let mut prune = Prune { place, options, progress, pruned: Pruned::default() };
     // The shared lock is held while projects are examined; reclaiming takes its own, exclusively.
     let is_reclaimable = match Store::open(disk, base)? {
         Some(store) => prune.projects(&store).unwrap_or_else(|error| {
@@ -86,6 +98,10 @@ pub fn prune(
     };
     for (name, entry) in entries {
         prune.entry(&name, entry);
+    }
+    if is_preview {
+        prune.pruned.over_bytes = prune.excess_now()?;
+        return Ok(prune.pruned);
     }
     if is_reclaimable {
         prune.reclaim();
@@ -138,9 +154,7 @@ impl Verdict {
 
 /// A prune in progress.
 struct Prune<'a> {
-    disk: &'a dyn Disk,
-    base: &'a Path,
-    now: i64,
+    place: Pruning<'a>,
     options: &'a PruneOptions,
     progress: &'a mut dyn FnMut(PruneStep<'_>),
     pruned: Pruned,
@@ -151,7 +165,7 @@ impl Prune<'_> {
     // rule: sweep/stale
     fn is_stale(&self, last_use: f64) -> bool {
         let retention = self.options.retention_seconds;
-        retention > 0 && self.now as f64 - last_use > retention as f64
+        retention > 0 && self.place.now as f64 - last_use > retention as f64
     }
 
     fn judge(&self, state: ProjectState, last_use: Option<f64>) -> Verdict {
@@ -168,7 +182,8 @@ impl Prune<'_> {
     /// again: a removal often writes a new file first.
     fn with_room<T>(&self, mut work: impl FnMut(&Self) -> Result<T>) -> Result<T> {
         let mut result = work(self);
-        let store = self.base.join("store");
+        let Pruning { disk, base, .. } = self.place;
+        let store = base.join("store");
         // The excludes are for plain git alone, and the next checkpoint creates them again.
         for expendable in ["indexes", "usage", "info/exclude"] {
             if !result.as_ref().is_err_and(Error::is_full_disk) {
@@ -177,12 +192,12 @@ impl Prune<'_> {
             let path = store.join(expendable);
             let files = match expendable {
                 "indexes" => {
-                    let names = folder::names(self.disk, &path)?;
+                    let names = folder::names(disk, &path)?;
                     names.into_iter().map(|name| path.join(name)).collect()
                 }
                 _ => vec![path],
             };
-            let removed = files.iter().filter(|file| self.disk.remove_file(file).is_ok());
+            let removed = files.iter().filter(|file| disk.remove_file(file).is_ok());
             if removed.count() > 0 {
                 result = work(self);
             }
@@ -219,15 +234,15 @@ impl Prune<'_> {
         for (index, hash) in hashes.iter().enumerate() {
             (self.progress)(PruneStep::Project(index + 1, hashes.len()));
             self.pruned.scanned += 1;
-            let directory =
-                metadata::read(self.disk, &store.path, hash).map(|metadata| metadata.directory());
+            let directory = metadata::read(self.place.disk, &store.path, hash)
+                .map(|metadata| metadata.directory());
             let subject = directory.as_ref().map_or_else(
                 || format!("project {hash}"),
                 |directory| shown(directory.as_os_str().as_bytes()),
             );
-            if let Err(error) =
-                ref_recovery::repair(store, &objects, hash, || store.try_lock_project(hash))
-            {
+            let repair =
+                || ref_recovery::repair(store, &objects, hash, || store.try_lock_project(hash));
+            if let Err(error) = if self.place.is_preview { Ok(()) } else { repair() } {
                 self.failed(&subject, &error);
                 is_reclaimable = false;
                 continue;
@@ -251,7 +266,7 @@ impl Prune<'_> {
 
     fn project(&self, store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Verdict> {
         let verdict = self.judge_project(store, objects, hash)?;
-        if !verdict.removes() {
+        if !verdict.removes() || self.place.is_preview {
             return Ok(verdict);
         }
         let _lock = store.try_lock_project(hash)?;
@@ -278,9 +293,9 @@ impl Prune<'_> {
         if Stored::of(store, hash).has_journal()? {
             return Ok(Verdict::Keep);
         }
-        let metadata = metadata::stored(self.disk, &store.path, hash)?;
-        let state = evidence::of_project(self.disk, metadata.as_ref());
-        let newest = refs::read(self.disk, &store.path, &refs::of_project(hash))?;
+        let metadata = metadata::stored(store.disk, &store.path, hash)?;
+        let state = evidence::of_project(store.disk, metadata.as_ref());
+        let newest = refs::read(store.disk, &store.path, &refs::of_project(hash))?;
         let newest = newest.and_then(|newest| commit::read(objects, newest).ok());
         let taken = newest.map(|newest| newest.seconds as f64);
         let touched = metadata.as_ref().map(|metadata| metadata.last_touch);
@@ -301,7 +316,7 @@ impl Prune<'_> {
     fn reclaim(&mut self) {
         (self.progress)(PruneStep::Reclaiming);
         // rule: sweep/reclaims
-        let freed = self.with_room(|prune| reclaim(prune.disk, prune.base));
+        let freed = self.with_room(|prune| reclaim(prune.place.disk, prune.place.base));
         if let Err(error) = &freed {
             self.failed("reclaiming space", error);
         }
@@ -310,8 +325,8 @@ impl Prune<'_> {
             return;
         }
         let mut evictions = Evictions::default();
-        let kept =
-            self.with_room(|prune| keep_total(prune.disk, prune.base, max_bytes, &mut evictions));
+        let Pruning { disk, base, .. } = self.place;
+        let kept = self.with_room(|_| keep_total(disk, base, max_bytes, &mut evictions));
         self.pruned.dropped += evictions.count();
         match kept {
             // Otherwise objects that could not be freed count as well.
@@ -326,9 +341,21 @@ impl Prune<'_> {
     /// Bytes by which the store exceeds `max_bytes`, once everything that may be evicted was evicted.
     // rule: agent/pinned
     fn excess(&self, max_bytes: u64) -> u64 {
-        let taken = Store::open(self.disk, self.base)
+        let taken = Store::open(self.place.disk, self.place.base)
             .and_then(|store| store.as_ref().map_or(Ok(0), usage::estimate));
         taken.map_or(0, |taken| taken.saturating_sub(max_bytes))
+    }
+
+    /// Bytes by which the store exceeds its total size now.
+    fn excess_now(&self) -> Result<u64> {
+        let max_bytes = self.options.max_total_bytes;
+        match Store::open(self.place.disk, self.place.base)?.filter(|_| max_bytes > 0) {
+            Some(store) => {
+                let taken = folder::bytes(store.disk, &store.path.join("objects"))?;
+                Ok(taken.saturating_sub(max_bytes))
+            }
+            None => Ok(0),
+        }
     }
 }
 
@@ -338,8 +365,10 @@ impl Prune<'_> {
         let subject = shown(name.as_bytes());
         match entry {
             BaseEntry::Store | BaseEntry::Marker => {}
+            BaseEntry::Leftover if self.place.is_preview => {}
             BaseEntry::Leftover => {
-                if let Err(error) = folder::remove(self.disk, &self.base.join(name)) {
+                let Pruning { disk, base, .. } = self.place;
+                if let Err(error) = folder::remove(disk, &base.join(name)) {
                     self.failed(&subject, &error);
                 }
             }
@@ -361,23 +390,24 @@ impl Prune<'_> {
 
     fn archive(&self, name: &OsStr) -> Result<bool> {
         let is_stale = archived_at(name).is_some_and(|made| self.is_stale(made as f64));
-        if is_stale {
-            base::discard_archive(self.disk, self.base, name)?;
+        if is_stale && !self.place.is_preview {
+            base::discard_archive(self.place.disk, self.place.base, name)?;
         }
         Ok(is_stale)
     }
 
     fn repository(&self, name: &OsStr) -> Result<Verdict> {
-        let path = self.base.join(name);
-        let marker = self.disk.read(&path.join(base::WORKDIR), WORKDIR_BYTES_MAX);
+        let Pruning { disk, base, is_preview, .. } = self.place;
+        let path = base.join(name);
+        let marker = disk.read(&path.join(base::WORKDIR), WORKDIR_BYTES_MAX);
         let state = marker.map_or(ProjectState::Unknown, |(text, _)| {
             let workdir = text.strip_suffix(b"\n").unwrap_or(&text);
-            evidence::of(self.disk, Path::new(OsStr::from_bytes(workdir)), None)
+            evidence::of(disk, Path::new(OsStr::from_bytes(workdir)), None)
         });
-        let changed = folder::last_changed(self.disk, &path)?;
+        let changed = folder::last_changed(disk, &path)?;
         let verdict = self.judge(state, changed.map(|seconds| seconds as f64));
-        if verdict != Verdict::Keep {
-            base::discard(self.disk, self.base, Path::new(name))?;
+        if verdict != Verdict::Keep && !is_preview {
+            base::discard(disk, base, Path::new(name))?;
         }
         Ok(verdict)
     }

@@ -5,7 +5,7 @@ use crate::disk::atomic_write::{replace_file, write_new_named};
 use crate::disk::{Disk, Kind, Sharing};
 use crate::environment::{Clock, Config};
 use crate::error::{Error, Result};
-use crate::maintenance::prune::{PruneOptions, prune};
+use crate::maintenance::prune::{PruneOptions, Pruning, prune};
 use crate::report::{Pruned, Swept};
 use crate::store::base::MARKER;
 use crate::store::lock;
@@ -32,7 +32,11 @@ pub fn sweep(disk: &dyn Disk, base: &Path, clock: &dyn Clock, config: &Config) -
         return Swept::NotDue;
     }
     let options = PruneOptions::from(config);
-    let pruned = prune(disk, base, clock.seconds(), &options, &mut |_| {});
+    let pruned = prune(
+        Pruning { disk, base, now: clock.seconds(), is_preview: false },
+        &options,
+        &mut |_| {},
+    );
     let pruned = pruned.unwrap_or_else(|error| {
         tracing::debug!("the sweep was not done: {error}");
         Pruned { errors: 1, ..Pruned::default() }

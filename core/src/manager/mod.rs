@@ -33,7 +33,7 @@ use crate::agent_state::{Occasion, State};
 use crate::disk::{Disk, canonical};
 use crate::environment::{Clock, Config, Environment};
 use crate::error::{Error, Result};
-use crate::maintenance::prune::{PruneOptions, PruneStep, prune};
+use crate::maintenance::prune::{PruneOptions, PruneStep, Pruning, prune};
 use crate::maintenance::{clear, status, sweep, verify};
 use crate::path::shown;
 use crate::policy::Trigger;
@@ -210,7 +210,36 @@ impl Manager {
         if let Err(error) = self.tidy_interrupted() {
             tracing::debug!("leftovers of interrupted restores were not removed: {error}");
         }
-        prune(self.disk.as_ref(), &self.base(), self.clock.seconds(), options, progress)
+        self.prune_as(options, progress, false)
+    }
+
+    /// What a prune would remove, with the projects that it names. It changes nothing. Which checkpoints go so
+    /// that the store stays below its total size, and how much space becomes free, only the prune itself
+    /// finds out: `over_bytes` is by how much the store is above that size now.
+    ///
+    /// # Errors
+    /// As [`Manager::prune`].
+    pub fn preview_prune(
+        &self,
+        options: &PruneOptions,
+        progress: &mut dyn FnMut(PruneStep<'_>),
+    ) -> Result<Pruned> {
+        self.prune_as(options, progress, true)
+    }
+
+    fn prune_as(
+        &self,
+        options: &PruneOptions,
+        progress: &mut dyn FnMut(PruneStep<'_>),
+        is_preview: bool,
+    ) -> Result<Pruned> {
+        let place = Pruning {
+            disk: self.disk.as_ref(),
+            base: &self.base(),
+            now: self.clock.seconds(),
+            is_preview,
+        };
+        prune(place, options, progress)
     }
 
     /// What a clear would remove.

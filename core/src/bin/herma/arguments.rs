@@ -10,6 +10,7 @@ use crate::help::{
     ROLLBACK_EXAMPLES, ROLLBACK_TEMPLATE, ROLLBACK_USAGE, SESSION_EXAMPLES, UNDO_EXAMPLES,
     VERIFY_EXAMPLES,
 };
+use crate::maintenance::PruneArguments;
 use crate::manual;
 use crate::text::shell_word;
 use clap::error::ErrorKind;
@@ -153,20 +154,6 @@ struct PinArguments {
     /// The project's directory [default: that of the current directory]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-}
-
-// Limits of a prune; those that are not given are as configured.
-#[derive(Debug, Args)]
-pub struct PruneArguments {
-    /// Remove projects and archives unused for more than N days; 0 keeps them
-    #[arg(long, value_name = "N")]
-    pub retention_days: Option<u64>,
-    /// Remove the oldest checkpoints while the store is larger; 0: no limit
-    #[arg(long, value_name = "N")]
-    pub max_size_mb: Option<u64>,
-    /// Keep projects whose directory no longer exists
-    #[arg(long)]
-    pub keep_orphans: bool,
 }
 
 #[derive(Debug, Args)]

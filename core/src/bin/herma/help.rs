@@ -135,6 +135,7 @@ and frees space. Limits that are not given are as configured.
 
 Examples:
   herma checkpoints prune
+  herma checkpoints prune --dry-run                          only show what would be removed
   herma checkpoints prune --retention-days 3 --max-size-mb 200
   herma checkpoints prune --retention-days 0 --keep-orphans  only free space
 

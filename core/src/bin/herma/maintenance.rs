@@ -3,11 +3,11 @@
 //! Questions go to standard error, so that standard output is only the answer.
 
 use crate::agent_folder;
-use crate::arguments::PruneArguments;
 use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::maintenance_pages as pages;
 use crate::programs::Clearing;
 use crate::text;
+use clap::Args;
 use herma_core::{Cleared, ClearedLegacy, PruneOptions, PruneStep, Pruned};
 use serde::Serialize;
 use std::io::{BufRead, IsTerminal, Read, Stderr, Write};
@@ -22,6 +22,23 @@ const MEGABYTE: u64 = 1024 * 1024;
 const QUIET: Duration = Duration::from_secs(1);
 /// At most so many bytes of a reply are read, more than any reply needs.
 const REPLY_BYTES_MAX: u64 = 1_024;
+
+// Limits of a prune; those that are not given are as configured.
+#[derive(Debug, Args)]
+pub struct PruneArguments {
+    /// Remove projects and archives unused for more than N days; 0 keeps them
+    #[arg(long, value_name = "N")]
+    pub retention_days: Option<u64>,
+    /// Remove the oldest checkpoints while the store is larger; 0: no limit
+    #[arg(long, value_name = "N")]
+    pub max_size_mb: Option<u64>,
+    /// Keep projects whose directory no longer exists
+    #[arg(long)]
+    pub keep_orphans: bool,
+    /// Only show what would be removed
+    #[arg(long)]
+    pub dry_run: bool,
+}
 
 /// The projects that a prune names.
 #[derive(Default, Serialize)]
@@ -65,16 +82,29 @@ impl Herma {
         };
         let mut progress = Progress::start(self.json);
         let mut named = PruneNames::default();
-        let pruned = self.manager.prune(&options, &mut |step| {
+        let mut show = |step: PruneStep<'_>| {
             named.add(&step);
             progress.show(&step);
-        });
+        };
+        let pruned = match arguments.dry_run {
+            true => self.manager.preview_prune(&options, &mut show),
+            false => self.manager.prune(&options, &mut show),
+        };
         progress.wipe();
         let pruned = pruned?;
         let data = PruneAnswer { pruned: &pruned, named: &named };
-        let answer = self.answer(&data, || pages::pruned(&pruned, &named))?;
+        let answer = self.answer(&data, || match arguments.dry_run {
+            true => pages::prune_preview(&pruned, &named),
+            false => pages::pruned(&pruned, &named),
+        })?;
         if pruned.errors == 0 {
             return Ok(answer);
+        }
+        if arguments.dry_run {
+            let projects = text::count(pruned.errors, "project", "projects");
+            let message = format!("{projects} could not be examined; nothing was changed");
+            let ending = Ending::Incomplete(Failure { code: "incomplete", message });
+            return Ok(Answer { ending, ..answer });
         }
         let steps = text::count(pruned.errors, "step", "steps");
         let message =

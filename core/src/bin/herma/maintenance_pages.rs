@@ -9,6 +9,42 @@ use std::path::Path;
 /// What a prune did.
 pub fn pruned(pruned: &Pruned, named: &PruneNames) -> Vec<u8> {
     let mut page = Page::default();
+    removed(&mut page, pruned, "removed");
+    for directory in &named.removed {
+        page.line(format_args!("Removed the checkpoints of {}", line(directory.as_bytes())));
+    }
+    renamed(&mut page, named);
+    page.line(format_args!("Freed {}", size(pruned.bytes_freed)));
+    if pruned.over_bytes > 0 {
+        page.line(format_args!(
+            "The store is {} over its size limit: all remaining checkpoints are pinned, or the newest of \
+             their projects",
+            size(pruned.over_bytes)
+        ));
+    }
+    page.0.into_bytes()
+}
+
+/// What a prune would do.
+pub fn prune_preview(pruned: &Pruned, named: &PruneNames) -> Vec<u8> {
+    let mut page = Page::default();
+    removed(&mut page, pruned, "would remove");
+    for directory in &named.removed {
+        page.line(format_args!("Would remove the checkpoints of {}", line(directory.as_bytes())));
+    }
+    renamed(&mut page, named);
+    if pruned.over_bytes > 0 {
+        page.line(format_args!(
+            "The store is {} over its size limit: then the oldest checkpoints would go until it is not",
+            size(pruned.over_bytes)
+        ));
+    }
+    page.line(format_args!("Nothing was changed"));
+    page.0.into_bytes()
+}
+
+/// The numbers of what a prune removes.
+fn removed(page: &mut Page, pruned: &Pruned, verb: &str) {
     let projects = count(pruned.scanned, "project", "projects");
     let rows = [
         (
@@ -24,14 +60,15 @@ pub fn pruned(pruned: &Pruned, named: &PruneNames) -> Vec<u8> {
     if removed.is_empty() {
         page.line(format_args!("Nothing to remove in {projects}"));
     } else {
-        page.line(format_args!("Examined {projects} and removed:"));
+        page.line(format_args!("Examined {projects} and {verb}:"));
         for (number, singular, plural) in removed {
             page.line(format_args!("  {}", count(number, singular, plural)));
         }
     }
-    for directory in &named.removed {
-        page.line(format_args!("Removed the checkpoints of {}", line(directory.as_bytes())));
-    }
+}
+
+/// The projects that a prune keeps although their directory is gone.
+fn renamed(page: &mut Page, named: &PruneNames) {
     for (old, new) in &named.moved {
         page.line(format_args!(
             "{} was renamed and is kept; to give its new directory the checkpoints:",
@@ -43,15 +80,6 @@ pub fn pruned(pruned: &Pruned, named: &PruneNames) -> Vec<u8> {
             shell_word(new.as_bytes())
         ));
     }
-    page.line(format_args!("Freed {}", size(pruned.bytes_freed)));
-    if pruned.over_bytes > 0 {
-        page.line(format_args!(
-            "The store is {} over its size limit: all remaining checkpoints are pinned, or the newest of \
-             their projects",
-            size(pruned.over_bytes)
-        ));
-    }
-    page.0.into_bytes()
 }
 
 /// What a move did.
