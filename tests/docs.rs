@@ -9,6 +9,7 @@ use std::fs;
 use std::iter::once;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// The root of the tree.
 pub fn root() -> PathBuf {
@@ -79,10 +80,11 @@ pub fn blocks(page: &str) -> Vec<(Vec<&str>, String)> {
 /// The value of `PATH` with the folders of these commands in front, and of Python itself: what many machines
 /// have in its place starts a dozen shells first.
 pub fn path_with_commands(binaries: &[&Path]) -> OsString {
+    static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
     let path = std::env::var_os("PATH").unwrap();
-    let python = in_python(Path::new("")).ok().map(|command| PathBuf::from(&command[0]));
-    let binaries = binaries.iter().map(|binary| binary.to_path_buf()).chain(python);
-    let folders = binaries.filter_map(|binary| binary.parent().map(Path::to_owned));
+    let python = PYTHON.get_or_init(|| Some(in_python(Path::new("")).ok()?.swap_remove(0).into()));
+    let binaries = binaries.iter().copied().chain(python.as_deref());
+    let folders = binaries.filter_map(Path::parent).map(Path::to_owned);
     std::env::join_paths(folders.chain(std::env::split_paths(&path))).unwrap()
 }
 
@@ -153,7 +155,7 @@ fn docs_known_failures_md_matches_the_expectations() {
     assert_page("known-failures.md", &page);
 }
 
-/// Only the names are checked here; CI recomputes the kills, one sixth of them at a time.
+/// Only the names are checked here; CI recomputes the kills, a part of them at a time.
 #[test]
 fn docs_kill_matrix_md_names_every_planted_bug() {
     let page = fs::read_to_string(root().join("docs/kill-matrix.md")).unwrap();

@@ -30,9 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let name = arguments.get(2);
     let start = Start::default();
     let targets = targets();
-    let chosen = targets.iter().filter(|target| name.is_none_or(|name| target.name == name));
-    let chosen: Vec<&FuzzTarget> = chosen.collect();
-    chosen.par_iter().try_for_each(|target| {
+    let chosen = targets.par_iter().filter(|target| name.is_none_or(|name| target.name == name));
+    chosen.try_for_each(|target| {
         smoke(target, &start, seed, executions(target) * percent / 100)
             .map(|line| println!("{line}"))
     })?;

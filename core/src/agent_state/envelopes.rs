@@ -214,7 +214,8 @@ impl Envelopes<'_> {
 
     fn remove(&self, name: &str) -> Result<()> {
         let Stored { store, hash } = self.stored;
-        refs::remove(store.disk, &store.path, &self::name(hash, name))
+        // One that comes back is damaged, or of no listed checkpoint: it is removed again.
+        refs::remove_soon(store.disk, &store.path, &self::name(hash, name))
     }
 
     /// Whether every object of an envelope is stored.

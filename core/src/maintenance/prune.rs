@@ -65,56 +65,6 @@ pub enum PruneStep<'a> {
     Failed(&'a str, &'a Error),
 }
 
-/// Where a prune is made, and of what.
-#[derive(Clone, Copy)]
-pub struct Pruning<'a> {
-    /// The disk.
-    pub disk: &'a dyn Disk,
-    /// The base on it.
-    pub base: &'a Path,
-    /// The time, in seconds since the epoch.
-    pub now: i64,
-    /// Whether nothing is removed: it only reports what it would remove.
-    pub is_preview: bool,
-}
-
-/// As [`crate::Manager::prune`] and [`crate::Manager::preview_prune`].
-pub fn prune(
-    place: Pruning<'_>,
-    options: &PruneOptions,
-    progress: &mut dyn FnMut(PruneStep<'_>),
-) -> Result<Pruned> {
-    let Pruning { disk, base, is_preview, .. } = place;
-    let before = folder::bytes(disk, base);
-    let entries = base::entries(disk, base)?;
-    let mut prune = Prune { place, options, progress, pruned: Pruned::default() };
-    // The shared lock is held while projects are examined; reclaiming takes its own, exclusively.
-    let is_reclaimable = match Store::open(disk, base)? {
-        Some(store) => prune.projects(&store).unwrap_or_else(|error| {
-            prune.failed("looking at the projects", &error);
-            false
-        }),
-        None => false,
-    };
-    for (name, entry) in entries {
-        prune.entry(&name, entry);
-    }
-    if is_preview {
-        prune.pruned.over_bytes = prune.excess_now()?;
-        return Ok(prune.pruned);
-    }
-    if is_reclaimable {
-        prune.reclaim();
-    }
-    match before.and_then(|before| Ok(before.saturating_sub(folder::bytes(disk, base)?))) {
-        Ok(bytes) => prune.pruned.bytes_freed = bytes,
-        // A folder that cannot be read makes the number unknown, even if the folder is removed.
-        Err(error) if error.is_denied() => {}
-        Err(error) => prune.failed("counting the bytes that were freed", &error),
-    }
-    Ok(prune.pruned)
-}
-
 /// Removes everything that the store holds of a project, except pins. The caller holds the project's lock.
 ///
 /// # Errors
@@ -153,19 +103,69 @@ impl Verdict {
 }
 
 /// A prune in progress.
-struct Prune<'a> {
-    place: Pruning<'a>,
-    options: &'a PruneOptions,
-    progress: &'a mut dyn FnMut(PruneStep<'_>),
-    pruned: Pruned,
+pub struct Prune<'a> {
+    /// The disk.
+    pub disk: &'a dyn Disk,
+    /// The base on it.
+    pub base: &'a Path,
+    /// The time, in seconds since the epoch.
+    pub now: i64,
+    /// What it removes.
+    pub options: &'a PruneOptions,
+    /// Whether it only reports what it would remove.
+    pub is_preview: bool,
+    /// Is told of each step.
+    pub progress: &'a mut dyn FnMut(PruneStep<'_>),
+    /// What it did so far.
+    pub pruned: Pruned,
 }
 
 impl Prune<'_> {
+    /// As [`crate::Manager::prune`], or as [`crate::Manager::preview_prune`].
+    pub fn run(mut self) -> Result<Pruned> {
+        if self.is_preview {
+            self.examine()?;
+            self.pruned.over_bytes = self.excess_now()?;
+            return Ok(self.pruned);
+        }
+        let before = folder::bytes(self.disk, self.base);
+        if self.examine()? {
+            self.reclaim();
+        }
+        match before
+            .and_then(|before| Ok(before.saturating_sub(folder::bytes(self.disk, self.base)?)))
+        {
+            Ok(bytes) => self.pruned.bytes_freed = bytes,
+            // A folder that cannot be read makes the number unknown, even if the folder is removed.
+            Err(error) if error.is_denied() => {}
+            Err(error) => self.failed("counting the bytes that were freed", &error),
+        }
+        Ok(self.pruned)
+    }
+
+    /// Looks at every project and entry, and removes those that are due. Returns whether objects that
+    /// nothing reaches can be removed.
+    fn examine(&mut self) -> Result<bool> {
+        let entries = base::entries(self.disk, self.base)?;
+        // The shared lock is held while projects are examined; reclaiming takes its own, exclusively.
+        let is_reclaimable = match Store::open(self.disk, self.base)? {
+            Some(store) => self.projects(&store).unwrap_or_else(|error| {
+                self.failed("looking at the projects", &error);
+                false
+            }),
+            None => false,
+        };
+        for (name, entry) in entries {
+            self.entry(&name, entry);
+        }
+        Ok(is_reclaimable)
+    }
+
     /// Whether the last use was too long ago. A time in the future is not.
     // rule: sweep/stale
     fn is_stale(&self, last_use: f64) -> bool {
         let retention = self.options.retention_seconds;
-        retention > 0 && self.place.now as f64 - last_use > retention as f64
+        retention > 0 && self.now as f64 - last_use > retention as f64
     }
 
     fn judge(&self, state: ProjectState, last_use: Option<f64>) -> Verdict {
@@ -182,8 +182,7 @@ impl Prune<'_> {
     /// again: a removal often writes a new file first.
     fn with_room<T>(&self, mut work: impl FnMut(&Self) -> Result<T>) -> Result<T> {
         let mut result = work(self);
-        let Pruning { disk, base, .. } = self.place;
-        let store = base.join("store");
+        let store = self.base.join("store");
         // The excludes are for plain git alone, and the next checkpoint creates them again.
         for expendable in ["indexes", "usage", "info/exclude"] {
             if !result.as_ref().is_err_and(Error::is_full_disk) {
@@ -192,12 +191,12 @@ impl Prune<'_> {
             let path = store.join(expendable);
             let files = match expendable {
                 "indexes" => {
-                    let names = folder::names(disk, &path)?;
+                    let names = folder::names(self.disk, &path)?;
                     names.into_iter().map(|name| path.join(name)).collect()
                 }
                 _ => vec![path],
             };
-            let removed = files.iter().filter(|file| disk.remove_file(file).is_ok());
+            let removed = files.iter().filter(|file| self.disk.remove_file(file).is_ok());
             if removed.count() > 0 {
                 result = work(self);
             }
@@ -234,15 +233,19 @@ impl Prune<'_> {
         for (index, hash) in hashes.iter().enumerate() {
             (self.progress)(PruneStep::Project(index + 1, hashes.len()));
             self.pruned.scanned += 1;
-            let directory = metadata::read(self.place.disk, &store.path, hash)
-                .map(|metadata| metadata.directory());
+            let directory =
+                metadata::read(self.disk, &store.path, hash).map(|metadata| metadata.directory());
             let subject = directory.as_ref().map_or_else(
                 || format!("project {hash}"),
                 |directory| shown(directory.as_os_str().as_bytes()),
             );
-            let repair =
-                || ref_recovery::repair(store, &objects, hash, || store.try_lock_project(hash));
-            if let Err(error) = if self.place.is_preview { Ok(()) } else { repair() } {
+            let repaired = match self.is_preview {
+                true => Ok(()),
+                false => {
+                    ref_recovery::repair(store, &objects, hash, || store.try_lock_project(hash))
+                }
+            };
+            if let Err(error) = repaired {
                 self.failed(&subject, &error);
                 is_reclaimable = false;
                 continue;
@@ -266,7 +269,7 @@ impl Prune<'_> {
 
     fn project(&self, store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Verdict> {
         let verdict = self.judge_project(store, objects, hash)?;
-        if !verdict.removes() || self.place.is_preview {
+        if !verdict.removes() || self.is_preview {
             return Ok(verdict);
         }
         let _lock = store.try_lock_project(hash)?;
@@ -293,9 +296,9 @@ impl Prune<'_> {
         if Stored::of(store, hash).has_journal()? {
             return Ok(Verdict::Keep);
         }
-        let metadata = metadata::stored(store.disk, &store.path, hash)?;
-        let state = evidence::of_project(store.disk, metadata.as_ref());
-        let newest = refs::read(store.disk, &store.path, &refs::of_project(hash))?;
+        let metadata = metadata::stored(self.disk, &store.path, hash)?;
+        let state = evidence::of_project(self.disk, metadata.as_ref());
+        let newest = refs::read(self.disk, &store.path, &refs::of_project(hash))?;
         let newest = newest.and_then(|newest| commit::read(objects, newest).ok());
         let taken = newest.map(|newest| newest.seconds as f64);
         let touched = metadata.as_ref().map(|metadata| metadata.last_touch);
@@ -316,7 +319,7 @@ impl Prune<'_> {
     fn reclaim(&mut self) {
         (self.progress)(PruneStep::Reclaiming);
         // rule: sweep/reclaims
-        let freed = self.with_room(|prune| reclaim(prune.place.disk, prune.place.base));
+        let freed = self.with_room(|prune| reclaim(prune.disk, prune.base));
         if let Err(error) = &freed {
             self.failed("reclaiming space", error);
         }
@@ -325,8 +328,8 @@ impl Prune<'_> {
             return;
         }
         let mut evictions = Evictions::default();
-        let Pruning { disk, base, .. } = self.place;
-        let kept = self.with_room(|_| keep_total(disk, base, max_bytes, &mut evictions));
+        let kept =
+            self.with_room(|prune| keep_total(prune.disk, prune.base, max_bytes, &mut evictions));
         self.pruned.dropped += evictions.count();
         match kept {
             // Otherwise objects that could not be freed count as well.
@@ -341,15 +344,15 @@ impl Prune<'_> {
     /// Bytes by which the store exceeds `max_bytes`, once everything that may be evicted was evicted.
     // rule: agent/pinned
     fn excess(&self, max_bytes: u64) -> u64 {
-        let taken = Store::open(self.place.disk, self.place.base)
+        let taken = Store::open(self.disk, self.base)
             .and_then(|store| store.as_ref().map_or(Ok(0), usage::estimate));
         taken.map_or(0, |taken| taken.saturating_sub(max_bytes))
     }
 
-    /// Bytes by which the store exceeds its total size now.
+    /// Bytes by which the store exceeds its total size now. Unlike the estimate, this writes nothing.
     fn excess_now(&self) -> Result<u64> {
         let max_bytes = self.options.max_total_bytes;
-        match Store::open(self.place.disk, self.place.base)?.filter(|_| max_bytes > 0) {
+        match Store::open(self.disk, self.base)?.filter(|_| max_bytes > 0) {
             Some(store) => {
                 let taken = folder::bytes(store.disk, &store.path.join("objects"))?;
                 Ok(taken.saturating_sub(max_bytes))
@@ -365,10 +368,9 @@ impl Prune<'_> {
         let subject = shown(name.as_bytes());
         match entry {
             BaseEntry::Store | BaseEntry::Marker => {}
-            BaseEntry::Leftover if self.place.is_preview => {}
+            BaseEntry::Leftover if self.is_preview => {}
             BaseEntry::Leftover => {
-                let Pruning { disk, base, .. } = self.place;
-                if let Err(error) = folder::remove(disk, &base.join(name)) {
+                if let Err(error) = folder::remove(self.disk, &self.base.join(name)) {
                     self.failed(&subject, &error);
                 }
             }
@@ -390,24 +392,23 @@ impl Prune<'_> {
 
     fn archive(&self, name: &OsStr) -> Result<bool> {
         let is_stale = archived_at(name).is_some_and(|made| self.is_stale(made as f64));
-        if is_stale && !self.place.is_preview {
-            base::discard_archive(self.place.disk, self.place.base, name)?;
+        if is_stale && !self.is_preview {
+            base::discard_archive(self.disk, self.base, name)?;
         }
         Ok(is_stale)
     }
 
     fn repository(&self, name: &OsStr) -> Result<Verdict> {
-        let Pruning { disk, base, is_preview, .. } = self.place;
-        let path = base.join(name);
-        let marker = disk.read(&path.join(base::WORKDIR), WORKDIR_BYTES_MAX);
+        let path = self.base.join(name);
+        let marker = self.disk.read(&path.join(base::WORKDIR), WORKDIR_BYTES_MAX);
         let state = marker.map_or(ProjectState::Unknown, |(text, _)| {
             let workdir = text.strip_suffix(b"\n").unwrap_or(&text);
-            evidence::of(disk, Path::new(OsStr::from_bytes(workdir)), None)
+            evidence::of(self.disk, Path::new(OsStr::from_bytes(workdir)), None)
         });
-        let changed = folder::last_changed(disk, &path)?;
+        let changed = folder::last_changed(self.disk, &path)?;
         let verdict = self.judge(state, changed.map(|seconds| seconds as f64));
-        if verdict != Verdict::Keep && !is_preview {
-            base::discard(disk, base, Path::new(name))?;
+        if verdict != Verdict::Keep && !self.is_preview {
+            base::discard(self.disk, self.base, Path::new(name))?;
         }
         Ok(verdict)
     }

@@ -5,7 +5,7 @@ use crate::disk::atomic_write::{replace_file, write_new_named};
 use crate::disk::{Disk, Kind, Sharing};
 use crate::environment::{Clock, Config};
 use crate::error::{Error, Result};
-use crate::maintenance::prune::{PruneOptions, Pruning, prune};
+use crate::maintenance::prune::{Prune, PruneOptions};
 use crate::report::{Pruned, Swept};
 use crate::store::base::MARKER;
 use crate::store::lock;
@@ -32,12 +32,16 @@ pub fn sweep(disk: &dyn Disk, base: &Path, clock: &dyn Clock, config: &Config) -
         return Swept::NotDue;
     }
     let options = PruneOptions::from(config);
-    let pruned = prune(
-        Pruning { disk, base, now: clock.seconds(), is_preview: false },
-        &options,
-        &mut |_| {},
-    );
-    let pruned = pruned.unwrap_or_else(|error| {
+    let prune = Prune {
+        disk,
+        base,
+        now: clock.seconds(),
+        options: &options,
+        is_preview: false,
+        progress: &mut |_| {},
+        pruned: Pruned::default(),
+    };
+    let pruned = prune.run().unwrap_or_else(|error| {
         tracing::debug!("the sweep was not done: {error}");
         Pruned { errors: 1, ..Pruned::default() }
     });

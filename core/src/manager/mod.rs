@@ -33,7 +33,7 @@ use crate::agent_state::{Occasion, State};
 use crate::disk::{Disk, canonical};
 use crate::environment::{Clock, Config, Environment};
 use crate::error::{Error, Result};
-use crate::maintenance::prune::{PruneOptions, PruneStep, Pruning, prune};
+use crate::maintenance::prune::{Prune, PruneOptions, PruneStep};
 use crate::maintenance::{clear, status, sweep, verify};
 use crate::path::shown;
 use crate::policy::Trigger;
@@ -233,13 +233,16 @@ impl Manager {
         progress: &mut dyn FnMut(PruneStep<'_>),
         is_preview: bool,
     ) -> Result<Pruned> {
-        let place = Pruning {
+        let prune = Prune {
             disk: self.disk.as_ref(),
             base: &self.base(),
             now: self.clock.seconds(),
+            options,
             is_preview,
+            progress,
+            pruned: Pruned::default(),
         };
-        prune(place, options, progress)
+        prune.run()
     }
 
     /// What a clear would remove.

@@ -166,14 +166,19 @@ pub fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()>
 /// project's lock.
 // rule: crash/power-loss: what was evicted does not return
 pub fn remove(disk: &dyn Disk, store: &Path, name: &str) -> Result<()> {
+    remove_soon(disk, store, name)?;
+    let folder = store.join(folder_of(name));
+    disk.sync_directory(&folder).context("removing a ref from", &folder)
+}
+
+/// As [`remove`], but a power loss may bring the ref back.
+pub fn remove_soon(disk: &dyn Disk, store: &Path, name: &str) -> Result<()> {
     let locked = lock_ref(disk, store, name, b"")?;
     let is_ref = |packed_name: &str| packed_name == name;
     let removed = remove_refs(disk, store, is_ref, || remove_file(disk, &locked.path));
     // A lock that stays is taken over by the next process.
     let _ = disk.remove_file(&locked.lock);
-    removed?;
-    let folder = store.join(folder_of(name));
-    disk.sync_directory(&folder).context("removing a ref from", &folder)
+    removed
 }
 
 /// Removes every ref below a folder of refs, damaged ones too. The caller holds the project's lock.

@@ -62,7 +62,7 @@ struct FolderItem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StatData {
     inode: u64,
-    pub(super) mode: u32,
+    mode: u32,
     links: u64,
     pub(super) size: i64,
     modified: Time,
@@ -94,8 +94,13 @@ impl Settled {
         Settled { until: (before.as_secs() as i64, before.subsec_nanos().into()), ..self }
     }
 
-    pub(super) fn has(&self, stat: &StatData) -> bool {
+    fn has(&self, stat: &StatData) -> bool {
         self.has_own_times || stat.changed < self.until
+    }
+
+    /// Whether what had that stat data, and has this now, is unchanged.
+    pub(super) fn is_unchanged(&self, earlier: &StatData, now: &StatData) -> bool {
+        earlier == now && self.has(now)
     }
 }
 
@@ -114,6 +119,10 @@ impl StatData {
 
     pub(super) fn is_folder(&self) -> bool {
         FileType::from_raw_mode(self.mode) == FileType::Directory
+    }
+
+    pub(super) fn is_file(&self) -> bool {
+        FileType::from_raw_mode(self.mode) == FileType::RegularFile
     }
 }
 
@@ -137,8 +146,7 @@ impl Manifest {
 
     /// The same without any file, so that each is read again.
     pub fn forgotten(&self) -> Self {
-        let settled = Settled { until: Time::default(), ..self.settled };
-        Manifest { settled, ..Manifest::default() }
+        Manifest { settled: self.settled, ..Manifest::default() }
     }
 
     fn is_settled(&self, item: &FolderItem) -> bool {
@@ -248,7 +256,7 @@ impl<'a> Reading<'a> {
         let last = self.last.folders.get(&directory);
         let earlier = last.map_or(&[][..], |folder| &folder.items);
         let is_unchanged =
-            last.is_some_and(|last| last.stat == stat && self.last.settled.has(&stat));
+            last.is_some_and(|last| self.last.settled.is_unchanged(&last.stat, &stat));
         let names = match is_unchanged {
             true => earlier.iter().map(|item| item.name.clone()).collect(),
             false => names(top, &directory)?,
@@ -287,7 +295,7 @@ impl<'a> Reading<'a> {
             if !(self.is_of_subject)(&path) {
                 self.pending.push((path, stat));
             }
-        } else if stat.links > 1 && FileType::from_raw_mode(stat.mode) == FileType::RegularFile {
+        } else if stat.links > 1 && stat.is_file() {
             self.linked.entry(stat.inode).or_default().insert(path);
         }
     }

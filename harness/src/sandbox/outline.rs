@@ -3,13 +3,13 @@
 //!
 //! As an observation of the files, it reads again only what changed.
 
-use super::manifest::{FOLDER, Manifest, Settled, StatData, digest, names, path_in};
+use super::manifest::{FOLDER, Manifest, Settled, StatData, digest, names, on_disk, path_in};
 use herma_model::ByteString;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub struct Outline {
 impl Outline {
     /// Nothing observed yet, on the file system of another observation.
     pub fn none(beside: &Manifest) -> Self {
-        Outline::begun(beside.forgotten().settled)
+        Outline::begun(beside.settled)
     }
 
     fn begun(settled: Settled) -> Self {
@@ -56,7 +56,7 @@ impl Outline {
                 if found.is_folder() {
                     pending.push((path, found));
                 } else {
-                    let value = self.value(&top, &path, &found)?;
+                    let value = self.value(root, &path, &found)?;
                     now.files.insert(path, (found, value));
                 }
             }
@@ -73,28 +73,19 @@ impl Outline {
         stat: &StatData,
     ) -> io::Result<Vec<ByteString>> {
         match self.folders.get(directory) {
-            Some((earlier, names)) if earlier == stat && self.settled.has(stat) => {
-                Ok(names.clone())
-            }
+            Some((earlier, names)) if self.settled.is_unchanged(earlier, stat) => Ok(names.clone()),
             _ => names(top, directory),
         }
     }
 
-    fn value(&self, top: &OwnedFd, path: &[u8], stat: &StatData) -> io::Result<u64> {
+    fn value(&self, root: &Path, path: &[u8], stat: &StatData) -> io::Result<u64> {
         // A history may have replaced the file with a link or a fifo, which is not followed.
-        let is_file = FileType::from_raw_mode(stat.mode) == FileType::RegularFile;
-        if !is_file || !POINTERS.iter().any(|pointer| path.starts_with(pointer)) {
+        if !stat.is_file() || !POINTERS.iter().any(|pointer| path.starts_with(pointer)) {
             return Ok(stat.size as u64);
         }
         match self.files.get(path) {
-            Some((earlier, value)) if earlier == stat && self.settled.has(stat) => Ok(*value),
-            _ => {
-                let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-                let mut bytes = Vec::new();
-                File::from(rustix::fs::openat(top, path, flags, Mode::empty())?)
-                    .read_to_end(&mut bytes)?;
-                Ok(digest(&bytes))
-            }
+            Some((earlier, value)) if self.settled.is_unchanged(earlier, stat) => Ok(*value),
+            _ => Ok(digest(&fs::read(on_disk(root, path))?)),
         }
     }
 
@@ -111,7 +102,6 @@ impl Outline {
 mod tests {
     use super::*;
     use crate::sandbox::Scratch;
-    use std::fs;
 
     #[test]
     fn again_finds_every_change_of_sizes_and_of_the_bytes_of_refs() {

@@ -93,22 +93,18 @@ impl Herma {
         progress.wipe();
         let pruned = pruned?;
         let data = PruneAnswer { pruned: &pruned, named: &named };
-        let answer = self.answer(&data, || match arguments.dry_run {
-            true => pages::prune_preview(&pruned, &named),
-            false => pages::pruned(&pruned, &named),
-        })?;
+        let page = if arguments.dry_run { pages::prune_preview } else { pages::pruned };
+        let answer = self.answer(&data, || page(&pruned, &named))?;
         if pruned.errors == 0 {
             return Ok(answer);
         }
-        if arguments.dry_run {
+        let message = if arguments.dry_run {
             let projects = text::count(pruned.errors, "project", "projects");
-            let message = format!("{projects} could not be examined; nothing was changed");
-            let ending = Ending::Incomplete(Failure { code: "incomplete", message });
-            return Ok(Answer { ending, ..answer });
-        }
-        let steps = text::count(pruned.errors, "step", "steps");
-        let message =
-            format!("{steps} failed; all others were done: fix the cause and prune again");
+            format!("{projects} could not be examined; nothing was changed")
+        } else {
+            let steps = text::count(pruned.errors, "step", "steps");
+            format!("{steps} failed; all others were done: fix the cause and prune again")
+        };
         Ok(Answer { ending: Ending::Incomplete(Failure { code: "incomplete", message }), ..answer })
     }
 

@@ -8,12 +8,7 @@ use std::path::Path;
 
 /// What a prune did.
 pub fn pruned(pruned: &Pruned, named: &PruneNames) -> Vec<u8> {
-    let mut page = Page::default();
-    removed(&mut page, pruned, "removed");
-    for directory in &named.removed {
-        page.line(format_args!("Removed the checkpoints of {}", line(directory.as_bytes())));
-    }
-    renamed(&mut page, named);
+    let mut page = removals(pruned, named, ["removed", "Removed"]);
     page.line(format_args!("Freed {}", size(pruned.bytes_freed)));
     if pruned.over_bytes > 0 {
         page.line(format_args!(
@@ -27,12 +22,7 @@ pub fn pruned(pruned: &Pruned, named: &PruneNames) -> Vec<u8> {
 
 /// What a prune would do.
 pub fn prune_preview(pruned: &Pruned, named: &PruneNames) -> Vec<u8> {
-    let mut page = Page::default();
-    removed(&mut page, pruned, "would remove");
-    for directory in &named.removed {
-        page.line(format_args!("Would remove the checkpoints of {}", line(directory.as_bytes())));
-    }
-    renamed(&mut page, named);
+    let mut page = removals(pruned, named, ["would remove", "Would remove"]);
     if pruned.over_bytes > 0 {
         page.line(format_args!(
             "The store is {} over its size limit: then the oldest checkpoints would go until it is not",
@@ -43,8 +33,10 @@ pub fn prune_preview(pruned: &Pruned, named: &PruneNames) -> Vec<u8> {
     page.0.into_bytes()
 }
 
-/// The numbers of what a prune removes.
-fn removed(page: &mut Page, pruned: &Pruned, verb: &str) {
+/// What a prune removes, and what it keeps although its directory is gone. The verb is that within a line,
+/// and that at its beginning.
+fn removals(pruned: &Pruned, named: &PruneNames, [verb, first]: [&str; 2]) -> Page {
+    let mut page = Page::default();
     let projects = count(pruned.scanned, "project", "projects");
     let rows = [
         (
@@ -65,10 +57,9 @@ fn removed(page: &mut Page, pruned: &Pruned, verb: &str) {
             page.line(format_args!("  {}", count(number, singular, plural)));
         }
     }
-}
-
-/// The projects that a prune keeps although their directory is gone.
-fn renamed(page: &mut Page, named: &PruneNames) {
+    for directory in &named.removed {
+        page.line(format_args!("{first} the checkpoints of {}", line(directory.as_bytes())));
+    }
     for (old, new) in &named.moved {
         page.line(format_args!(
             "{} was renamed and is kept; to give its new directory the checkpoints:",
@@ -80,6 +71,7 @@ fn renamed(page: &mut Page, named: &PruneNames) {
             shell_word(new.as_bytes())
         ));
     }
+    page
 }
 
 /// What a move did.
