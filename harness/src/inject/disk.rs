@@ -3,7 +3,7 @@
 //! the call itself.
 
 use super::{Injector, Syncs, is_torn};
-use herma_core::disk::{Access, Disk, LockGuard, Sharing, Stat, Stream, SystemDisk};
+use herma_core::disk::{Access, Disk, ListedEntry, LockGuard, Sharing, Stat, Stream, SystemDisk};
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -54,7 +54,7 @@ pub type Hook = dyn Fn(Call, &Path) -> io::Result<()> + Send + Sync;
 
 /// The file system of this machine, with a hook.
 pub struct HookedDisk {
-    hook: Box<Hook>,
+    hook: Option<Box<Hook>>,
     exchanges: bool,
     refuses_unreadable: bool,
     is_for_many_threads: bool,
@@ -64,8 +64,12 @@ pub struct HookedDisk {
 impl HookedDisk {
     /// A disk on which `hook` runs before each call; an error of the hook becomes the error of the call.
     pub fn new(hook: impl Fn(Call, &Path) -> io::Result<()> + Send + Sync + 'static) -> Self {
+        HookedDisk { hook: Some(Box::new(hook)), ..HookedDisk::unhooked() }
+    }
+
+    fn unhooked() -> Self {
         HookedDisk {
-            hook: Box::new(hook),
+            hook: None,
             exchanges: true,
             refuses_unreadable: false,
             is_for_many_threads: false,
@@ -95,7 +99,7 @@ impl HookedDisk {
     /// A disk that refuses unreadable files to everyone. The system lets root read every file, so a
     /// run as root would never see an unreadable one.
     pub fn of_an_ordinary_user() -> Self {
-        HookedDisk { refuses_unreadable: true, ..HookedDisk::new(|_, _| Ok(())) }
+        HookedDisk { refuses_unreadable: true, ..HookedDisk::unhooked() }
     }
 
     /// What an ordinary user gets instead of this result of a read; `mode` finds the permissions of what was
@@ -111,6 +115,10 @@ impl HookedDisk {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         read
+    }
+
+    fn run_hook(&self, call: Call, path: &Path) -> io::Result<()> {
+        self.hook.as_ref().map_or(Ok(()), |hook| hook(call, path))
     }
 
     /// Makes a call that does not make anything durable.
@@ -130,7 +138,7 @@ impl HookedDisk {
         path: &Path,
         operation: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<T> {
-        (self.hook)(call, path)?;
+        self.run_hook(call, path)?;
         self.injector.before(call, path)?;
         let result = operation()?;
         self.injector.after(path, syncs)?;
@@ -160,13 +168,24 @@ impl Disk for HookedDisk {
     }
 
     fn is_mount_point(&self, path: &Path) -> bool {
-        let refused = (self.hook)(Call::IsMountPoint, path);
+        let refused = self.run_hook(Call::IsMountPoint, path);
         refused.is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy)
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
-        let mode = |_: &io::Result<_>| Ok(std::fs::symlink_metadata(path)?.mode());
-        self.call(Call::List, path, || self.as_permitted(SystemDisk.list(path), mode))
+        self.call(Call::List, path, || self.as_permitted(SystemDisk.list(path), |_| mode_of(path)))
+    }
+
+    fn entries(&self, path: &Path) -> io::Result<Vec<ListedEntry>> {
+        if self.hook.is_none() && !self.injector.is_armed() {
+            return self.as_permitted(SystemDisk.entries(path), |_| mode_of(path));
+        }
+        // Whatever happens at one of these calls happens before that call.
+        let with_stat = |name: OsString| {
+            let stat = self.stat(&path.join(&name));
+            (name, stat)
+        };
+        Ok(self.list(path)?.into_iter().map(with_stat).collect())
     }
 
     fn open_at(&self, path: &Path, offset: u64) -> io::Result<(Stream, Stat)> {
@@ -276,4 +295,8 @@ impl Disk for HookedDisk {
     ) -> io::Result<Option<Box<dyn LockGuard>>> {
         self.call(Call::TryLock, path, || SystemDisk.try_lock_bytes(path, start, length))
     }
+}
+
+fn mode_of(path: &Path) -> io::Result<u32> {
+    Ok(std::fs::symlink_metadata(path)?.mode())
 }

@@ -144,7 +144,7 @@ impl Injector {
     /// # Errors
     /// The call fails by the injection.
     pub fn before(&self, call: Call, path: &Path) -> io::Result<()> {
-        if !self.is_armed.load(Ordering::SeqCst) {
+        if !self.is_armed() {
             return Ok(());
         }
         let gate = self.armed().as_mut().map_or(Ok(None), |armed| armed.before(call, path))?;
@@ -158,7 +158,7 @@ impl Injector {
     /// # Errors
     /// The durable state cannot be read.
     pub fn after(&self, path: &Path, syncs: Syncs) -> io::Result<()> {
-        if syncs == Syncs::Nothing || !self.is_armed.load(Ordering::SeqCst) {
+        if syncs == Syncs::Nothing || !self.is_armed() {
             return Ok(());
         }
         let mut armed = self.armed();
@@ -173,6 +173,11 @@ impl Injector {
     /// The injection of the current request, and whether it has happened.
     pub fn happens(&self) -> Option<(InjectedEvent, bool)> {
         self.armed().as_ref().map(|armed| (armed.point.what, armed.came))
+    }
+
+    /// Whether an injection may happen at the next call.
+    pub fn is_armed(&self) -> bool {
+        self.is_armed.load(Ordering::SeqCst)
     }
 
     /// Whether the injection ended the process.
