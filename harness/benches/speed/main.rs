@@ -1,71 +1,76 @@
 //! How long each operation takes, for the core and for other tools that are installed, on one machine in one
 //! run. Only ratios of one run mean anything: other machines and other hours have other times.
 //!
-//! `just bench` prints a table; `just bench --page docs/speed.md` writes it as a page with its plot.
-//! `--herma FILE` is the built command, `--files N,N` the sizes of the projects, `--rounds N` how often each
-//! tool starts anew, `--folder DIR` where the projects are: on a disk, since waiting for one is measured, too.
+//! `just bench` prints the tables; `just bench --page docs/speed.md` writes them as a page with its plot.
+//! `--herma FILE` is the built command, `--files N,N` the sizes of the projects, `--large N` how many large files
+//! another project has, `--turns REPOSITORY` a git repository whose last commits are the turns of an agent,
+//! `--rounds N` how often each tool starts anew, `--folder DIR` where the projects are: on a disk, since waiting
+//! for one is measured, too.
 
+mod growth;
 mod page;
+mod plan;
+mod plot;
 mod project;
 mod tool;
+mod turns;
 
+use growth::Growth;
 use herma_harness::sandbox::Scratch;
+use plan::{PLAN, Shape, Step};
 use project::SourceTree;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::PathBuf;
 use std::time::Duration;
 use tool::{Program, Running};
+use turns::Turns;
 
-/// An operation that is timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
-    /// The first checkpoint.
-    First,
-    /// A checkpoint after nothing changed.
-    Unchanged,
-    /// A checkpoint after one file changed.
-    One,
-    /// A checkpoint after 100 files changed.
-    Hundred,
-    /// A checkpoint after every second file changed.
-    Half,
-    /// The list of all checkpoints.
-    List,
-    /// What changed since the newest checkpoint.
-    Diff,
-    /// One file as it was before.
-    RestoreOne,
-    /// Every second file as it was before.
-    RestoreHalf,
-    /// Freeing space.
-    Prune,
+/// The seconds of each tool for each operation on a project.
+pub type Times = BTreeMap<(Shape, Step, Program), Vec<f64>>;
+
+/// The most memory that a tool took in a round, and the size of its store after it, in bytes.
+pub type Needs = BTreeMap<(Shape, Program), [u64; 2]>;
+
+/// All that one run measured.
+#[derive(Default)]
+pub struct Results {
+    /// The tools, in the order of the tables.
+    pub tools: Vec<Program>,
+    /// How long everything took.
+    pub times: Times,
+    /// What it needed.
+    pub needs: Needs,
+    /// The sizes of stores in the course of many turns.
+    pub turns: Option<Turns>,
+    /// How the core's times grow with what is stored.
+    pub growth: Growth,
 }
 
-/// How many of so many files change.
-type Changes = fn(usize) -> usize;
+impl Results {
+    fn shapes(&self) -> BTreeSet<Shape> {
+        self.times.keys().map(|(shape, _, _)| *shape).collect()
+    }
 
-/// The operations of a round in order: how often each, and how many files change before it.
-const PLAN: &[(Step, usize, Changes)] = &[
-    (Step::First, 1, |_| 0),
-    (Step::Unchanged, 3, |_| 0),
-    (Step::One, 10, |_| 1),
-    (Step::Hundred, 3, |files| files.min(100)),
-    (Step::Half, 2, |files| files / 2),
-    (Step::List, 3, |_| 0),
-    (Step::Diff, 3, |_| 1),
-    (Step::RestoreOne, 3, |_| 1),
-    (Step::RestoreHalf, 1, |_| 0),
-    (Step::Prune, 1, |_| 0),
-];
+    fn median(&self, shape: Shape, step: Step, tool: Program) -> Option<f64> {
+        median(self.times.get(&(shape, step, tool))?)
+    }
 
-/// The seconds of each tool for each operation on a project of so many files.
-pub type Times = BTreeMap<(usize, Step, Program), Vec<f64>>;
+    /// The medians of a tool by the number of source files.
+    fn by_files(&self, step: Step, tool: Program) -> Vec<(usize, f64)> {
+        let time = |shape: Shape| match shape {
+            Shape::Source(files) => Some((files, self.median(shape, step, tool)?)),
+            Shape::Large(_) => None,
+        };
+        self.shapes().into_iter().filter_map(time).collect()
+    }
+}
 
 /// The arguments of the command.
-struct CommandArguments {
+pub struct CommandArguments {
     herma: PathBuf,
-    files: Vec<usize>,
+    shapes: Vec<Shape>,
+    turns: Option<PathBuf>,
     rounds: usize,
     folder: PathBuf,
     page: Option<PathBuf>,
@@ -73,18 +78,23 @@ struct CommandArguments {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = arguments()?;
-    let tools = tool::installed(&arguments.herma);
-    let mut times = Times::new();
-    for &files in &arguments.files {
+    let mut results = Results { tools: tool::installed(&arguments.herma), ..Results::default() };
+    for &shape in &arguments.shapes {
         for round in 1..=arguments.rounds {
-            eprintln!("{files} files, round {round} of {}", arguments.rounds);
-            measure(&arguments, &tools, files, &mut times)?;
+            eprintln!("{shape}, round {round} of {}", arguments.rounds);
+            measure(&arguments, shape, &mut results)?;
         }
+        eprintln!("{shape}, memory and bytes");
+        weigh(&arguments, shape, &mut results)?;
     }
-    print!("{}", page::tables(&times, &tools));
+    results.growth = growth::measure(&arguments)?;
+    if let Some(repository) = &arguments.turns {
+        results.turns = Some(turns::measure(&arguments, repository, &results.tools)?);
+    }
+    print!("{}", page::tables(&results));
     if let Some(page) = arguments.page {
-        std::fs::write(page.with_extension("svg"), page::plot(&times, &tools))?;
-        std::fs::write(&page, page::page(&times, &tools))?;
+        std::fs::write(page.with_extension("svg"), plot::plot(&results))?;
+        std::fs::write(&page, page::page(&results))?;
     }
     Ok(())
 }
@@ -92,18 +102,25 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn arguments() -> Result<CommandArguments, String> {
     let mut read = CommandArguments {
         herma: PathBuf::new(),
-        files: vec![100, 1_000, 10_000],
+        shapes: [100, 1_000, 10_000, 50_000].map(Shape::Source).into(),
+        turns: None,
         rounds: 5,
         folder: std::env::temp_dir(),
         page: None,
     };
+    let mut large = 40;
     let mut given = std::env::args().skip(1);
     while let Some(argument) = given.next() {
         let mut value = || given.next().ok_or_else(|| format!("{argument} needs a value"));
         let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is not a number"));
         match argument.as_str() {
             "--herma" => read.herma = std::path::absolute(value()?).unwrap_or_default(),
-            "--files" => read.files = value()?.split(',').map(number).collect::<Result<_, _>>()?,
+            "--files" => {
+                let files = value()?.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
+                read.shapes = files.into_iter().map(Shape::Source).collect();
+            }
+            "--large" => large = number(&value()?)?,
+            "--turns" => read.turns = Some(value()?.into()),
             "--rounds" => read.rounds = number(&value()?)?,
             "--folder" => read.folder = value()?.into(),
             "--page" => read.page = Some(value()?.into()),
@@ -112,26 +129,32 @@ fn arguments() -> Result<CommandArguments, String> {
             _ => return Err(format!("{argument} is not known")),
         }
     }
+    if large > 0 {
+        read.shapes.push(Shape::Large(large));
+    }
     if !read.herma.is_file() {
         return Err("--herma FILE is missing: the built command `herma`".into());
     }
     Ok(read)
 }
 
+impl CommandArguments {
+    /// A tool on a new project.
+    fn start(&self, tool: Program, shape: Shape) -> Result<Running, Box<dyn Error>> {
+        let project = SourceTree::new(&Scratch::at(self.folder.clone()), shape)?;
+        Running::start(tool, project, &self.herma)
+    }
+}
+
 /// One round: every tool on a project of its own, in turn for each operation, so that what the machine does
 /// beside it meets them all.
 fn measure(
     arguments: &CommandArguments,
-    tools: &[Program],
-    files: usize,
-    times: &mut Times,
+    shape: Shape,
+    results: &mut Results,
 ) -> Result<(), Box<dyn Error>> {
-    let scratch = Scratch::at(arguments.folder.clone());
-    let start = |tool: &Program| {
-        let project = SourceTree::new(&scratch, files)?;
-        Running::start(*tool, project, &arguments.herma)
-    };
-    let mut running: Vec<Running> = tools.iter().map(start).collect::<Result<_, _>>()?;
+    let start = |tool: &Program| arguments.start(*tool, shape);
+    let mut running: Vec<Running> = results.tools.iter().map(start).collect::<Result<_, _>>()?;
     let mut number = 0;
     for (operation, repeats, changes) in PLAN {
         for _ in 0..*repeats {
@@ -139,15 +162,35 @@ fn measure(
             // Another one is the first each time.
             running.rotate_left(1);
             for one in &mut running {
-                one.project.change(changes(files), number)?;
+                one.project.change(changes(shape.files()), number)?;
                 // What was written before is not waited for by what is measured.
                 rustix::fs::sync();
                 if let Some(took) = one.run(*operation)? {
-                    let key = (files, *operation, one.tool);
-                    times.entry(key).or_default().push(took.as_secs_f64());
+                    let key = (shape, *operation, one.tool);
+                    results.times.entry(key).or_default().push(took.as_secs_f64());
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// A round that is not timed: the tools one after the other, since to watch their memory takes time.
+fn weigh(
+    arguments: &CommandArguments,
+    shape: Shape,
+    results: &mut Results,
+) -> Result<(), Box<dyn Error>> {
+    for tool in results.tools.clone() {
+        let mut running = arguments.start(tool, shape)?;
+        running.watch_memory();
+        for (number, (operation, repeats, changes)) in PLAN.iter().enumerate() {
+            for _ in 0..*repeats {
+                running.project.change(changes(shape.files()), number)?;
+                running.run(*operation)?;
+            }
+        }
+        results.needs.insert((shape, tool), [running.memory(), running.stored()?]);
     }
     Ok(())
 }
@@ -160,4 +203,16 @@ fn seconds(time: f64) -> String {
     } else {
         format!("{:.2} s", time.as_secs_f64())
     }
+}
+
+/// Bytes as the pages print them.
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}
+
+/// The median of several values; `None` of none.
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
 }

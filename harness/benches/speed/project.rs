@@ -1,5 +1,6 @@
-//! A project of source files, and its changes. Every tool gets the same.
+//! A project of source files or of large ones, and its changes. Every tool gets the same.
 
+use crate::plan::Shape;
 use herma_harness::history::History;
 use herma_harness::sandbox::{Sandbox, Scratch};
 use std::fs;
@@ -8,26 +9,28 @@ use std::path::{Path, PathBuf};
 
 /// Files in one folder.
 const FOLDER_SIZE: usize = 16;
+/// The lines of a large file, of about 16 bytes each: it is below the limit that a checkpoint has by default.
+const LARGE_LINES: usize = 450_000;
 
 /// A project in a sandbox of its own.
 pub struct SourceTree {
     /// The sandbox: a home and the project.
     pub sandbox: Sandbox,
-    files: usize,
+    shape: Shape,
 }
 
 impl SourceTree {
-    /// A new project of so many files.
-    pub fn new(scratch: &Scratch, files: usize) -> io::Result<Self> {
+    /// A new project of that shape.
+    pub fn new(scratch: &Scratch, shape: Shape) -> io::Result<Self> {
         let history = History { plain_home: true, ..History::default() };
         let sandbox = Sandbox::new(scratch, &history)?;
-        let project = SourceTree { sandbox, files };
+        let project = SourceTree { sandbox, shape };
         // What the project has already is the repository of its user.
         fs::remove_dir_all(project.directory().join(".git"))?;
-        for number in 0..files {
+        for number in 0..shape.files() {
             let path = project.directory().join(name(number));
             fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
-            fs::write(path, content(number, 0))?;
+            fs::write(path, project.content(number, 0))?;
         }
         Ok(project)
     }
@@ -39,11 +42,29 @@ impl SourceTree {
 
     /// Gives `changes` of its files another content, which differs for each `version`.
     pub fn change(&self, changes: usize, version: usize) -> io::Result<()> {
-        let step = self.files.checked_div(changes).unwrap_or(1).max(1);
-        for number in (0..self.files).step_by(step).take(changes) {
-            fs::write(self.directory().join(name(number)), content(number, version))?;
+        let files = self.shape.files();
+        let step = files.checked_div(changes).unwrap_or(1).max(1);
+        for number in (0..files).step_by(step).take(changes) {
+            fs::write(self.directory().join(name(number)), self.content(number, version))?;
         }
         Ok(())
+    }
+
+    /// The size of its files in bytes.
+    pub fn bytes(&self) -> io::Result<u64> {
+        bytes_below(&self.directory())
+    }
+
+    fn content(&self, number: usize, version: usize) -> String {
+        let text = text(number, version);
+        match self.shape {
+            Shape::Source(_) => text,
+            // Its start differs between two versions, the rest stays.
+            Shape::Large(_) => {
+                let line = |line| format!("{line},{},{number}\n", line * 7919 % 104_729);
+                text + &(0..LARGE_LINES).map(line).collect::<String>()
+            }
+        }
     }
 }
 
@@ -58,11 +79,22 @@ fn name(number: usize) -> String {
 }
 
 /// Between 2 and 5 kilobytes of text that compresses as source does.
-fn content(number: usize, version: usize) -> String {
+fn text(number: usize, version: usize) -> String {
     let lines = 40 + number * 7919 % 61;
     let line = |line| {
         let value = (number * 31 + line * 17 + version * 101) % 9973;
         format!("    let value_{line} = compute({value}, {number}); // step {version}\n")
     };
     (0..lines).map(line).collect()
+}
+
+/// The size of the files below a folder, in bytes.
+pub fn bytes_below(folder: &Path) -> io::Result<u64> {
+    let mut total = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let stat = entry.metadata()?;
+        total += if stat.is_dir() { bytes_below(&entry.path())? } else { stat.len() };
+    }
+    Ok(total)
 }

@@ -3,17 +3,21 @@
 //! A command is a whole process, from its start to its end. Hermes-agent is one process that stays, as in an
 //! agent, so only its calls are timed.
 
-use crate::Step;
-use crate::project::{SourceTree, first_name};
+use crate::plan::Step;
+use crate::project::{SourceTree, bytes_below, first_name};
 use herma_harness::bundled;
 use herma_harness::runner::FIRST_SECOND;
 use herma_harness::subject::Subject;
+use herma_harness::subject::meter::Meter;
 use herma_model::{Answer, ByteString, Request, Settings};
+use rustix::process::Pid;
+use std::cell::Cell;
 use std::error::Error;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A tool.
@@ -78,6 +82,8 @@ pub struct Running {
     agent: Option<Box<dyn Subject>>,
     /// The commits of git, newest last.
     commits: Vec<String>,
+    /// The most memory of a call so far, in bytes, if it is watched.
+    memory: Option<Cell<u64>>,
 }
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -85,8 +91,14 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 impl Running {
     /// Prepares a tool for a new project.
     pub fn start(tool: Program, project: SourceTree, herma: &Path) -> Result<Self> {
-        let mut running =
-            Running { tool, project, herma: herma.to_owned(), agent: None, commits: Vec::new() };
+        let mut running = Running {
+            tool,
+            project,
+            herma: herma.to_owned(),
+            agent: None,
+            commits: Vec::new(),
+            memory: None,
+        };
         match tool {
             Program::Git => drop(running.git(&["init", "--quiet"])?),
             Program::Restic => drop(running.command("restic", &["init", "--quiet"])?),
@@ -114,6 +126,28 @@ impl Running {
             Program::Walk => self.run_walk(operation),
         }?;
         Ok(ran.then(|| started.elapsed()))
+    }
+
+    /// From now on the memory of each call is watched, which takes time.
+    pub fn watch_memory(&mut self) {
+        self.memory = Some(Cell::new(0));
+    }
+
+    /// The most memory that a call took since it is watched, in bytes: pages of files do not count.
+    pub fn memory(&self) -> u64 {
+        self.memory.as_ref().map_or(0, Cell::get)
+    }
+
+    /// The size of everything that the tool stored, in bytes.
+    pub fn stored(&self) -> Result<u64> {
+        Ok(bytes_below(&self.project.sandbox.home())?)
+    }
+
+    /// A checkpoint of another directory by the core.
+    pub fn checkpoint_of(&self, directory: &Path) -> Result<()> {
+        let herma = self.herma.to_string_lossy();
+        let directory = directory.to_string_lossy();
+        self.command(&herma, &["checkpoint", &directory]).map(drop)
     }
 
     fn run_herma(&self, operation: Step) -> Result<bool> {
@@ -202,7 +236,15 @@ impl Running {
 
     fn ask_agent(&mut self, request: &Request) -> Result<()> {
         let Some(agent) = &mut self.agent else { return Ok(()) };
-        match agent.ask(request) {
+        let answer = match &self.memory {
+            None => agent.ask(request),
+            Some(peak) => {
+                let (answer, measured) = agent.ask_measured(request);
+                peak.set(measured.map_or(0, |measured| measured.memory).max(peak.get()));
+                answer
+            }
+        };
+        match answer {
             answer @ (Answer::Refused { .. } | Answer::Crashed(_)) => {
                 Err(format!("{HERMES_AGENT}: {request:?}: {answer:?}").into())
             }
@@ -240,7 +282,18 @@ impl Running {
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("GIT_AUTHOR_EMAIL", "bench@example.org");
         command.env("GIT_COMMITTER_EMAIL", "bench@example.org");
-        let output = command.envs(variables).current_dir(directory).args(arguments).output()?;
+        command.envs(variables).current_dir(directory).args(arguments);
+        let output = match &self.memory {
+            None => command.output()?,
+            Some(peak) => {
+                command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+                let child = command.spawn()?;
+                let (output, memory) =
+                    Meter::of(Pid::from_child(&child)).memory(|| child.wait_with_output());
+                peak.set(memory.max(peak.get()));
+                output?
+            }
+        };
         if !output.status.success() {
             let why = String::from_utf8_lossy(&output.stderr).into_owned();
             return Err(format!("{program} {}: {why}", arguments.join(" ")).into());

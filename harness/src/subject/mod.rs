@@ -3,7 +3,7 @@
 mod agent;
 mod core;
 mod measurable;
-mod meter;
+pub mod meter;
 pub(crate) mod outside;
 mod patch;
 mod process;
