@@ -21,7 +21,7 @@ const MODEL: &str = "
 
 const CORE: &str = "
     io_error path shared text token triggers
-    error ignore policy remark unit
+    error policy remark ignore unit
     disk environment configuration own_folders project
     store agent_state history report
     capture restore maintenance

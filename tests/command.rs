@@ -6,6 +6,7 @@
 mod answers;
 mod configuration;
 mod doctor;
+mod excluded;
 mod left_out;
 mod maintenance;
 mod manual;

@@ -59,8 +59,9 @@ pub use policy::Trigger;
 pub use project::{hash_of as project_hash, project_directory, project_of_file};
 pub use report::{
     AgentRestored, Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Evicted,
-    Holdings, Interrupted, ListName, Listed, Moved, Outcome, Preview, ProjectState, ProjectStatus,
-    Pruned, Remark, Restored, SizeKept, Stats, Status, Swept, Taken, Unlisted, Verified,
+    Excluded, ExcludedBy, Holdings, Interrupted, ListName, Listed, Moved, Outcome, Preview,
+    ProjectState, ProjectStatus, Pruned, Remark, Restored, SizeKept, Stats, Status, Swept, Taken,
+    Unlisted, Verified,
 };
 pub use restore::{INTERRUPTED, LEFT_OUT};
 pub use store::left_out::{LeftOut, Reason, Stamp};

@@ -1,12 +1,14 @@
 //! The answers of a [`crate::Manager`], as plain data that can be serialized. Answers about checkpoints
-//! are in this file, those of restores in [`restored`], and those about the store in [`stored`].
+//! are in this file, those of excluded entries in [`excluded`], those of restores in [`restored`], and those about the store in [`stored`].
 
+mod excluded;
 mod restored;
 mod stored;
 
 pub use crate::agent_state::AgentRestored;
 pub use crate::remark::Remark;
 pub use crate::store::figures::Stats;
+pub use excluded::{Excluded, ExcludedBy};
 pub use restored::{Preview, Restored};
 pub use stored::{
     Cleared, ClearedLegacy, DamagedCheckpoint, Holdings, Moved, ProjectState, ProjectStatus,

@@ -6,9 +6,12 @@ pub mod index;
 pub mod leftover;
 mod parallel;
 mod steady;
+mod survey;
 mod together;
 mod tracked;
 mod walk;
+
+pub use survey::{excluded, survey};
 
 use crate::capture::index::{FileEntry, Index, Unchanged};
 use crate::capture::leftover::{Fate, LeftoverName, Leftovers};
@@ -106,6 +109,7 @@ impl Capture<'_> {
             bounds: &bounds,
             excludes: &excludes,
             tracked: Tracked::default(),
+            lists_excluded: false,
         };
         let walked = walk(&scan)?;
         let mut captured = Captured { left_out: walked.left_out, ..Captured::default() };
@@ -355,25 +359,6 @@ impl Capture<'_> {
             .map(|started| FileEntry::new(&stat, item, stat.is_settled_before(&started)));
         ReadItem { item, entry, stat }
     }
-}
-
-/// The number of files and links that a checkpoint of a project would hold if all of them can be read,
-/// and what it would leave out. `root` is canonical.
-///
-/// # Errors
-/// Those of [`Capture::run`] that occur without reading a file.
-pub fn survey(
-    disk: &dyn Disk,
-    root: &Path,
-    own_folders: &OwnFolders,
-    config: &Config,
-) -> Result<(usize, Vec<LeftOut>)> {
-    let Config { max_file_bytes, max_files, .. } = *config;
-    let bounds = &Bounds { max_file_bytes, max_files, own_folders, started: None };
-    let excludes = &Excludes::of_every_project();
-    let mut walked = walk(&Scan { disk, root, bounds, excludes, tracked: Tracked::default() })?;
-    walked.left_out.sort_unstable_by(|left, right| left.path.cmp(&right.path));
-    Ok((walked.candidates.len() + walked.members, walked.left_out))
 }
 
 /// Whether the blobs that are read are stored.

@@ -70,6 +70,8 @@ pub struct Scan<'a> {
     pub excludes: &'a Excludes,
     /// What the project's own repository tracks.
     pub tracked: Tracked,
+    /// Whether excluded entries are listed.
+    pub lists_excluded: bool,
 }
 
 impl Scan<'_> {
@@ -139,7 +141,7 @@ impl Scan<'_> {
             };
             let size_limit = self.bounds.max_file_bytes;
             if self.bounds.own_folders.has(&full, Some(&stat))
-                || self.excludes.excludes_member(&levels(&found.ignores), &path)
+                || self.excludes.excludes_by_project(&levels(&found.ignores), &path, false)
             {
                 members.cause.get_or_insert_with(|| whose(&path, "is ignored"));
             } else if stat.kind == Kind::Special {

@@ -8,7 +8,7 @@ use super::tracked::Tracked;
 use crate::capture::leftover::LeftoverName;
 use crate::disk::{Kind, ListedEntry, Stat, is_unreadable};
 use crate::error::{Context, Error, Result};
-use crate::ignore::{IGNORE_BYTES_MAX, IgnoreFile};
+use crate::ignore::{EntryKind, Exclusion, IGNORE_BYTES_MAX, IgnoreFile};
 use crate::own_folders::OwnFolders;
 use crate::path::{join, on_disk};
 use crate::shared::Shared;
@@ -40,6 +40,9 @@ pub struct Walked {
     pub members: usize,
     /// The paths that were left out although no ignore rule matches them.
     pub left_out: Vec<LeftOut>,
+    /// The excluded entries, if they are listed, each with its pattern; a folder ends in a slash and stands for
+    /// all that is in it.
+    pub excluded: Vec<(Exclusion, Vec<u8>)>,
     /// The folders below the root that may hold captured paths.
     pub folders: BTreeMap<Vec<u8>, Stat>,
 }
@@ -202,8 +205,9 @@ impl Scan<'_> {
         let mut units = Walked::default();
         let entries = self.take_units(&directory, entries, &ignores, &mut units)?;
         // A database in an excluded folder is left out with all of its files.
-        if !is_excluded {
-            found.walked = units;
+        match is_excluded {
+            true => found.walked.excluded = units.excluded,
+            false => found.walked = units,
         }
         let levels = levels(&ignores);
         for (name, stat) in entries {
@@ -236,8 +240,10 @@ impl Scan<'_> {
             // Git has no default excludes: what it tracks is source.
             if is_excluded
                 && (!self.tracks(&path, is_directory)
-                    || self.excludes.excludes_tracked(&levels, &path, is_directory))
+                    || self.excludes.excludes_by_project(&levels, &path, is_directory))
             {
+                let kind = if is_directory { EntryKind::Folder } else { EntryKind::File };
+                found.walked.excluded.extend(self.listed(&levels, path, kind));
                 continue;
             }
             let size_limit = self.bounds.max_file_bytes;
@@ -262,6 +268,21 @@ impl Scan<'_> {
         Ok(found)
     }
 
+    /// An entry as it is listed if a pattern excludes it, and excluded entries are listed.
+    fn listed(
+        &self,
+        levels: &[(&[u8], &IgnoreFile)],
+        mut path: Vec<u8>,
+        kind: EntryKind,
+    ) -> Option<(Exclusion, Vec<u8>)> {
+        let exclusion = || self.excludes.exclusion(levels, &path, kind);
+        let exclusion = self.lists_excluded.then(exclusion).flatten()?;
+        if matches!(kind, EntryKind::Folder) {
+            path.push(b'/');
+        }
+        Some((exclusion, path))
+    }
+
     /// Whether git tracks a file, or a file in a directory.
     fn tracks(&self, path: &[u8], is_directory: bool) -> bool {
         if is_directory { self.tracked.has_below(path) } else { self.tracked.has(path) }
@@ -284,6 +305,12 @@ impl Scan<'_> {
             };
             let (unit_files, other_entries) = rest.into_iter().partition(is_of_unit);
             rest = other_entries;
+            if self.lists_excluded {
+                let levels = levels(ignores);
+                walked.excluded.extend(unit_files.iter().filter_map(|(name, _)| {
+                    self.listed(&levels, join(directory, name.as_bytes()), EntryKind::Member)
+                }));
+            }
             let found = FoundUnit { unit, ignores: ignores.clone() };
             let mut members = self.members_among(&found, unit_files)?;
             let cause = members.cause.take();
@@ -327,6 +354,7 @@ impl WalkProgress {
         self.walked.units.extend(walked.units);
         self.walked.members += walked.members;
         self.walked.left_out.extend(walked.left_out);
+        self.walked.excluded.extend(walked.excluded);
         self.walked.folders.extend(walked.folders);
         self.check_count(scan)?;
         Ok(pending)

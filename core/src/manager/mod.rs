@@ -30,16 +30,18 @@ pub use owner::PartChanged;
 pub use scope::{RestoreOptions, Scope};
 
 use crate::agent_state::{Occasion, State};
+use crate::capture;
 use crate::disk::{Disk, canonical};
 use crate::environment::{Clock, Config, Environment};
 use crate::error::{Error, Result};
 use crate::maintenance::prune::{Prune, PruneOptions, PruneStep};
 use crate::maintenance::{clear, status, sweep, verify};
+use crate::own_folders::OwnFolders;
 use crate::path::shown;
 use crate::policy::Trigger;
 use crate::project::Project;
 use crate::report::{
-    Cleared, ClearedLegacy, Holdings, Outcome, Pruned, Status, Swept, Taken, Verified,
+    Cleared, ClearedLegacy, Excluded, Holdings, Outcome, Pruned, Status, Swept, Taken, Verified,
 };
 use crate::restore::target;
 use crate::store::Store;
@@ -172,6 +174,19 @@ impl Manager {
     /// As [`Manager::checkpoint`], and [`Error::BadLabel`].
     pub fn checkpoint_for(&self, dir: &Path, occasion: &Occasion<'_>) -> Result<Taken> {
         self.take(&self.project(dir), occasion)
+    }
+
+    /// What a checkpoint of a project would not hold because patterns exclude it. Neither the files nor the store
+    /// are read.
+    ///
+    /// # Errors
+    /// A directory out of scope, or that cannot be read.
+    pub fn excluded(&self, dir: &Path) -> Result<Excluded> {
+        let project = self.project(dir);
+        project.check_scope(self.disk.as_ref(), &self.environment)?;
+        let own_folders = OwnFolders::of(self.disk.as_ref(), &self.environment);
+        let entries = capture::excluded(self.disk.as_ref(), &project.directory, &own_folders)?;
+        Ok(Excluded::of(entries))
     }
 
     /// Every project of the store, and the size of the store.

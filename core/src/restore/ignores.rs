@@ -1,7 +1,7 @@
 //! Decides, during a restore, which paths the ignore files of the restored checkpoint exclude.
 
 use crate::error::Result;
-use crate::ignore::{Excludes, IgnoreFile};
+use crate::ignore::{EntryKind, Excludes, Exclusion, IgnoreFile};
 use crate::path::{ancestors, parent};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
@@ -31,27 +31,12 @@ impl TargetIgnores {
         Ok(TargetIgnores { excludes: Excludes::of_every_project(), files })
     }
 
-    /// Whether they exclude the file at `path`.
-    pub fn excludes(&self, path: &[u8]) -> bool {
-        self.any(path, |levels| self.excludes.excludes(levels, path, false))
-    }
-
-    /// As [`TargetIgnores::excludes`], for a member of a unit.
-    pub fn excludes_member(&self, path: &[u8]) -> bool {
-        self.any(path, |levels| self.excludes.excludes_member(levels, path))
-    }
-
-    /// Whether the ignore files exclude a folder above `path`, or `excludes` holds for those above it.
-    fn any(&self, path: &[u8], excludes: impl Fn(&[(&[u8], &IgnoreFile)]) -> bool) -> bool {
-        let mut levels: Vec<(&[u8], &IgnoreFile)> = Vec::new();
-        for directory in std::iter::once(&b""[..]).chain(ancestors(path)) {
-            if !directory.is_empty() && self.excludes.excludes(&levels, directory, true) {
-                return true;
-            }
-            if let Some((directory, file)) = self.files.get_key_value(directory) {
-                levels.push((directory, file));
-            }
-        }
-        excludes(&levels)
+    /// The pattern that excludes the entry at `path`, or a folder above it.
+    pub fn exclusion(&self, path: &[u8], kind: EntryKind) -> Option<Exclusion> {
+        let directories = std::iter::once(&b""[..]).chain(ancestors(path));
+        let levels = directories.filter_map(|directory| self.files.get_key_value(directory));
+        let levels: Vec<(&[u8], &IgnoreFile)> =
+            levels.map(|(directory, file)| (&directory[..], file)).collect();
+        self.excludes.exclusion(&levels, path, kind)
     }
 }

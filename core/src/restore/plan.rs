@@ -5,6 +5,7 @@
 
 use super::{KEPT, Restore};
 use crate::agent_state::PathState;
+use crate::ignore::{EntryKind, Exclusion};
 use crate::path::on_disk;
 use crate::report::{Remark, Restored};
 use crate::store::content::Content;
@@ -60,7 +61,7 @@ impl Restore<'_> {
             // rule: restore/leaves-new
             // rule: restore/undo-redo
             Surplus::Leave
-        } else if self.ignores.excludes(path) {
+        } else if self.was_excluded(path) {
             Surplus::Keep(Remark::new(path, UNDER_AN_IGNORE_RULE.into()))
         } else {
             // rule: restore/exact
@@ -164,10 +165,14 @@ impl Restore<'_> {
 
     /// Whether the ignore files of the target exclude the file at `path`.
     pub(super) fn was_excluded(&self, path: &[u8]) -> bool {
-        match self.units.of_path(path) {
-            Some(_) => self.ignores.excludes_member(path),
-            None => self.ignores.excludes(path),
-        }
+        self.exclusion(path).is_some()
+    }
+
+    /// The pattern by which the target excludes the file at `path`.
+    pub(super) fn exclusion(&self, path: &[u8]) -> Option<Exclusion> {
+        let is_member = self.units.of_path(path).is_some();
+        let kind = if is_member { EntryKind::Member } else { EntryKind::File };
+        self.ignores.exclusion(path, kind)
     }
 
     /// The token of a plan. Files that are left do not count: they stay, however they change.

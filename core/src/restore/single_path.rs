@@ -10,8 +10,6 @@ use crate::report::Restored;
 use crate::store::snapshot::Item;
 use crate::unit::Unit;
 
-const EXCLUDED: &str = "no checkpoint keeps it, because of its name or an ignore file";
-
 impl Restore<'_> {
     /// Restores one path and touches no other.
     ///
@@ -55,7 +53,7 @@ impl Restore<'_> {
         let item = self.target.get(path).ok_or_else(|| {
             // rule: restore/left-out
             let left_out = self.why_left_out(path).map(ToString::to_string);
-            match left_out.or_else(|| self.was_excluded(path).then(|| EXCLUDED.to_owned())) {
+            match left_out.or_else(|| Some(self.exclusion(path)?.to_string())) {
                 Some(why) => Error::LeftOut { path: shown(path), why },
                 None => Error::NotInCheckpoint(shown(path)),
             }

@@ -140,7 +140,7 @@ impl Restore<'_> {
         let lost = present.iter().find(is_lost);
         // Where the checkpoint does not show the unit, a derived file was a file of its own then.
         if recorded.iter().all(is_derived) {
-            let is_ignored = |path: &&Vec<u8>| self.ignores.excludes_member(path);
+            let is_ignored = |path: &&Vec<u8>| self.was_excluded(path);
             if lost.is_some() || !exact || !present.iter().all(|path| self.may_undo(path)) {
                 return match recorded.is_empty() {
                     true => Ok(UnitPlan::Left),

@@ -6,9 +6,9 @@
 use crate::doctor;
 use crate::help::{
     ACTIONS_EXAMPLES, AFTER_HELP, CHECKPOINT_EXAMPLES, CHECKPOINTS_EXAMPLES, CLASSIFY_EXAMPLES,
-    CLEAR_EXAMPLES, CLEAR_LEGACY_EXAMPLES, MOVE_EXAMPLES, PIN_EXAMPLES, PRUNE_EXAMPLES,
-    ROLLBACK_EXAMPLES, ROLLBACK_TEMPLATE, ROLLBACK_USAGE, SESSION_EXAMPLES, UNDO_EXAMPLES,
-    VERIFY_EXAMPLES,
+    CLEAR_EXAMPLES, CLEAR_LEGACY_EXAMPLES, EXCLUDED_EXAMPLES, MOVE_EXAMPLES, PIN_EXAMPLES,
+    PRUNE_EXAMPLES, ROLLBACK_EXAMPLES, ROLLBACK_TEMPLATE, ROLLBACK_USAGE, SESSION_EXAMPLES,
+    UNDO_EXAMPLES, VERIFY_EXAMPLES,
 };
 use crate::maintenance::PruneArguments;
 use crate::manual;
@@ -112,6 +112,16 @@ pub enum StoreCommand {
         old: PathBuf,
         /// The directory that the project is in now
         new: PathBuf,
+    },
+    /// Count what patterns exclude from the checkpoints of a project
+    #[command(after_help = EXCLUDED_EXAMPLES)]
+    Excluded {
+        /// The project's directory [default: the project of the current directory]
+        #[arg(value_name = "DIR")]
+        dir: Option<PathBuf>,
+        /// List the excluded paths, too
+        #[arg(long)]
+        paths: bool,
     },
     /// Remove every checkpoint of every project, and all archives
     #[command(after_help = CLEAR_EXAMPLES)]
@@ -358,7 +368,8 @@ impl Request {
             }
             Command::Session(arguments) => return Ok(Request::Session(arguments)),
             Command::Checkpoints { command } => {
-                (None, Task::Store(command.unwrap_or(StoreCommand::Status)))
+                let command = command.unwrap_or(StoreCommand::Status);
+                (command.project().map(Path::to_owned), Task::Store(command))
             }
             Command::Classify { words } => (None, Task::Classify(line(&words))),
             Command::Doctor => {
@@ -372,6 +383,16 @@ impl Request {
             }
         };
         Ok(Request::Store(StoreRequest { json, dir, task }))
+    }
+}
+
+impl StoreCommand {
+    /// The project that was named.
+    fn project(&self) -> Option<&Path> {
+        match self {
+            StoreCommand::Excluded { dir, .. } => dir.as_deref(),
+            _ => None,
+        }
     }
 }
 
@@ -397,8 +418,12 @@ impl StoreRequest {
     /// Whether the current directory determines the project.
     pub fn depends_on_current_directory(&self) -> bool {
         let is_independent = |dir: &Path| dir.is_absolute() || dir.starts_with("~");
-        !matches!(self.task, Task::Store(_) | Task::Classify(_) | Task::Actions(_))
-            && !self.dir.as_deref().is_some_and(is_independent)
+        let is_about_project = match &self.task {
+            Task::Store(command) => matches!(command, StoreCommand::Excluded { .. }),
+            Task::Classify(_) | Task::Actions(_) => false,
+            _ => true,
+        };
+        is_about_project && !self.dir.as_deref().is_some_and(is_independent)
     }
 }
 

@@ -201,6 +201,7 @@ impl Herma {
             Task::Rollback(task) => self.roll_back(request, task, &project),
             Task::Store(StoreCommand::Status) => self.status(),
             Task::Store(StoreCommand::Verify) => self.verify(),
+            Task::Store(StoreCommand::Excluded { paths, .. }) => self.excluded(&project, *paths),
             Task::Store(StoreCommand::Prune(arguments)) => self.prune(arguments),
             Task::Store(StoreCommand::Move { old, new }) => self.move_history(old, new),
             Task::Store(StoreCommand::Clear(consent)) => self.clear(consent.force),

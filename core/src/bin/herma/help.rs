@@ -41,6 +41,7 @@ Never captured, and so never changed by a rollback: files that the project's .gi
 exclude; node_modules/, dist/, build/, target/, .venv/, caches and other generated folders; .env
 and .env.*; logs, archives, videos and compiled files; sockets and the like. Other secrets, such as
 .npmrc or id_rsa, are captured: only you can read the store, but copies outlive the file there.
+`herma checkpoints excluded` counts and lists what patterns exclude from a project.
 
 Exit codes:
   0  done, or there was nothing to do
@@ -122,10 +123,23 @@ Examples:
   herma checkpoints
   herma checkpoints status --json
   herma checkpoints verify
+  herma checkpoints excluded
   herma checkpoints prune --retention-days 3 --max-size-mb 200
   herma checkpoints clear-legacy
 
 Exit codes: 0 done; 1 declined; 2 failed.";
+
+pub const EXCLUDED_EXAMPLES: &str = "\
+Counts, for each pattern, the entries of a project that no checkpoint holds. A pattern is built in,
+or a line of a .gitignore file. An excluded folder is one entry. What a checkpoint leaves out for
+another reason, such as its size, `herma checkpoint` lists.
+
+Examples:
+  herma checkpoints excluded
+  herma checkpoints excluded --paths
+  herma checkpoints excluded ~/code/experiments --json
+
+Exit codes: 0 done; 2 failed.";
 
 pub const PRUNE_EXAMPLES: &str = "\
 Removes projects whose directory no longer exists although its parent directory does, and projects,

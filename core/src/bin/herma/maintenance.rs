@@ -69,6 +69,13 @@ struct PruneAnswer<'a> {
 }
 
 impl Herma {
+    /// Shows what no checkpoint of a project holds.
+    pub fn excluded(&self, project: &Path, with_paths: bool) -> Result<Answer, Failure> {
+        let excluded = self.manager.excluded(project)?;
+        let page = || pages::excluded(project, &excluded, with_paths);
+        self.answer_in_project(project, &excluded, page)
+    }
+
     /// Removes what is gone or unused, as far as possible.
     pub fn prune(&self, arguments: &PruneArguments) -> Result<Answer, Failure> {
         let configured = PruneOptions::from(self.manager.config());

@@ -3,8 +3,14 @@
 use crate::maintenance::PruneNames;
 use crate::pages::{Page, directory};
 use crate::text::{count, line, shell_word, size};
-use herma_core::{Cleared, ClearedLegacy, Holdings, Moved, PruneStep, Pruned, Verified};
+use herma_core::ignore::PatternSource;
+use herma_core::{
+    Cleared, ClearedLegacy, Excluded, ExcludedBy, Holdings, Moved, PruneStep, Pruned, Verified,
+};
 use std::path::Path;
+
+/// A longer pattern moves what follows it to the right.
+const PATTERN_WIDTH_MAX: usize = 30;
 
 /// What a prune did.
 pub fn pruned(pruned: &Pruned, named: &PruneNames) -> Vec<u8> {
@@ -80,6 +86,40 @@ pub fn moved(moved: &Moved) -> Vec<u8> {
     let checkpoints = count(moved.checkpoints, "checkpoint", "checkpoints");
     let to = directory(&moved.to);
     page.line(format_args!("Moved {checkpoints} of {} to {to}", directory(&moved.from)));
+    page.0.into_bytes()
+}
+
+/// What no checkpoint of a project holds.
+pub fn excluded(project: &Path, excluded: &Excluded, with_paths: bool) -> Vec<u8> {
+    let mut page = Page::default();
+    let directory = directory(project);
+    if excluded.patterns.is_empty() {
+        page.line(format_args!("No pattern excludes anything of {directory}"));
+        return page.0.into_bytes();
+    }
+    let entries = count(excluded.count, "entry", "entries");
+    let verb = if excluded.count == 1 { "is" } else { "are" };
+    page.line(format_args!("{entries} of {directory} {verb} excluded from checkpoints:"));
+    let text = |pattern: &ExcludedBy| line(&pattern.exclusion.pattern);
+    let widths = excluded.patterns.iter().map(|pattern| text(pattern).chars().count());
+    let width = widths.max().unwrap_or_default().clamp("PATTERN".len(), PATTERN_WIDTH_MAX);
+    page.line(format_args!("  ENTRIES  {:<width$}  WHERE", "PATTERN"));
+    for pattern in &excluded.patterns {
+        let place = match &pattern.exclusion.source {
+            PatternSource::BuiltIn => "built in".to_owned(),
+            PatternSource::Final => "built in, and no file of a project can undo it".to_owned(),
+            PatternSource::IgnoreFile { path, line: number } => {
+                format!("{}, line {number}", line(path))
+            }
+        };
+        page.line(format_args!("  {:>7}  {:<width$}  {place}", pattern.count, text(pattern)));
+        for path in pattern.paths.iter().filter(|_| with_paths) {
+            page.line(format_args!("             {}", line(path)));
+        }
+    }
+    if !with_paths {
+        page.line("A folder is one entry; --paths lists them");
+    }
     page.0.into_bytes()
 }
 

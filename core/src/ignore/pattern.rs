@@ -1,48 +1,19 @@
-//! Decides which entries of a project git's ignore rules exclude: reads ignore files and matches
-//! entries.
+//! The patterns of ignore files: reads a line and matches it with a path, as git does.
 //!
-//! It judges single entries; the caller walks the project and must not descend into excluded
-//! directories. No existing crate is used, because `gix-ignore` reads some lines and brackets
-//! differently from git, gives up at 64 stars, and takes exponential time for repeated `**/`. A project
-//! could use such a pattern in its own ignore file to stall a checkpoint.
+//! No existing crate is used, because `gix-ignore` reads some lines and brackets differently from git, gives up
+//! at 64 stars, and takes exponential time for repeated `**/`. A project could use such a pattern in its own
+//! ignore file to stall a checkpoint.
 
 use crate::path::name_of;
 use std::ops::ControlFlow::{self, Break, Continue};
 
-/// The default excludes, as hermes-agent ships them, without the secrets.
-#[rustfmt::skip]
-pub const DEFAULT_EXCLUDES: &[&str] = &[
-    "node_modules/", "dist/", "build/", "target/", "out/", ".next/", ".nuxt/", "__pycache__/",
-    "*.pyc", "*.pyo", ".cache/", ".pytest_cache/", ".mypy_cache/", ".ruff_cache/", "coverage/",
-    ".coverage", ".venv/", "venv/", "env/", ".git/", ".hg/", ".svn/", ".worktrees/", "*.so",
-    "*.dylib", "*.dll", "*.o", "*.a", "*.jar", "*.class", "*.exe", "*.obj", "*.mp4", "*.mov",
-    "*.mkv", "*.webm", "*.zip", "*.tar", "*.tar.gz", "*.tgz", "*.7z", "*.rar", "*.iso",
-    ".DS_Store", "Thumbs.db", "*.log",
-];
-
-/// The largest part of an ignore file that is read, in bytes; no sensible one is larger.
-pub const IGNORE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-
-/// The default excludes that no project file can re-include.
-pub const SECRETS: &[&str] = &[".env", ".env.*", ".env.local", ".env.*.local"];
-
-/// The patterns that hold in every project: the default excludes and the secrets that no project
-/// file can re-include.
-#[derive(Clone, Debug)]
-pub struct Excludes {
-    defaults: IgnoreFile,
-    secrets: IgnoreFile,
-}
-
-/// The parsed text of one directory's `.gitignore`.
-#[derive(Clone, Debug, Default)]
-pub struct IgnoreFile {
-    rules: Vec<Rule>,
-}
-
 /// One line of an ignore file.
 #[derive(Clone, Debug)]
-struct Rule {
+pub struct Rule {
+    /// The number of the line, from 1.
+    pub line: usize,
+    /// Whether the line began with `!`.
+    pub includes: bool,
     /// The pattern without the `!` and the slashes at its ends.
     pattern: Box<[u8]>,
     /// The byte that all matches end in, if there is one: a quick test for most rules.
@@ -51,110 +22,29 @@ struct Rule {
     literal: usize,
     /// Whether the pattern is a star and literal text.
     is_suffix: bool,
-    /// Whether the line began with `!`.
-    includes: bool,
     /// Whether only directories are meant.
     directories_only: bool,
     /// Whether the pattern is matched with the whole path, or with the last component.
     is_anchored: bool,
 }
 
-impl IgnoreFile {
-    /// Reads the text of an ignore file. Every text is legal.
-    pub fn parse(text: &[u8]) -> IgnoreFile {
-        let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
-        IgnoreFile { rules: text.split(|byte| *byte == b'\n').filter_map(Rule::read).collect() }
-    }
-
-    /// Whether the last rule that matches excludes the entry at `path`, relative to the directory
-    /// of this file; `None` if no rule matches.
-    fn verdict(&self, path: &[u8], is_directory: bool) -> Option<bool> {
-        let last = self.rules.iter().rev().find(|rule| rule.matches(path, is_directory));
-        last.map(|rule| !rule.includes)
-    }
-}
-
-impl Excludes {
-    /// The default excludes and the secrets.
-    pub(crate) fn of_every_project() -> Excludes {
-        Excludes::new(DEFAULT_EXCLUDES, SECRETS)
-    }
-
-    /// Reads the patterns that hold everywhere, each a line of an ignore file at the root.
-    pub fn new(defaults: &[&str], secrets: &[&str]) -> Excludes {
-        let read = |lines: &[&str]| IgnoreFile::parse(lines.join("\n").as_bytes());
-        Excludes { defaults: read(defaults), secrets: read(secrets) }
-    }
-
-    /// Whether the entry at `path` (project-relative, '/'-separated, no leading or trailing slash)
-    /// is excluded by itself, given the ignore files of the directories above it, root first, each
-    /// with its project-relative directory (empty for the root).
-    ///
-    /// The caller does not descend into an excluded directory, so parents are not examined here. A
-    /// symlink to a directory is not a directory.
-    pub fn excludes(
-        &self,
-        ignore_files: &[(&[u8], &IgnoreFile)],
-        path: &[u8],
-        is_directory: bool,
-    ) -> bool {
-        // rule: capture/default-excludes
-        let default = || self.defaults.verdict(path, is_directory);
-        self.by_project(ignore_files, path, is_directory).or_else(default).unwrap_or(false)
-    }
-
-    /// As [`Excludes::excludes`], for a member of a unit: the default excludes do not apply to it.
-    pub(crate) fn excludes_member(
-        &self,
-        ignore_files: &[(&[u8], &IgnoreFile)],
-        path: &[u8],
-    ) -> bool {
-        self.by_project(ignore_files, path, false).unwrap_or(false)
-    }
-
-    /// As [`Excludes::excludes`], without the default excludes, which do not apply to what git tracks. Secrets
-    /// stay excluded.
-    pub(crate) fn excludes_tracked(
-        &self,
-        ignore_files: &[(&[u8], &IgnoreFile)],
-        path: &[u8],
-        is_directory: bool,
-    ) -> bool {
-        self.by_project(ignore_files, path, is_directory).unwrap_or(false)
-    }
-
-    /// The verdict of everything but the default excludes about an entry.
-    fn by_project(
-        &self,
-        ignore_files: &[(&[u8], &IgnoreFile)],
-        path: &[u8],
-        is_directory: bool,
-    ) -> Option<bool> {
-        // rule: capture/secrets
-        let is_secret = self.secrets.verdict(path, is_directory) == Some(true);
-        // rule: capture/nested-repository
-        // rule: isolation/user-repository
-        if is_secret || name_of(path) == b".git" {
-            return Some(true);
-        }
-        // rule: capture/gitignore
-        ignore_files.iter().rev().find_map(|(directory, file)| {
-            let path = inside(directory, path)?;
-            file.verdict(path, is_directory)
-        })
-    }
-}
-
 impl Rule {
+    /// The rules of a text, one a line; blank lines and comments are none.
+    pub fn read_all(text: &[u8]) -> Vec<Rule> {
+        let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
+        let lines = text.split(|byte| *byte == b'\n').enumerate();
+        lines.filter_map(|(index, text)| Rule::read(index + 1, text)).collect()
+    }
+
     /// The rule on one line, unless it is blank or a comment.
-    fn read(line: &[u8]) -> Option<Rule> {
-        if matches!(line, [] | [b'#', ..]) {
+    fn read(line: usize, text: &[u8]) -> Option<Rule> {
+        if matches!(text, [] | [b'#', ..]) {
             return None;
         }
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
         // To git a line is a C string, which ends at a NUL.
-        let line = line.split(|byte| *byte == 0).next().unwrap_or(line);
-        let mut pattern = trim_end(line);
+        let text = text.split(|byte| *byte == 0).next().unwrap_or(text);
+        let mut pattern = trim_end(text);
         let includes = take_first(&mut pattern, b'!');
         let directories_only = pattern.ends_with(b"/");
         pattern = &pattern[..pattern.len() - usize::from(directories_only)];
@@ -171,11 +61,27 @@ impl Rule {
         let is_certain = |byte: &u8| !matches!(byte, b'*' | b'?' | b'[' | b']' | b'\\' | b'/');
         let ending = pattern.last().copied().filter(is_certain);
         let pattern = pattern.into();
-        Some(Rule { pattern, ending, literal, is_suffix, includes, directories_only, is_anchored })
+        Some(Rule {
+            line,
+            includes,
+            pattern,
+            ending,
+            literal,
+            is_suffix,
+            directories_only,
+            is_anchored,
+        })
+    }
+
+    /// A pattern with the meaning of the rule: as it was written, but for slashes that mean nothing.
+    pub fn text(&self) -> Vec<u8> {
+        let slash = |is_there: bool| if is_there { &b"/"[..] } else { b"" };
+        let leading = self.is_anchored && !self.pattern.contains(&b'/');
+        [slash(leading), &self.pattern, slash(self.directories_only)].concat()
     }
 
     /// Whether the rule matches the entry at `path`, relative to the directory of the file.
-    fn matches(&self, path: &[u8], is_directory: bool) -> bool {
+    pub fn matches(&self, path: &[u8], is_directory: bool) -> bool {
         if self.directories_only && !is_directory {
             return false;
         }
@@ -192,14 +98,6 @@ impl Rule {
         let (literal, wild) = self.pattern.split_at(self.literal);
         // As in git up to 2.51, the end of the literal text counts as the end of a component.
         subject.strip_prefix(literal).is_some_and(|rest| Matching::is_match(wild, rest))
-    }
-}
-
-/// The path relative to a directory; `None` if it is not inside the directory.
-fn inside<'a>(directory: &[u8], path: &'a [u8]) -> Option<&'a [u8]> {
-    match path.strip_prefix(directory)? {
-        rest if directory.is_empty() => Some(rest),
-        rest => rest.strip_prefix(b"/"),
     }
 }
 

@@ -1,0 +1,81 @@
+//! What patterns exclude from checkpoints is counted and listed, and a rollback of it names the pattern.
+
+use crate::command::world::CommandFixture;
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+/// A project of whose entries each kind of pattern excludes some.
+fn project(world: &CommandFixture) {
+    world.write(".gitignore", "\n*.tmp\n/made/\n!keep.tmp\n*.db\n");
+    world.write("src/.gitignore", "# none\nm.*\n");
+    let kept = ["a.rs", "keep.tmp", "src/a.rs", "src/made/b"];
+    let excluded =
+        ["a.tmp", "src/b.tmp", "made/deep/a", "dist/a", "dist/b", "src/m.c", ".env", "a.log"];
+    for path in kept.into_iter().chain(excluded) {
+        world.write(path, "1\n");
+    }
+    // Its members are captured together or not at all, whatever the default excludes.
+    world.write("src/app.db", "SQLite format 3\0");
+}
+
+#[test]
+fn checkpoints_excluded_counts_the_entries_of_each_pattern() {
+    let world = CommandFixture::new();
+    project(&world);
+    let answer = world.herma(&["checkpoints", "excluded", "--json"]).done().json();
+    let by = |source: &str, pattern: &str, paths: &[&str]| json!({ "source": source, "pattern": pattern, "count": paths.len(), "paths": paths });
+    let by_line = |file: &str, line: usize, by: serde_json::Value| {
+        let mut by = by;
+        by["file"] = file.into();
+        by["line"] = line.into();
+        by
+    };
+    let in_file = |pattern, paths| by("ignore_file", pattern, paths);
+    let expected = [
+        by("built_in", "*.log", &["a.log"]),
+        by("built_in", "dist/", &["dist/"]),
+        by("final", ".env", &[".env"]),
+        by_line(".gitignore", 2, in_file("*.tmp", &["a.tmp", "src/b.tmp"])),
+        by_line(".gitignore", 3, in_file("/made/", &["made/"])),
+        by_line(".gitignore", 5, in_file("*.db", &["src/app.db"])),
+        by_line("src/.gitignore", 2, in_file("m.*", &["src/m.c"])),
+    ];
+    assert_eq!(answer["patterns"], json!(expected));
+    assert_eq!(answer["count"], 8);
+    let listed = world.herma(&["checkpoints", "excluded", "--paths"]).done().text();
+    assert!(listed.contains(".gitignore, line 2\n             a.tmp\n"), "{listed}");
+    let counted = world.herma(&["checkpoints", "excluded"]).done().text();
+    assert!(counted.contains("8 entries of ") && !counted.contains("src/m.c"), "{counted}");
+}
+
+#[test]
+fn checkpoints_excluded_with_a_directory_reports_about_that_directory() {
+    let world = CommandFixture::new();
+    project(&world);
+    let kept = world.path("src/made");
+    let kept = kept.to_str().unwrap();
+    let text = world.herma(&["checkpoints", "excluded", kept]).done().text();
+    assert!(text.starts_with("No pattern excludes anything of "), "{text}");
+    let missing = world.herma(&["checkpoints", "excluded", "no-such-folder"]);
+    assert_eq!(missing.refusal(), "missing_directory");
+}
+
+// rule: restore/left-out
+#[test]
+fn rollback_of_an_excluded_file_names_the_pattern_and_where_it_is() {
+    let world = CommandFixture::new();
+    project(&world);
+    world.herma(&["checkpoint"]).done();
+    for (file, why) in [
+        (".env", "the built-in pattern .env, which no file of a project can undo"),
+        ("dist/b", "the built-in pattern dist/"),
+        ("made/deep/a", "/made/ in line 3 of .gitignore"),
+        ("src/m.c", "m.* in line 2 of src/.gitignore"),
+        ("src/app.db", "*.db in line 5 of .gitignore"),
+    ] {
+        let refused = world.herma(&["rollback", "1", file]);
+        assert_eq!(refused.refusal(), "not_in_checkpoint");
+        let expected = format!("was left out of the checkpoint (excluded by {why});");
+        assert!(refused.stderr.contains(&expected), "{}", refused.stderr);
+    }
+}
