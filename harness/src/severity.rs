@@ -78,6 +78,7 @@ static WORSE: &[(Severity, &[RuleRef])] = &[
             &rules::CAPTURE_SECRETS,
             &rules::CAPTURE_DEFAULT_EXCLUDES,
             &rules::CAPTURE_GITIGNORE,
+            &rules::CAPTURE_OWN_IGNORE_FILE,
             &rules::SCOPE_NEVER_HOME,
             &rules::SCOPE_NEVER_ROOT,
             &rules::SCOPE_BASE_NOT_CAPTURED,

@@ -48,6 +48,7 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::CAPTURE_NESTED_REPOSITORY, None),
     (&rules::CAPTURE_SECRETS, None),
     (&rules::CAPTURE_DEFAULT_EXCLUDES, None),
+    (&rules::CAPTURE_OWN_IGNORE_FILE, None),
     (&rules::CAPTURE_GITIGNORE, None),
     (&rules::CAPTURE_NO_CONVERSION, None),
     (&rules::CAPTURE_EXECUTABLE, None),

@@ -10,11 +10,13 @@ use crate::path_map::PathMap;
 use crate::rules::{self, RuleRef};
 use crate::tree::{Entry, Tree};
 use crate::unit::{self, Unit};
+use ignore_files::{IgnoreChain, IgnoreFileName, files_of, levels};
 use pass::LastCapture;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+mod ignore_files;
 mod pass;
 #[cfg(test)]
 mod tests;
@@ -82,13 +84,6 @@ impl Captured {
     }
 }
 
-/// The ignore files from the project's root down to one directory, innermost first.
-struct IgnoreChain {
-    directory: ByteString,
-    file: IgnoreFile,
-    above: Option<Rc<IgnoreChain>>,
-}
-
 /// The context of a directory while its content is examined.
 #[derive(Clone)]
 struct DirectoryContext {
@@ -96,6 +91,8 @@ struct DirectoryContext {
     nested_repository: bool,
     /// Whether a default exclude names it or a directory above it, and an ignore file included it again.
     is_named: bool,
+    /// Whether it or a directory above it is only entered because of an own ignore file.
+    is_entered_by_own: bool,
 }
 
 /// A path that a capture finds, with the context and the bounds that decide about it.
@@ -116,7 +113,8 @@ pub struct Capturer {
     secrets: Rc<Excludes>,
     /// What excludes a member of a unit in addition to the project's ignore files.
     member_excludes: Rc<Excludes>,
-    reads_ignore_files: bool,
+    /// The ignore files that are read, in this order in each directory.
+    ignore_files: Vec<IgnoreFileName>,
     captures_units: bool,
 }
 
@@ -138,13 +136,26 @@ impl Capturer {
             excludes: Rc::new(excludes),
             secrets: Rc::new(Excludes::new(&[], SECRETS)),
             member_excludes: Rc::new(Excludes::new(&[], secrets)),
-            reads_ignore_files: has("capture.gitignore"),
+            ignore_files: ignore_files::names(has),
             captures_units: has("capture.units"),
         }
     }
 }
 
 impl Capturer {
+    /// The same for an implementation whose own ignore files have this name.
+    pub(crate) fn with_own_ignore_file(mut self, name: &ByteString) -> Self {
+        for file in self.ignore_files.iter_mut().filter(|file| file.is_own) {
+            file.name.clone_from(name);
+        }
+        self
+    }
+
+    /// Whether a file of this name may decide about other files.
+    fn is_ignore_file(&self, name: &[u8]) -> bool {
+        self.ignore_files.iter().any(|file| file.name[..] == *name)
+    }
+
     /// The units of a project, for an implementation that captures units.
     fn units(&self, files: &Files, project: &[u8]) -> Vec<Unit> {
         match self.captures_units {
@@ -160,15 +171,20 @@ impl Capturer {
         is_directory: bool,
         has_default_excludes: bool,
     ) -> bool {
-        let mut levels: Vec<(&[u8], &IgnoreFile)> = Vec::new();
-        let mut next = chain.as_deref();
-        while let Some(chain) = next {
-            levels.push((&chain.directory, &chain.file));
-            next = chain.above.as_deref();
-        }
-        levels.reverse();
         let excludes = if has_default_excludes { &self.excludes } else { &self.member_excludes };
-        excludes.excludes(&levels, path, is_directory)
+        excludes.excludes(&levels(chain, true), path, is_directory)
+    }
+
+    /// Whether own ignore files decide about a path: without them the other decision would be made.
+    fn is_decided_by_own(
+        &self,
+        chain: &Option<Rc<IgnoreChain>>,
+        path: &[u8],
+        is_directory: bool,
+    ) -> bool {
+        let is_ignored =
+            |with_own| self.excludes.excludes(&levels(chain, with_own), path, is_directory);
+        files_of(chain).any(|file| file.is_own) && is_ignored(true) != is_ignored(false)
     }
 
     /// Adds a path to the checkpoint as it is, or records why it is left out.
@@ -183,7 +199,7 @@ impl Capturer {
             bounds.file_bytes_max > 0 && content.len() as u64 > bounds.file_bytes_max
         };
         let entry = match node {
-            _ if ignored => Err(self.exclusion_rule(path)),
+            _ if ignored => Err(self.exclusion_rule(path, context, false)),
             Node::Directory => return,
             Node::Special(_) => Err(&rules::CAPTURE_SPECIAL),
             Node::File { content, .. } if too_large(content) => Err(&rules::CAPTURE_SIZE_CAP),
@@ -197,7 +213,7 @@ impl Capturer {
         match entry {
             Err(rule) => {
                 if ignored {
-                    self.count_exclusion(captured, path, context.ignores.is_some());
+                    self.count_exclusion(captured, path, context, false);
                 } else {
                     captured.count_test(rule);
                     captured.unrecorded.insert(name.clone(), node.clone());
@@ -229,17 +245,21 @@ impl Capturer {
                 despite.push(&rules::CAPTURE_SIZE_CAP);
             }
         }
+        if context.is_entered_by_own || self.is_decided_by_own(&context.ignores, path, false) {
+            despite.push(&rules::CAPTURE_OWN_IGNORE_FILE);
+        }
         let is_named = || context.is_named || self.excludes.excludes(&[], path, false);
         if context.ignores.is_some() && is_named() {
             despite.push(&rules::CAPTURE_DEFAULT_EXCLUDES);
         }
-        let mut next = context.ignores.as_deref();
-        while let Some(chain) = next {
-            if chain.file.names(bytes::below(&chain.directory, path).unwrap_or(path)) {
-                despite.push(&rules::CAPTURE_GITIGNORE);
-                break;
-            }
-            next = chain.above.as_deref();
+        let names_it = |file: &&IgnoreChain| {
+            file.file.names(bytes::below(&file.directory, path).unwrap_or(path))
+        };
+        if let Some(naming) = files_of(&context.ignores).find(names_it) {
+            despite.push(match naming.is_own {
+                true => &rules::CAPTURE_OWN_IGNORE_FILE,
+                false => &rules::CAPTURE_GITIGNORE,
+            });
         }
         if context.nested_repository {
             despite.push(&rules::CAPTURE_NESTED_REPOSITORY);
@@ -247,12 +267,19 @@ impl Capturer {
         despite
     }
 
-    /// The rule that excludes a path which ignore patterns exclude, by its name.
-    fn exclusion_rule(&self, path: &[u8]) -> RuleRef {
+    /// The rule that excludes a path which ignore patterns exclude, by its name and the ignore files.
+    fn exclusion_rule(
+        &self,
+        path: &[u8],
+        context: &DirectoryContext,
+        is_directory: bool,
+    ) -> RuleRef {
         if bytes::file_name(path) == b".git" {
             &rules::CAPTURE_NESTED_REPOSITORY
         } else if self.secrets.excludes(&[], path, false) {
             &rules::CAPTURE_SECRETS
+        } else if self.is_decided_by_own(&context.ignores, path, is_directory) {
+            &rules::CAPTURE_OWN_IGNORE_FILE
         } else if self.excludes.excludes(&[], path, true) {
             &rules::CAPTURE_DEFAULT_EXCLUDES
         } else {
@@ -262,10 +289,16 @@ impl Capturer {
 
     /// Counts an excluded path for its rule, if it tests the rule: secrets where an ignore file could
     /// re-include them, repositories where they are nested.
-    fn count_exclusion(&self, captured: &mut Captured, path: &[u8], has_ignore_files: bool) {
-        let rule = self.exclusion_rule(path);
+    fn count_exclusion(
+        &self,
+        captured: &mut Captured,
+        path: &[u8],
+        context: &DirectoryContext,
+        is_directory: bool,
+    ) {
+        let rule = self.exclusion_rule(path, context, is_directory);
         let tested = match rule {
-            rule if *rule == rules::CAPTURE_SECRETS => has_ignore_files,
+            rule if *rule == rules::CAPTURE_SECRETS => context.ignores.is_some(),
             rule if *rule == rules::CAPTURE_NESTED_REPOSITORY => path.contains(&b'/'),
             _ => true,
         };
@@ -296,11 +329,11 @@ impl Capturer {
             if !directory.is_empty() && excluded(&levels, directory, true) {
                 return true;
             }
-            let ignore_path = ByteString::from(bytes::join(directory, b".gitignore"));
-            if let (true, Some(Entry::File { content, .. })) =
-                (self.reads_ignore_files, tree.get(&ignore_path))
-            {
-                levels.push((directory, IgnoreFile::parse(content)));
+            for file in &self.ignore_files {
+                let ignore_path = ByteString::from(bytes::join(directory, &file.name));
+                if let Some(Entry::File { content, .. }) = tree.get(&ignore_path) {
+                    levels.push((directory, IgnoreFile::parse(content)));
+                }
             }
         }
         let levels: Vec<_> = levels.iter().map(|(directory, file)| (*directory, file)).collect();
@@ -316,7 +349,7 @@ fn count_tests(captured: &mut Captured, found: &FoundPath<'_>, entry: &Entry, de
     for rule in despite.iter().filter(|rule| **rule != gitignore) {
         captured.count_test(rule);
     }
-    if found.context.ignores.is_some() {
+    if files_of(&found.context.ignores).any(|level| !level.is_own) {
         captured.count_test(gitignore);
     }
 }

@@ -60,6 +60,41 @@ fn checkpoints_excluded_with_a_directory_reports_about_that_directory() {
     assert_eq!(missing.refusal(), "missing_directory");
 }
 
+// rule: capture/own-ignore-file
+#[test]
+fn hermaignore_excludes_and_includes_after_the_gitignore_and_the_default_excludes() {
+    let world = CommandFixture::new();
+    project(&world);
+    world.write(".hermaignore", "!a.tmp\n!dist/\na.rs\n!.env\n");
+    world.write("src/.hermaignore", "!m.c\n");
+    world.herma(&["checkpoint"]).done();
+    let answer = world.herma(&["checkpoints", "excluded", "--json"]).done().json();
+    let patterns = answer["patterns"].as_array().unwrap().iter();
+    let lines: Vec<String> = patterns
+        .filter(|pattern| pattern["file"] == ".hermaignore")
+        .map(|pattern| format!("{} {}", pattern["line"], pattern["paths"]))
+        .collect();
+    assert_eq!(lines, [r#"3 ["a.rs","src/a.rs"]"#]);
+    for path in ["a.tmp", "dist/a", "src/m.c"] {
+        world.remove(path);
+    }
+    // What the own ignore file of the checkpoint excludes is kept, also when that file is gone.
+    for path in [".hermaignore", "src/.hermaignore"] {
+        world.remove(path);
+    }
+    world.write("later.rs", "2\n");
+    world.herma(&["rollback", "1", "--exact"]).done();
+    for path in ["a.tmp", "dist/a", "src/m.c", "a.rs", "src/a.rs", ".env", ".hermaignore"] {
+        assert!(world.has(path), "{path}");
+    }
+    assert!(!world.has("later.rs"));
+    let refused = world.herma(&["rollback", "1", "a.rs"]);
+    assert_eq!(refused.refusal(), "not_in_checkpoint");
+    assert!(refused.stderr.contains("a.rs in line 3 of .hermaignore"), "{}", refused.stderr);
+    let refused = world.herma(&["rollback", "1", ".env"]);
+    assert!(refused.stderr.contains("which no file of a project can undo"), "{}", refused.stderr);
+}
+
 // rule: restore/left-out
 #[test]
 fn rollback_of_an_excluded_file_names_the_pattern_and_where_it_is() {

@@ -8,7 +8,7 @@ use super::tracked::Tracked;
 use crate::capture::leftover::LeftoverName;
 use crate::disk::{Kind, ListedEntry, Stat, is_unreadable};
 use crate::error::{Context, Error, Result};
-use crate::ignore::{EntryKind, Exclusion, IGNORE_BYTES_MAX, IgnoreFile};
+use crate::ignore::{EntryKind, Exclusion, IGNORE_BYTES_MAX, IGNORE_FILES, IgnoreFile};
 use crate::own_folders::OwnFolders;
 use crate::path::{join, on_disk};
 use crate::shared::Shared;
@@ -199,9 +199,12 @@ impl Scan<'_> {
     fn enter(&self, next: Pending, entries: Vec<ListedEntry>) -> Result<FolderFound> {
         let Pending { directory, above, is_excluded } = next;
         let mut found = FolderFound::default();
-        let has_ignore_file = entries.iter().any(|(name, _)| name == ".gitignore");
-        let ignores =
-            if has_ignore_file { self.add_ignore_file(&directory, above)? } else { above };
+        let mut ignores = above;
+        for name in IGNORE_FILES {
+            if entries.iter().any(|(entry, _)| entry == name) {
+                ignores = self.add_ignore_file(&directory, name, ignores)?;
+            }
+        }
         let mut units = Walked::default();
         let entries = self.take_units(&directory, entries, &ignores, &mut units)?;
         // A database in an excluded folder is left out with all of its files.
@@ -326,17 +329,18 @@ impl Scan<'_> {
         Ok(rest)
     }
 
-    /// Adds the ignore file of `directory` to the chain. As in git, an ignore file that cannot be read
+    /// Adds the ignore file of this name in `directory` to the chain. As in git, an ignore file that cannot be read
     /// or is not a regular file excludes nothing.
     fn add_ignore_file(
         &self,
         directory: &[u8],
+        name: &'static str,
         above: Option<Arc<IgnoreChain>>,
     ) -> Result<Option<Arc<IgnoreChain>>> {
-        let full = on_disk(self.root, &join(directory, b".gitignore"));
+        let full = on_disk(self.root, &join(directory, name.as_bytes()));
         match self.disk.read(&full, IGNORE_BYTES_MAX) {
             Ok((text, _)) => {
-                let file = IgnoreFile::parse(&text);
+                let file = IgnoreFile::of(name, &text);
                 Ok(Some(Arc::new(IgnoreChain { directory: directory.to_vec(), file, above })))
             }
             Err(error) if is_unreadable(&error) || error.kind() == ErrorKind::NotFound => Ok(above),

@@ -22,6 +22,11 @@ pub const DEFAULT_EXCLUDES: &[&str] = &[
     ".DS_Store", "Thumbs.db", "*.log",
 ];
 
+/// The ignore files of a directory, in the order in which they are read: the last line that matches decides.
+// rule: capture/own-ignore-file
+pub const IGNORE_FILES: [&str; 2] = [GITIGNORE, ".hermaignore"];
+const GITIGNORE: &str = ".gitignore";
+
 /// The largest part of an ignore file that is read, in bytes; no sensible one is larger.
 pub const IGNORE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
@@ -36,9 +41,10 @@ pub struct Excludes {
     secrets: IgnoreFile,
 }
 
-/// The parsed text of one directory's `.gitignore`.
-#[derive(Clone, Debug, Default)]
+/// The parsed text of one ignore file.
+#[derive(Clone, Debug)]
 pub struct IgnoreFile {
+    name: &'static str,
     rules: Vec<Rule>,
 }
 
@@ -87,8 +93,8 @@ enum Decision<'a> {
     /// The entry is a repository.
     Repository,
     Secret(&'a Rule),
-    /// The rule is in the ignore file of this directory.
-    IgnoreFile(&'a [u8], &'a Rule),
+    /// The rule is in an ignore file of this directory.
+    IgnoreFile(&'a [u8], &'a IgnoreFile, &'a Rule),
     Default(&'a Rule),
 }
 
@@ -115,7 +121,7 @@ impl Decision<'_> {
     fn excludes(&self) -> bool {
         match self {
             Decision::Repository => true,
-            Decision::Secret(rule) | Decision::IgnoreFile(_, rule) | Decision::Default(rule) => {
+            Decision::Secret(rule) | Decision::IgnoreFile(.., rule) | Decision::Default(rule) => {
                 !rule.includes
             }
         }
@@ -129,10 +135,10 @@ impl Decision<'_> {
             Decision::Secret(rule) => {
                 Exclusion { pattern: rule.text(), source: PatternSource::Final }
             }
-            Decision::IgnoreFile(directory, rule) => Exclusion {
+            Decision::IgnoreFile(directory, file, rule) => Exclusion {
                 pattern: rule.text(),
                 source: PatternSource::IgnoreFile {
-                    path: join(directory, b".gitignore"),
+                    path: join(directory, file.name.as_bytes()),
                     line: rule.line,
                 },
             },
@@ -144,9 +150,14 @@ impl Decision<'_> {
 }
 
 impl IgnoreFile {
-    /// Reads the text of an ignore file. Every text is legal.
+    /// Reads the text of a `.gitignore`. Every text is legal.
     pub fn parse(text: &[u8]) -> IgnoreFile {
-        IgnoreFile { rules: Rule::read_all(text) }
+        IgnoreFile::of(GITIGNORE, text)
+    }
+
+    /// Reads the text of an ignore file with one of the names [`IGNORE_FILES`].
+    pub(crate) fn of(name: &'static str, text: &[u8]) -> IgnoreFile {
+        IgnoreFile { name, rules: Rule::read_all(text) }
     }
 
     /// The last rule that matches the entry at `path`, relative to the directory of this file.
@@ -244,7 +255,7 @@ impl Excludes {
         ignore_files.iter().rev().find_map(|(directory, file)| {
             let path = inside(directory, path)?;
             let rule = file.deciding(path, is_directory)?;
-            Some(Decision::IgnoreFile(directory, rule))
+            Some(Decision::IgnoreFile(directory, file, rule))
         })
     }
 }

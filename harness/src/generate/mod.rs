@@ -22,6 +22,7 @@ mod maintenance;
 mod measured;
 mod names;
 mod operation;
+mod own_ignores;
 mod parts;
 mod repositories;
 mod scenarios;
@@ -30,7 +31,7 @@ mod units;
 
 use crate::history::History;
 use crate::protocol::capabilities::{Capabilities, Units};
-use crate::protocol::known::{INJECTION, MEASUREMENT};
+use crate::protocol::known::{INJECTION, MEASUREMENT, OWN_IGNORE_FILE};
 use herma_model::{ByteString, Settings};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -75,6 +76,8 @@ pub struct Options {
     pub databases: bool,
     /// Whether restores are undone and redone.
     pub undo: bool,
+    /// Whether projects have ignore files of the store's own.
+    pub own_ignore_files: bool,
     /// The multiples in which the subject can set its size limits.
     pub units: Units,
 }
@@ -95,6 +98,7 @@ impl Default for Options {
             agent: true,
             databases: true,
             undo: true,
+            own_ignore_files: true,
             units: Units::default(),
         }
     }
@@ -113,9 +117,10 @@ impl Options {
         let agent = self.agent && capabilities.has_agent_state();
         let databases = self.databases && capabilities.has("capture.units");
         let undo = self.undo && capabilities.has("restore.undo");
+        let own_ignore_files = self.own_ignore_files && capabilities.has(OWN_IGNORE_FILE);
         let units = capabilities.units();
         let options = Options { maintenance, attribution, damage, injections, ..self.clone() };
-        Options { measured, together, agent, databases, undo, units, ..options }
+        Options { measured, together, agent, databases, undo, own_ignore_files, units, ..options }
     }
 
     /// These options without anything that a real workspace cannot have, if there is one.

@@ -8,7 +8,7 @@ use super::idiom::{self, once_in};
 use super::operation::{self, Kinds};
 use super::{
     Options, agent, attributes, attribution, collected, damage, injections, kept_times, last,
-    maintenance, measured, together, units,
+    maintenance, measured, own_ignores, together, units,
 };
 use crate::history::{Event, History, Operation};
 use herma_model::{ByteString, Request, Settings};
@@ -39,7 +39,7 @@ pub struct OtherParts {
     damage: Placed,
     agent: Placed,
     gc: Placed,
-    ending: [Vec<Operation>; 5],
+    ending: [Vec<Operation>; 6],
     databases: Placed,
     injections: Placed,
     /// A history without any of the other parts, which replaces them.
@@ -90,13 +90,15 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
     let unlisted = option::weighted(0.25, last::unlisted());
     let steps = once_in(u32::from(options.undo), option::weighted(0.4, last::steps()));
     let rare = option::weighted(0.2, last::rare(limits));
-    let latest = (measured, packs, together, unlisted, steps, rare);
+    let own_ignores = option::weighted(0.3, own_ignores::fragment(limits));
+    let own_ignores = once_in(u32::from(options.own_ignore_files), own_ignores);
+    let latest = (measured, packs, together, unlisted, steps, rare, own_ignores);
     let rest = (ending, databases, injected, latest);
     let parts = (attributes, command, last, attribution, damage, agent, gc, rest);
     parts
         .prop_map(|(attributes, command, last, attribution, damage, agent, gc, rest)| {
             let ((kept_times, leftovers), databases, injected, alone_or_last) = rest;
-            let (measured, packs, together, unlisted, steps, rare) = alone_or_last;
+            let (measured, packs, together, unlisted, steps, rare, own_ignores) = alone_or_last;
             OtherParts {
                 attributes,
                 command,
@@ -111,6 +113,7 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
                     unlisted.unwrap_or_default(),
                     steps.unwrap_or_default(),
                     rare.unwrap_or_default(),
+                    own_ignores.unwrap_or_default(),
                 ],
                 databases,
                 injections: [injected, packs].concat(),

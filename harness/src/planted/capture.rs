@@ -9,7 +9,7 @@ use crate::sandbox::Sandbox;
 use herma_core::disk::{Kind, Stat as Metadata};
 use herma_core::ignore::DEFAULT_EXCLUDES;
 use herma_model::answer::CheckpointOutcome;
-use herma_model::ignore::Excludes;
+use herma_model::ignore::{Excludes, OWN_IGNORE_FILE};
 use herma_model::{Answer, Request, rules};
 use std::fs;
 use std::io;
@@ -139,6 +139,32 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Disk(Ignores(|_, _, text| {
             let lines: Vec<&[u8]> = text.rsplit(|byte| *byte == b'\n').collect();
             lines.join(&b'\n')
+        })),
+    },
+    PlantedBug {
+        name: "the-own-ignore-file-is-not-read",
+        rule: &rules::CAPTURE_OWN_IGNORE_FILE,
+        about: "The store's own ignore file is a file like any other.",
+        operations_min: 3,
+        flaw: Disk(Ignores(|_, path, text| match path.ends_with(OWN_IGNORE_FILE) {
+            true => Vec::new(),
+            false => text,
+        })),
+    },
+    PlantedBug {
+        name: "the-own-ignore-file-is-read-first",
+        rule: &rules::CAPTURE_OWN_IGNORE_FILE,
+        about: "The `.gitignore` of a directory is read after the store's own ignore file.",
+        operations_min: 4,
+        flaw: Disk(Ignores(|_, path, text| {
+            let gitignore = path.with_file_name(".gitignore");
+            // A fifo would block.
+            let is_file = gitignore.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+            if !is_file || !path.ends_with(OWN_IGNORE_FILE) {
+                return text;
+            }
+            let lines = fs::read(gitignore).unwrap_or_default();
+            [&text[..], b"\n", &lines[..]].concat()
         })),
     },
     PlantedBug {

@@ -6,6 +6,7 @@ use super::after_restore::{after_each_restored, after_restore, with_report};
 use super::restore::with_full_options;
 use crate::subject::Subject;
 use herma_model::answer::Change;
+use herma_model::ignore::OWN_IGNORE_FILE;
 use herma_model::{Answer, ByteString, Node, Request, rules};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -185,6 +186,28 @@ pub static BUGS: &[PlantedBug] = &[
                         && report.kept.iter().all(|kept| kept.path != entry.path)
                 });
                 unseen.map(|entry| outcome.on_disk(&entry.path)).try_for_each(fs::remove_file)
+            })
+        }),
+    },
+    PlantedBug {
+        name: "exact-cleans-what-the-own-ignore-file-excluded",
+        rule: &rules::RESTORE_PROTECTS,
+        about: "An exact restore removes files that the own ignore file of the checkpoint excludes.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| {
+            let exact = matches!(request, Request::Restore { exact: true, .. });
+            let target_id = subject.target_id(request).filter(|_| exact);
+            after_restore(subject, request, |outcome| {
+                let tree = target_id.map(|id| outcome.subject.tree(&id));
+                let is_own = |path: &ByteString| path[..] == *OWN_IGNORE_FILE.as_bytes();
+                if !tree.is_some_and(|tree| tree.keys().any(is_own)) {
+                    return Ok(());
+                }
+                for kept in std::mem::take(&mut outcome.report.kept) {
+                    fs::remove_file(outcome.on_disk(&kept.path))?;
+                    outcome.report.removed.push(kept.path);
+                }
+                Ok(())
             })
         }),
     },

@@ -6,6 +6,7 @@
 
 use super::capabilities::Capabilities;
 use super::known::{INJECTION, MEASUREMENT};
+use super::own_ignore_file::renamed;
 use crate::database;
 use crate::history::{Event, Injection, Operation, Target, concrete};
 use herma_model::request::{About, Effect};
@@ -21,6 +22,8 @@ pub fn supported_operations(
     operation: &Operation,
     world: &World,
 ) -> Vec<Operation> {
+    let renamed = capabilities.own_ignore_file().map(|name| renamed(operation, name));
+    let operation = renamed.as_ref().unwrap_or(operation);
     let keep_if = |is_kept: bool| if is_kept { vec![operation.clone()] } else { Vec::new() };
     match operation {
         Operation::Ask(request) => {

@@ -5,8 +5,8 @@
 //! capability are reported as *not applicable*, never as held.
 
 use super::known::{
-    COMPLETE, INJECTION, MAX_FILE_BYTES, MAX_TOTAL_BYTES, MEANINGS, MEASUREMENT, OWN_WAYS, SIZES,
-    WHOLE_AGENT, find, known, unknown_message,
+    COMPLETE, INJECTION, MAX_FILE_BYTES, MAX_TOTAL_BYTES, MEANINGS, MEASUREMENT, OWN_IGNORE_FILE,
+    OWN_WAYS, SIZES, WHOLE_AGENT, find, known, unknown_message,
 };
 use super::message::Hello;
 use crate::history::{History, Operation};
@@ -54,6 +54,8 @@ pub struct Capabilities {
     avoids: BTreeSet<String>,
     /// How many checkpoints of a project are kept, if that is fixed.
     keeps: Option<usize>,
+    /// The name of the store's own ignore file, if it was declared.
+    own_ignore_file: Option<String>,
     /// Claimed capabilities that cannot be judged on this machine, each with the reason and a remedy.
     withheld: BTreeMap<&'static str, &'static str>,
 }
@@ -88,6 +90,7 @@ impl Capabilities {
     pub fn of_the_core() -> Self {
         let optional = [
             "capture.units",
+            OWN_IGNORE_FILE,
             "restore.keeps_undo",
             "restore.undo",
             "target.stable_number",
@@ -104,6 +107,7 @@ impl Capabilities {
             store_folder: None,
             avoids: BTreeSet::new(),
             keeps: None,
+            own_ignore_file: None,
             withheld: BTreeMap::new(),
         }
     }
@@ -162,6 +166,13 @@ impl Capabilities {
             match (find(name), value) {
                 // The suite determines these itself.
                 (Some(INJECTION | MEASUREMENT), _) => {}
+                (Some(OWN_IGNORE_FILE), Value::Bool(true)) => {
+                    return Err(format!("`{OWN_IGNORE_FILE}` is false or the name of the file"));
+                }
+                (Some(OWN_IGNORE_FILE), Value::String(name)) => {
+                    read.claimed.insert(OWN_IGNORE_FILE, 1);
+                    read.own_ignore_file = Some(name.clone());
+                }
                 (Some(claim), Value::Bool(true)) => {
                     read.claimed.insert(claim, 1);
                 }
@@ -199,12 +210,17 @@ impl Capabilities {
                 capabilities.claimed.get(claim).or(MEANINGS.contains(claim).then_some(unit))?;
             Some((*claim, least_common_multiple(*unit, *other)))
         };
+        let names: BTreeSet<&String> =
+            [self, capabilities].iter().filter_map(|of| of.own_ignore_file.as_ref()).collect();
+        let differs = |claim: &str| claim == OWN_IGNORE_FILE && names.len() > 1;
+        let claimed = self.claimed.iter().filter(|(claim, _)| !differs(claim));
         Capabilities {
-            claimed: self.claimed.iter().filter_map(common).collect(),
+            claimed: claimed.filter_map(common).collect(),
             repository: self.repository || capabilities.repository,
             store_folder: self.store_folder.clone().or_else(|| capabilities.store_folder.clone()),
             avoids: self.avoids.union(&capabilities.avoids).cloned().collect(),
             keeps: self.keeps.into_iter().chain(capabilities.keeps).min(),
+            own_ignore_file: names.into_iter().next().cloned(),
             withheld: self
                 .withheld
                 .iter()
@@ -257,6 +273,11 @@ impl Capabilities {
     /// The name of the folder in every project that holds the store, if there is one.
     pub fn store_folder(&self) -> Option<&str> {
         self.store_folder.as_deref()
+    }
+
+    /// The name of the store's own ignore file, if it differs from the name that histories use.
+    pub fn own_ignore_file(&self) -> Option<&str> {
+        self.own_ignore_file.as_deref().filter(|name| *name != herma_model::ignore::OWN_IGNORE_FILE)
     }
 
     /// Whether histories must not use files or folders of this name.

@@ -1,7 +1,7 @@
 //! Every capability that can be claimed, for people and programs: its meaning, its values, its operations
 //! and answer fields, and the rules that need it. `capabilities` holds what claims mean for judging.
 
-use super::known::{SIZES, known};
+use super::known::{OWN_IGNORE_FILE, SIZES, known};
 use crate::nearest::nearest;
 use herma_model::request::{REQUESTS, RequestKind};
 use herma_model::rules;
@@ -22,6 +22,7 @@ const ROWS: &[Row] = &[
         &["skipped[].path", "skipped[].why"],
         &["unreadable", "omitted", "warnings"],
     ),
+    Row(OWN_IGNORE_FILE, &[], &["hermaignore", "excludes"]),
     Row("diff", &["entries"], &["compare", "preview", "changes"]),
     Row("diff.stats", &["stats"], &["lines", "counts", "insertions", "deletions"]),
     Row("list.reason", &["checkpoints[].reason"], &["message", "comment", "label"]),
@@ -96,6 +97,11 @@ impl Claim {
         SIZES.contains(&self.name)
     }
 
+    /// Whether it is the name of the own ignore file.
+    pub fn is_name(&self) -> bool {
+        self.name == OWN_IGNORE_FILE
+    }
+
     /// Its operations, answer fields and rules, each as a text with a title; empty lists are omitted.
     fn parts(&self) -> impl Iterator<Item = (&'static str, String)> {
         let parts = [
@@ -116,9 +122,12 @@ pub fn claims() -> Vec<Claim> {
     let claim = |(name, meaning): (&'static str, &'static str)| Claim {
         name,
         meaning,
-        values: match SIZES.contains(&name) {
-            true => "true, false, or a number of bytes of which it must be a multiple",
-            false => "true or false",
+        values: match name {
+            OWN_IGNORE_FILE => "false, or the name of the file",
+            _ if SIZES.contains(&name) => {
+                "true, false, or a number of bytes of which it must be a multiple"
+            }
+            _ => "true or false",
         },
         operations: REQUESTS
             .iter()
@@ -139,7 +148,7 @@ pub fn text() -> String {
     let mut text = String::new();
     for claim in claims() {
         text.push_str(&format!("{}: {}\n", claim.name, claim.meaning));
-        if claim.is_size() {
+        if claim.is_size() || claim.is_name() {
             text.push_str(&format!("  values:      {}\n", claim.values));
         }
         for (title, names) in claim.parts() {
@@ -159,7 +168,7 @@ pub fn page() -> String {
     );
     for claim in claims() {
         page.push_str(&format!("\n**`{}`**: {}\n", claim.name, claim.meaning));
-        if claim.is_size() {
+        if claim.is_size() || claim.is_name() {
             page.push_str(&format!("- values: {}\n", claim.values));
         }
         for (title, names) in claim.parts() {

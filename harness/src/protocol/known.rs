@@ -43,6 +43,11 @@ static CAPABILITIES: &[Capability] = &[
     ),
     ("capture.gitignore", "Paths that the project's own ignore files exclude are not captured."),
     (
+        OWN_IGNORE_FILE,
+        "The store has an ignore file of its own: any directory may hold one, and it is read after \
+         the `.gitignore` of that directory.",
+    ),
+    (
         "capture.no_repositories",
         "Files and directories called `.git` are not captured, but the files next to them are.",
     ),
@@ -163,6 +168,8 @@ pub(super) const MAX_FILE_BYTES: &str = "settings.max_file_bytes";
 /// The capability to limit the size of the store.
 pub(super) const MAX_TOTAL_BYTES: &str = "settings.max_total_bytes";
 
+/// The capability to have an own ignore file, whose value is the name of that file.
+pub const OWN_IGNORE_FILE: &str = "capture.own_ignore_file";
 /// The capability that faults can be injected at calls.
 pub const INJECTION: &str = "test.injection";
 /// The capability that requests can be measured.
@@ -175,6 +182,7 @@ pub(super) const COMPLETE: &str = "complete";
 /// capabilities that no adapter claims.
 pub(super) const OWN_WAYS: &[&str] = &[
     "capture.units",
+    OWN_IGNORE_FILE,
     "restore.directory",
     "restore.keeps_undo",
     "restore.undo",

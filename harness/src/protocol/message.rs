@@ -164,7 +164,7 @@ pub struct Hello {
     pub implementation: Identity,
     /// Its capabilities, each by name, true or false; one that is not named is false. Instead of
     /// true, `settings.max_file_bytes` and `settings.max_total_bytes` may be a number: they can only
-    /// be set to multiples of so many bytes.
+    /// be set to multiples of so many bytes. `capture.own_ignore_file` is the name of that file.
     #[serde(default)]
     pub capabilities: BTreeMap<String, Value>,
     /// What it needs of the sandbox: `repository`, where it keeps its store in the project's own

@@ -18,6 +18,7 @@ pub mod claims;
 pub mod fault;
 pub mod known;
 pub mod message;
+mod own_ignore_file;
 pub mod probes;
 pub mod process;
 pub mod schema;

@@ -82,6 +82,8 @@ fn capabilities() -> Value {
     let described = |claim: Claim| {
         let types = if claim.is_size() {
             json!(["boolean", "integer", "null"])
+        } else if claim.is_name() {
+            json!(["boolean", "string", "null"])
         } else {
             json!(["boolean", "null"])
         };

@@ -138,6 +138,9 @@ impl<'a> Runner<'a> {
         let settings = capabilities.restrict_settings(&history.settings);
         let names = capabilities.names().collect();
         let mut world = World::new(files, sandbox.layout(), settings, names, FIRST_SECOND);
+        if let Some(name) = capabilities.own_ignore_file() {
+            world = world.with_own_ignore_file(&name.into());
+        }
         oracle.opened(capabilities.has("layout"));
         let checks = world.compare_opening(oracle.files(&sandbox)?);
         if let Some(folder) = capabilities.store_folder() {

@@ -4,6 +4,7 @@
 
 use super::{CoreSubject, HookedDisk, NewSubject, Subject};
 use crate::protocol::capabilities::Capabilities;
+use crate::protocol::known::OWN_IGNORE_FILE;
 use crate::protocol::message::{self, Open, Versions};
 use crate::protocol::{VERSION, translate};
 use crate::sandbox::Sandbox;
@@ -88,8 +89,12 @@ fn refused(id: u64, code: &str, message: &str) -> Value {
 
 fn hello(request: &Value) -> Value {
     let range = Versions::deserialize(&request["protocol"]);
-    let claimed: BTreeMap<&str, bool> =
-        Capabilities::of_the_core().names().map(|name| (name, true)).collect();
+    let value = |name: &str| match name {
+        OWN_IGNORE_FILE => json!(herma_model::ignore::OWN_IGNORE_FILE),
+        _ => json!(true),
+    };
+    let claimed: BTreeMap<&str, Value> =
+        Capabilities::of_the_core().names().map(|name| (name, value(name))).collect();
     let protocol = range.map_or(VERSION, |range| range.max.min(VERSION));
     json!({
         "protocol": protocol,

@@ -1,7 +1,8 @@
 //! The pass of a capture through files: through all files of a project, or, where the project was captured
 //! before, only through those that changed since.
 
-use super::{Bounds, Captured, Capturer, DirectoryContext, FoundPath, IgnoreChain};
+use super::ignore_files::{IgnoreChain, IgnoreFileName};
+use super::{Bounds, Captured, Capturer, DirectoryContext, FoundPath};
 use crate::bytes::{self, ByteString};
 use crate::files::{Files, Node};
 use crate::ignore::IgnoreFile;
@@ -91,7 +92,9 @@ impl<'a> Pass<'a> {
             return Some(LastCapture { files: self.files.clone(), ..last });
         }
         let decides = |path: &ByteString| {
-            [&b".git"[..], b".gitignore"].contains(&bytes::file_name(path))
+            let name = bytes::file_name(path);
+            name == b".git"
+                || self.capturer.is_ignore_file(name)
                 || last.units.iter().any(|unit| unit.role(path).is_some())
         };
         let units = || self.capturer.units(self.files, self.project);
@@ -121,12 +124,11 @@ impl<'a> Pass<'a> {
             self.captured.left_out.insert(ByteString::from(path), rule);
             return;
         }
-        let has_ignore_files = context.ignores.is_some();
         if *node == Node::Directory {
             if self.context(path).is_none() {
-                let rule = self.capturer.exclusion_rule(path);
+                let rule = self.capturer.exclusion_rule(path, &context, true);
                 self.captured.closed.insert(ByteString::from(path), rule);
-                self.capturer.count_exclusion(&mut self.captured, path, has_ignore_files);
+                self.capturer.count_exclusion(&mut self.captured, path, &context, true);
             }
             return;
         }
@@ -166,7 +168,7 @@ impl<'a> Pass<'a> {
 
     /// The context of a directory's content: its ignore files, and whether it is in a nested repository.
     ///
-    /// Implements [`rules::CAPTURE_GITIGNORE`].
+    /// Implements [`rules::CAPTURE_GITIGNORE`] and [`rules::CAPTURE_OWN_IGNORE_FILE`].
     fn enter(&self, directory: &[u8], outer: Option<DirectoryContext>) -> DirectoryContext {
         let inside =
             |name: &[u8]| self.files.get(&bytes::join(self.project, &bytes::join(directory, name)));
@@ -176,17 +178,21 @@ impl<'a> Pass<'a> {
         let is_named = outer.as_ref().is_some_and(|outer| {
             outer.is_named || self.capturer.excludes.excludes(&[], directory, true)
         });
-        let above = outer.and_then(|outer| outer.ignores);
-        let ignores = match inside(b".gitignore") {
-            Some(Node::File { content, readable: true, .. })
-                if self.capturer.reads_ignore_files =>
-            {
+        let is_entered_by_own = outer.as_ref().is_some_and(|outer| {
+            outer.is_entered_by_own
+                || self.capturer.is_decided_by_own(&outer.ignores, directory, true)
+        });
+        let mut ignores = outer.and_then(|outer| outer.ignores);
+        for IgnoreFileName { name, is_own } in &self.capturer.ignore_files {
+            if let Some(Node::File { content, readable: true, .. }) = inside(name) {
                 let directory = ByteString::from(directory);
-                Some(Rc::new(IgnoreChain { directory, file: IgnoreFile::parse(content), above }))
+                let file = IgnoreFile::parse(content);
+                let is_own = *is_own;
+                let above = ignores.take();
+                ignores = Some(Rc::new(IgnoreChain { directory, file, is_own, above }));
             }
-            _ => above,
-        };
-        DirectoryContext { ignores, nested_repository, is_named }
+        }
+        DirectoryContext { ignores, nested_repository, is_named, is_entered_by_own }
     }
 }
 

@@ -195,6 +195,45 @@ fn capture_and_ignored_by_apply_deeper_ignore_files_first_and_only_below_them() 
 }
 
 #[test]
+fn capture_and_ignored_by_read_the_own_ignore_file_after_the_gitignore_of_its_directory() {
+    let mut files = files(&["a", "b", "c", "dist/x", "made/x", ".env", "d/a", "d/b"]);
+    write(&mut files, ".gitignore", b"a\nmade");
+    write(&mut files, ".hermaignore", b"!a\n!made\n!dist\nb\n!.env");
+    write(&mut files, "d/.gitignore", b"a\n!b");
+    let captured = by_default(&files);
+    let ignore_files = [".gitignore", ".hermaignore"];
+    let kept = ["a", "c", "d/.gitignore", "d/b", "dist/x", "made/x"];
+    assert_eq!(held(&captured), [&ignore_files[..], &kept].concat());
+    let own = "capture/own-ignore-file";
+    let expected = [(".env", "capture/secrets"), ("b", own), ("d/a", "capture/gitignore")];
+    assert_eq!(left_out(&captured), expected.map(|(path, rule)| (path.to_owned(), rule)));
+    let despite_own: Vec<String> = captured
+        .despite
+        .iter()
+        .filter(|(_, rules)| rules.first().is_some_and(|rule| rule.id == own))
+        .map(|(path, _)| path.to_string())
+        .collect();
+    assert_eq!(despite_own, ["a", "d/b", "dist/x", "made/x"]);
+    let ignored_by =
+        |capturer: &Capturer, path: &str| capturer.ignored_by(&captured.tree, path.as_bytes());
+    for (path, by_both, by_git) in [
+        ("a", false, true),
+        ("b", true, false),
+        ("d/b", false, false),
+        ("d/a", true, true),
+        ("made/y", false, true),
+        ("dist/y", false, true),
+        (".env", true, true),
+    ] {
+        assert_eq!(ignored_by(&capturer(&[]), path), by_both, "{path}");
+        let lacking = capturer(&["capture.own_ignore_file"]);
+        assert_eq!(ignored_by(&lacking, path), by_git, "{path}");
+    }
+    let named = capturer(&[]).with_own_ignore_file(&".other".into());
+    assert!(ignored_by(&named, "a"));
+}
+
+#[test]
 fn capture_ignores_an_ignore_file_that_is_a_link_or_cannot_be_read() {
     let mut unreadable = files(&["x"]);
     write(&mut unreadable, ".gitignore", b"x");

@@ -33,6 +33,7 @@ impl Captured {
             let left_out: Vec<_> = left_out.map(|(path, rule)| (path.clone(), *rule)).collect();
             let excludes = [
                 &rules::CAPTURE_GITIGNORE,
+                &rules::CAPTURE_OWN_IGNORE_FILE,
                 &rules::CAPTURE_SECRETS,
                 &rules::CAPTURE_DEFAULT_EXCLUDES,
             ];

@@ -26,6 +26,11 @@ pub const DEFAULT_EXCLUDES: &[&str] = &[
 /// The default excludes that no project file can re-include.
 pub const SECRETS: &[&str] = &[".env", ".env.*", ".env.local", ".env.*.local"];
 
+/// The name of git's ignore file.
+pub const GITIGNORE: &[u8] = b".gitignore";
+/// The name of a store's own ignore file, where the store declares no other name.
+pub const OWN_IGNORE_FILE: &str = ".hermaignore";
+
 /// The patterns that apply to every project: the default excludes and the secrets that no project
 /// file can re-include.
 #[derive(Clone, Debug)]
@@ -35,7 +40,7 @@ pub struct Excludes {
     excludes_git: bool,
 }
 
-/// The parsed text of one directory's `.gitignore`.
+/// The parsed text of one ignore file.
 #[derive(Clone, Debug)]
 pub struct IgnoreFile {
     patterns: Vec<Pattern>,
@@ -87,7 +92,8 @@ impl Excludes {
     /// symlink to a directory is not a directory.
     ///
     /// Implements [`crate::rules::CAPTURE_DEFAULT_EXCLUDES`], [`crate::rules::CAPTURE_SECRETS`],
-    /// [`crate::rules::CAPTURE_GITIGNORE`] and [`crate::rules::CAPTURE_NESTED_REPOSITORY`].
+    /// [`crate::rules::CAPTURE_GITIGNORE`], [`crate::rules::CAPTURE_OWN_IGNORE_FILE`] and
+    /// [`crate::rules::CAPTURE_NESTED_REPOSITORY`].
     pub fn excludes(
         &self,
         ignore_files: &[(&[u8], &IgnoreFile)],
@@ -99,7 +105,7 @@ impl Excludes {
         {
             return true;
         }
-        // The deepest file with a matching line decides, and the defaults come last, as in git's
+        // Of the files with a matching line, the last one of the deepest directory decides, and the defaults come last, as in git's
         // info/exclude.
         ignore_files
             .iter()

@@ -94,6 +94,19 @@ super::rules! {
         hint: "An ignore file in a subfolder is not read, or files that became ignored later are \
             still captured. With git, stage into an empty index.",
     }
+    CAPTURE_OWN_IGNORE_FILE {
+        id: "capture/own-ignore-file",
+        statement: "The store's own ignore file counts like the `.gitignore` of the same \
+            directory, and is read after it: it may exclude further paths, and include again what \
+            that file or the default excludes exclude.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        source: "decision 0046",
+        needs: ["capture.own_ignore_file"],
+        hint: "The file is not read, is read only in the root, or before the `.gitignore`: the \
+            last line that matches decides, and the lines of the own file come last.",
+    }
     CAPTURE_SECRETS {
         id: "capture/secrets",
         statement: "A project's ignore file cannot include again the secrets that the default \

@@ -206,6 +206,11 @@ impl World {
         }
     }
 
+    /// The same for an implementation whose own ignore files have this name.
+    pub fn with_own_ignore_file(self, name: &ByteString) -> Self {
+        World { capturer: self.capturer.with_own_ignore_file(name), ..self }
+    }
+
     /// Whether the implementation claims this capability.
     pub fn has(&self, capability: &str) -> bool {
         self.capabilities.contains(capability)

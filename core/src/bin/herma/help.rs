@@ -41,7 +41,8 @@ Never captured, and so never changed by a rollback: files that the project's .gi
 exclude; node_modules/, dist/, build/, target/, .venv/, caches and other generated folders; .env
 and .env.*; logs, archives, videos and compiled files; sockets and the like. Other secrets, such as
 .npmrc or id_rsa, are captured: only you can read the store, but copies outlive the file there.
-`herma checkpoints excluded` counts and lists what patterns exclude from a project.
+A .hermaignore is read like a .gitignore, and after it: its lines exclude more from checkpoints, or,
+such as !dist/, less. `herma checkpoints excluded` counts and lists what is excluded.
 
 Exit codes:
   0  done, or there was nothing to do
@@ -131,8 +132,8 @@ Exit codes: 0 done; 1 declined; 2 failed.";
 
 pub const EXCLUDED_EXAMPLES: &str = "\
 Counts, for each pattern, the entries of a project that no checkpoint holds. A pattern is built in,
-or a line of a .gitignore file. An excluded folder is one entry. What a checkpoint leaves out for
-another reason, such as its size, `herma checkpoint` lists.
+or a line of a .gitignore or .hermaignore file. An excluded folder is one entry. What a checkpoint
+leaves out for another reason, such as its size, `herma checkpoint` lists.
 
 Examples:
   herma checkpoints excluded
