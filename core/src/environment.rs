@@ -94,6 +94,8 @@ pub struct Config {
     pub delete_orphans: bool,
     /// The minimum number of seconds between two sweeps.
     pub min_interval_seconds: u64,
+    /// Patterns of paths that are captured although the default excludes name them.
+    pub include: Vec<String>,
     /// The policy: which events of an agent cause a checkpoint.
     pub policy: Policy,
 }
@@ -110,6 +112,7 @@ impl Default for Config {
             retention_seconds: 7 * DAY_SECONDS,
             delete_orphans: true,
             min_interval_seconds: 24 * HOUR_SECONDS,
+            include: Vec::new(),
             policy: Policy::default(),
         }
     }

@@ -83,7 +83,9 @@ fn hermaignore_excludes_and_includes_after_the_gitignore_and_the_default_exclude
         world.remove(path);
     }
     world.write("later.rs", "2\n");
-    world.herma(&["rollback", "1", "--exact"]).done();
+    let restored = world.herma(&["rollback", "1", "--exact"]);
+    let why = "in the checkpoint it is excluded by a.rs in line 3 of .hermaignore";
+    assert!(restored.exit == Some(2) && restored.text().contains(why), "{}", restored.text());
     for path in ["a.tmp", "dist/a", "src/m.c", "a.rs", "src/a.rs", ".env", ".hermaignore"] {
         assert!(world.has(path), "{path}");
     }
@@ -112,5 +114,62 @@ fn rollback_of_an_excluded_file_names_the_pattern_and_where_it_is() {
         assert_eq!(refused.refusal(), "not_in_checkpoint");
         let expected = format!("was left out of the checkpoint (excluded by {why});");
         assert!(refused.stderr.contains(&expected), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn include_captures_what_the_default_excludes_name_and_secrets_that_it_names() {
+    let world = CommandFixture::new();
+    project(&world);
+    world.write(".env.local", "1\n");
+    world.write("target/a", "1\n");
+    world.configure("checkpoints:\n  include: [dist/, \".env*\", .env.local, \"*.tmp\"]\n");
+    world.herma(&["checkpoint"]).done();
+    let paths = ["dist/a", ".env.local", ".env", "target/a", "a.tmp"];
+    for path in paths {
+        world.remove(path);
+    }
+    world.herma(&["rollback", "1"]).done();
+    let restored: Vec<&str> = paths.into_iter().filter(|path| world.has(path)).collect();
+    assert_eq!(restored, ["dist/a", ".env.local"]);
+    // An exact restore removes what the checkpoint would have held, and undo brings it back.
+    world.write("dist/later", "2\n");
+    world.write("target/later", "2\n");
+    world.herma(&["rollback", "1", "--exact"]).done();
+    assert!(!world.has("dist/later") && world.has("target/later"));
+    world.herma(&["undo"]).done();
+    assert!(world.has("dist/later"));
+}
+
+// rule: restore/protects
+#[test]
+fn rollback_removes_nothing_that_was_excluded_when_the_checkpoint_was_taken() {
+    let world = CommandFixture::new();
+    project(&world);
+    world.herma(&["checkpoint"]).done();
+    world.configure("checkpoints:\n  include: [dist/, .env]\n");
+    world.write("a.rs", "2\n");
+    let restored = world.herma(&["rollback", "1", "--exact"]);
+    let why = "in the checkpoint it is excluded by the built-in pattern dist/";
+    assert!(restored.exit == Some(2) && restored.text().contains(why), "{}", restored.text());
+    assert_eq!(world.read("a.rs"), "1\n");
+    assert!(world.has("dist/a") && world.has("dist/b") && world.has(".env"));
+    // Without the key again, what a checkpoint holds is restored, and what is there is not lost.
+    world.herma(&["checkpoint"]).done();
+    world.configure("");
+    world.remove("dist/a");
+    world.write("dist/b", "2\n");
+    world.herma(&["rollback", "1", "--exact"]);
+    assert_eq!((world.read("dist/a"), world.read("dist/b")), ("1\n".into(), "2\n".into()));
+}
+
+#[test]
+fn include_refuses_what_is_not_a_list_of_patterns() {
+    let world = CommandFixture::new();
+    world.write("a", "1\n");
+    for include in ["dist/", "[\"!dist/\"]", "[1]", "[\"\"]", "[\"#a\"]", "[\"a\\nb\"]"] {
+        world.configure(&format!("checkpoints:\n  include: {include}\n"));
+        let refused = world.herma(&["checkpoint"]);
+        assert_eq!(refused.refusal(), "bad_config", "{include}");
     }
 }

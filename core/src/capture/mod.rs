@@ -102,7 +102,7 @@ impl Capture<'_> {
         let Config { max_file_bytes, max_files, .. } = *self.config;
         let started = self.started.as_ref();
         let bounds = Bounds { max_file_bytes, max_files, own_folders: &self.own, started };
-        let excludes = Excludes::of_every_project();
+        let excludes = Excludes::except(&self.config.include);
         let scan = Scan {
             disk: self.disk,
             root: self.root,

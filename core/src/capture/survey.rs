@@ -25,7 +25,7 @@ pub fn survey(
 ) -> Result<(usize, Vec<LeftOut>)> {
     let Config { max_file_bytes, max_files, .. } = *config;
     let bounds = &Bounds { max_file_bytes, max_files, own_folders, started: None };
-    let excludes = &Excludes::of_every_project();
+    let excludes = &Excludes::except(&config.include);
     let tracked = Tracked::default();
     let mut walked = walk(&Scan { disk, root, bounds, excludes, tracked, lists_excluded: false })?;
     walked.left_out.sort_unstable_by(|left, right| left.path.cmp(&right.path));
@@ -41,9 +41,10 @@ pub fn excluded(
     disk: &dyn Disk,
     root: &Path,
     own_folders: &OwnFolders,
+    config: &Config,
 ) -> Result<Vec<(Exclusion, Vec<u8>)>> {
     let bounds = &Bounds { max_file_bytes: 0, max_files: usize::MAX, own_folders, started: None };
-    let excludes = &Excludes::of_every_project();
+    let excludes = &Excludes::except(&config.include);
     let tracked = Tracked::default();
     let walked = walk(&Scan { disk, root, bounds, excludes, tracked, lists_excluded: true })?;
     let mut excluded = walked.excluded;

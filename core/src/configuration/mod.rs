@@ -206,7 +206,7 @@ struct Key {
 }
 
 /// The keys of the section, as the behaviour lists them.
-const KEYS: [Key; 14] = [
+const KEYS: [Key; 15] = [
     Key { name: "enabled", set: |config, value| put(&mut config.enabled, boolean(value)) },
     Key {
         name: "max_snapshots",
@@ -233,6 +233,7 @@ const KEYS: [Key; 14] = [
         name: "min_interval_hours",
         set: |config, value| put(&mut config.min_interval_seconds, amount(value, HOUR_SECONDS)),
     },
+    Key { name: "include", set: |config, value| put(&mut config.include, patterns(value)) },
     // The keys of the policy of an agent.
     Key {
         name: "before_high_risk",
@@ -291,6 +292,24 @@ fn amount(value: &Value, unit: u64) -> Meaning<u64> {
         }
         _ => Err("a number of at least 0"),
     }
+}
+
+/// Patterns of an ignore file, which only include.
+fn patterns(value: &Value) -> Meaning<Vec<String>> {
+    let pattern = |value: &Value| match value {
+        Value::Text(text) if is_pattern(text) => Some(text.clone()),
+        _ => None,
+    };
+    let patterns = match value {
+        Value::List(values) => values.iter().map(pattern).collect(),
+        _ => None,
+    };
+    patterns.ok_or("a list of patterns as in a .gitignore, such as [dist/, \"*.log\"], without !")
+}
+
+/// Whether a text is one line of an ignore file that names paths.
+fn is_pattern(text: &str) -> bool {
+    !text.trim().is_empty() && !text.starts_with(['!', '#']) && !text.contains(['\n', '\r', '\0'])
 }
 
 fn nearest(key: &str) -> Option<&'static str> {

@@ -3,7 +3,7 @@
 //! This module knows no keys. All values have one type, since most of the file belongs to other
 //! programs and may contain anything.
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{
     DuplicateKeyPolicy, Location, MergeKeyPolicy, MessageFormatter, NonFiniteFloatPolicy, Options,
     Spanned, UserMessageFormatter,
@@ -38,7 +38,7 @@ pub enum Value {
     /// A text.
     Text(String),
     /// A list, of any values.
-    List,
+    List(Vec<Value>),
     /// Keys and their values, in order.
     Mapping(Vec<(Spanned<Value>, Spanned<Value>)>),
 }
@@ -87,7 +87,7 @@ impl fmt::Display for Value {
                 Some((end, _)) => write!(f, "the text \"{}…\"", &text[..end]),
                 None => write!(f, "the text \"{text}\""),
             },
-            Value::List => f.write_str("a list"),
+            Value::List(_) => f.write_str("a list"),
             Value::Mapping(_) => f.write_str("a mapping"),
         }
     }
@@ -134,8 +134,11 @@ impl<'de> Visitor<'de> for Anything {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Value::List)
+        let mut values = Vec::new();
+        while let Some(value) = list.next_element()? {
+            values.push(value);
+        }
+        Ok(Value::List(values))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {

@@ -167,9 +167,18 @@ impl IgnoreFile {
 }
 
 impl Excludes {
-    /// The default excludes and the secrets.
-    pub(crate) fn of_every_project() -> Excludes {
-        Excludes::new(DEFAULT_EXCLUDES, SECRETS)
+    /// The default excludes and the secrets, without what the user includes. A secret is included only by a
+    /// pattern without wildcards: one such as `*.local` is not meant for secrets.
+    pub(crate) fn except(include: &[String]) -> Excludes {
+        let is_literal = |pattern: &&String| !pattern.contains(['*', '?', '[', '\\']);
+        let lines = |excludes: &[&str], included: Vec<&String>| {
+            let included = included.into_iter().map(|pattern| format!("!{pattern}"));
+            let excludes = excludes.iter().map(|pattern| (*pattern).to_owned());
+            excludes.chain(included).collect::<Vec<String>>().join("\n")
+        };
+        let defaults = lines(DEFAULT_EXCLUDES, include.iter().collect());
+        let secrets = lines(SECRETS, include.iter().filter(is_literal).collect());
+        Excludes::new(&[&defaults], &[&secrets])
     }
 
     /// Reads the patterns that hold everywhere, each a line of an ignore file at the root.

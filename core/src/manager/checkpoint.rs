@@ -135,6 +135,7 @@ impl Manager {
             tree,
             permissions: &captured.permissions,
             left_out: &captured.left_out,
+            include: &self.config.include,
             // rule: restore/left-out
             has_units: captured.current.units.values().any(Option::is_none),
             parent: position.parent,

@@ -185,7 +185,9 @@ impl Manager {
         let project = self.project(dir);
         project.check_scope(self.disk.as_ref(), &self.environment)?;
         let own_folders = OwnFolders::of(self.disk.as_ref(), &self.environment);
-        let entries = capture::excluded(self.disk.as_ref(), &project.directory, &own_folders)?;
+        let directory = &project.directory;
+        let disk = self.disk.as_ref();
+        let entries = capture::excluded(disk, directory, &own_folders, &self.config)?;
         Ok(Excluded::of(entries))
     }
 

@@ -44,16 +44,17 @@ impl Wanted {
     ) -> Result<Self> {
         let objects = &open.objects;
         let Checkpoint { id, tree, seconds, .. } = *checkpoint.intact()?;
+        let include = commit::include(objects, id)?;
         let read_all = || -> Result<(Snapshot, TargetIgnores)> {
             let snapshot = snapshot::read(objects, id, tree)?;
-            let ignores = TargetIgnores::read(objects, &snapshot)?;
+            let ignores = TargetIgnores::read(objects, &snapshot, &include)?;
             Ok((snapshot, ignores))
         };
         let (snapshot, ignores) = match (read_all(), scope) {
             // The ignore files, which may be lost, decide only what an exact restore removes.
             (Err(error), Scope::File(path)) if error.is_damage() => {
                 let snapshot = snapshot::read_around(objects, id, tree, path)?;
-                (snapshot, TargetIgnores::read(objects, &Snapshot::new())?)
+                (snapshot, TargetIgnores::read(objects, &Snapshot::new(), &include)?)
             }
             (all, _) => all?,
         };
@@ -89,7 +90,11 @@ impl Wanted {
     /// The files of the checkpoint of that id, or no files; its ignore files and what it left out do not
     /// count.
     pub fn by_id(objects: &Objects<'_>, id: Option<Oid>) -> Result<Self> {
-        let ignores = TargetIgnores::read(objects, &Snapshot::new())?;
+        let include = match id {
+            Some(id) => commit::include(objects, id)?,
+            None => Vec::new(),
+        };
+        let ignores = TargetIgnores::read(objects, &Snapshot::new(), &include)?;
         let Some(id) = id else {
             return Ok(Wanted {
                 id: Oid::ZERO,

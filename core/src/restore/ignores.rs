@@ -16,11 +16,11 @@ pub struct TargetIgnores {
 }
 
 impl TargetIgnores {
-    /// Reads the ignore files that `target` holds.
+    /// Reads the ignore files that `target` holds; the default excludes hold except for the patterns `include`.
     ///
     /// # Errors
     /// A file that the store has lost.
-    pub fn read(objects: &Objects<'_>, target: &Snapshot) -> Result<Self> {
+    pub fn read(objects: &Objects<'_>, target: &Snapshot, include: &[String]) -> Result<Self> {
         let mut files: BTreeMap<Vec<u8>, Vec<IgnoreFile>> = BTreeMap::new();
         // Those of one directory are read in the order of their names, which is that of `IGNORE_FILES`.
         for (path, item) in target {
@@ -30,7 +30,7 @@ impl TargetIgnores {
                 files.entry(parent(path).to_vec()).or_default().push(IgnoreFile::of(name, &text));
             }
         }
-        Ok(TargetIgnores { excludes: Excludes::of_every_project(), files })
+        Ok(TargetIgnores { excludes: Excludes::except(include), files })
     }
 
     /// The pattern that excludes the entry at `path`, or a folder above it.

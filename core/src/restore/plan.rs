@@ -16,7 +16,6 @@ use std::collections::BTreeSet;
 use std::io;
 
 const MOUNTED: &str = "something is mounted there, and cannot be replaced";
-const UNDER_AN_IGNORE_RULE: &str = "an ignore file of the checkpoint excludes it";
 
 /// What is to be done so that a path is as recorded.
 pub(super) enum PlanStep {
@@ -61,8 +60,8 @@ impl Restore<'_> {
             // rule: restore/leaves-new
             // rule: restore/undo-redo
             Surplus::Leave
-        } else if self.was_excluded(path) {
-            Surplus::Keep(Remark::new(path, UNDER_AN_IGNORE_RULE.into()))
+        } else if let Some(exclusion) = self.exclusion(path) {
+            Surplus::Keep(Remark::new(path, format!("in the checkpoint it is {exclusion}")))
         } else {
             // rule: restore/exact
             Surplus::Remove

@@ -1,6 +1,7 @@
 //! A checkpoint as a git commit: with at most one parent, its time, and its reason as the message.
 
 use crate::error::{Error, Result};
+use crate::store::include;
 use crate::store::left_out::{self, LeftOut};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
@@ -73,6 +74,8 @@ pub struct NewCheckpoint<'a> {
     pub permissions: &'a Permissions,
     /// What it left out of the project, and why; sorted by path.
     pub left_out: &'a [LeftOut],
+    /// The patterns that the user included.
+    pub include: &'a [String],
     /// Whether it holds units, each of which is then complete.
     pub has_units: bool,
     /// The checkpoint before it in the history.
@@ -106,6 +109,7 @@ pub fn write(objects: &mut Objects<'_>, new: &NewCheckpoint<'_>) -> Result<Oid> 
         headers.as_bytes(),
         &new.permissions.to_header(),
         &left_out::to_header(new.left_out),
+        &include::to_header(new.include),
         if new.has_units { UNITS } else { b"" },
         message.as_bytes(),
     ];
@@ -120,6 +124,11 @@ pub fn permissions(objects: &Objects<'_>, id: Oid) -> Result<Permissions> {
 /// What the checkpoint `id` left out of its project, sorted by path.
 pub fn left_out(objects: &Objects<'_>, id: Oid) -> Result<Vec<LeftOut>> {
     Ok(left_out::of_headers(&objects.read(Kind::Commit, id)?))
+}
+
+/// The patterns that the user included when the checkpoint `id` was taken.
+pub fn include(objects: &Objects<'_>, id: Oid) -> Result<Vec<String>> {
+    Ok(include::of_headers(&objects.read(Kind::Commit, id)?))
 }
 
 /// Whether every unit in the checkpoint `id` is known to be complete.

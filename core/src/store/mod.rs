@@ -14,6 +14,7 @@ mod delta;
 pub mod figures;
 pub mod git_lock;
 mod header;
+mod include;
 pub mod left_out;
 pub mod lock;
 mod loose;

@@ -89,6 +89,7 @@ impl CoreSubject {
             auto_prune: settings.auto_prune,
             retention_seconds: settings.retention_days.saturating_mul(DAY_SECONDS),
             delete_orphans: settings.delete_orphans,
+            include: Vec::new(),
             min_interval_seconds: settings.min_interval_hours.saturating_mul(HOUR_SECONDS),
         };
         let agent = Agent::new(&environment.base, disk.clone(), clock.clone());
