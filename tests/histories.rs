@@ -4,7 +4,7 @@ use herma_harness::cases;
 use herma_harness::check;
 use herma_harness::generate::{self, Options};
 use herma_harness::history::{History, Operation, file};
-use herma_harness::protocol::capabilities::Units;
+use herma_harness::protocol::units::Units;
 use herma_harness::sandbox::Scratch;
 use herma_harness::share::Share;
 use herma_harness::shrink::BUDGET_DEFAULT;

@@ -1,6 +1,6 @@
 //! Contents of files, targets of links, and reasons of checkpoints.
 
-use crate::protocol::capabilities::Units;
+use crate::protocol::units::Units;
 use herma_model::content::noise;
 use herma_model::{ByteString, Settings};
 use proptest::prelude::*;

@@ -30,8 +30,9 @@ mod together;
 mod units;
 
 use crate::history::History;
-use crate::protocol::capabilities::{Capabilities, Units};
+use crate::protocol::capabilities::Capabilities;
 use crate::protocol::known::{INJECTION, MEASUREMENT, OWN_IGNORE_FILE};
+use crate::protocol::units::Units;
 use herma_model::{ByteString, Settings};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

@@ -6,9 +6,10 @@
 
 use super::known::{
     COMPLETE, INJECTION, MAX_FILE_BYTES, MAX_TOTAL_BYTES, MEANINGS, MEASUREMENT, OWN_IGNORE_FILE,
-    OWN_WAYS, SIZES, WHOLE_AGENT, find, known, unknown_message,
+    OWN_WAYS, WHOLE_AGENT, find, known, unknown_message,
 };
 use super::message::Hello;
+use super::units::{Units, least_common_multiple, unit};
 use crate::history::{History, Operation};
 use herma_model::rules::{self, RuleRef};
 use herma_model::{Request, Settings};
@@ -339,39 +340,6 @@ impl Capabilities {
         let unit = self.claimed.get(claim).copied();
         unit.filter(|unit| bytes.is_multiple_of(*unit)).map_or(0, |_| bytes)
     }
-}
-
-/// The units of the size limits, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Units {
-    /// Of the file size limit.
-    pub file: u64,
-    /// Of the store size limit.
-    pub total: u64,
-}
-
-impl Default for Units {
-    fn default() -> Self {
-        Units { file: 1, total: 1 }
-    }
-}
-
-/// The unit of a size in a hello.
-fn unit(claim: &str, value: &Value) -> Result<u64, String> {
-    if !SIZES.contains(&claim) {
-        return Err(format!("`{claim}` is true or false, not {value}"));
-    }
-    let unit = value.as_u64().filter(|unit| *unit > 0);
-    unit.ok_or_else(|| format!("`{claim}` is true, false or the bytes of its unit, not {value}"))
-}
-
-fn least_common_multiple(left: u64, right: u64) -> u64 {
-    let mut divisor = left;
-    let mut rest = right;
-    while rest > 0 {
-        (divisor, rest) = (rest, divisor % rest);
-    }
-    (left / divisor).saturating_mul(right)
 }
 
 #[cfg(test)]

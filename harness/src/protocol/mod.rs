@@ -23,6 +23,7 @@ pub mod probes;
 pub mod process;
 pub mod schema;
 pub(crate) mod translate;
+pub mod units;
 
 /// The version this runner speaks.
 pub const VERSION: u32 = 1;

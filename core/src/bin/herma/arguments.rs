@@ -12,6 +12,7 @@ use crate::help::{
 };
 use crate::maintenance::PruneArguments;
 use crate::manual;
+use crate::rollback_arguments::{RollbackArguments, UndoArguments};
 use crate::text::shell_word;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -200,47 +201,6 @@ pub struct SessionArguments {
     /// Stop a terminal command that takes longer
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub time_limit: u64,
-}
-
-#[derive(Debug, Args)]
-struct RollbackArguments {
-    // `herma_core::rollback_line` parses these arguments; the fields only describe them for the help.
-    #[arg(hide = true)]
-    _words: Vec<OsString>,
-    #[arg(last = true, hide = true)]
-    _literal: Vec<OsString>,
-    /// The project's directory [default: that of the current directory]
-    #[arg(long = "dir", value_name = "DIR")]
-    _dir: Option<PathBuf>,
-    /// Also remove files created since; a checkpoint saves them first
-    #[arg(long = "exact")]
-    _exact: bool,
-    /// Restore even if the present files cannot be saved first: no undo
-    #[arg(long = "force")]
-    _force: bool,
-    /// Show what a restore would do, and change nothing
-    #[arg(long = "dry-run")]
-    _dry_run: bool,
-    /// Restore only if the result still matches the preview of this token
-    #[arg(long = "as-previewed", value_name = "TOKEN")]
-    _token: Option<String>,
-}
-
-#[derive(Debug, Args)]
-struct UndoArguments {
-    // As in `RollbackArguments`.
-    /// The project's directory [default: that of the current directory]
-    #[arg(long = "dir", value_name = "DIR")]
-    _dir: Option<PathBuf>,
-    /// Go on even if the present files cannot be saved first
-    #[arg(long = "force")]
-    _force: bool,
-    /// Show what it would do, and change nothing
-    #[arg(long = "dry-run")]
-    _dry_run: bool,
-    /// Only if the result still matches the preview of this token
-    #[arg(long = "as-previewed", value_name = "TOKEN")]
-    _token: Option<String>,
 }
 
 /// A parsed command line, by what it needs.

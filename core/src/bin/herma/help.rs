@@ -28,7 +28,7 @@ Configuration, below \"checkpoints:\" in $HERMES_HOME/config.yaml [~/.hermes/con
   min_interval_hours: 24          the least time between two automatic prunes
   retention_days: 7               a prune removes projects unused for longer; 0 keeps them
   delete_orphans: true            a prune removes projects whose directory no longer exists
-  include: []                     patterns, such as [dist/], that are captured although excluded below
+  include: []                     patterns such as dist/ to capture although excluded below
 
 Only for agents that keep state (a board, a goal, memories), in the same section:
   before_high_risk: true          take a checkpoint before deletions, force-pushes and the like

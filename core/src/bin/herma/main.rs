@@ -18,6 +18,7 @@ mod manual;
 mod pages;
 mod programs;
 mod rollback;
+mod rollback_arguments;
 mod rollback_pages;
 mod session;
 mod shell;
