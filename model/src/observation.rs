@@ -47,6 +47,9 @@ pub struct Observation {
     pub histories: Option<Histories>,
     /// The damaged objects that are not intact yet; `None` where no object was damaged before.
     pub lost: Option<BTreeSet<Object>>,
+    /// The damaged files for which git still refuses the store after a checkpoint; `None` where no such
+    /// file was damaged before.
+    pub refused_files: Option<Vec<String>>,
     /// The rows that SQLite reads in each real database around a restore.
     pub databases: BTreeMap<ByteString, DatabaseRows>,
     /// The resource use of the subject's processes.
@@ -106,6 +109,7 @@ impl Observation {
             contents: None,
             histories: None,
             lost: None,
+            refused_files: None,
             databases: BTreeMap::new(),
             measured: None,
         }

@@ -227,6 +227,9 @@ impl Prune<'_> {
     /// Looks at every project, and returns whether all their histories have refs, so that objects
     /// that are not reachable can be removed.
     fn projects(&mut self, store: &Store<'_>) -> Result<bool> {
+        if !self.is_preview {
+            ref_recovery::repair_packed(store);
+        }
         let objects = store.objects();
         let hashes = ref_recovery::any_trace(store)?;
         let mut is_reclaimable = true;

@@ -13,7 +13,7 @@ use crate::maintenance::reach::Reach;
 use crate::store::objects::Objects;
 use crate::store::oid::Oid;
 use crate::store::shallow::Boundaries;
-use crate::store::{Store, git_lock, metadata, pre_restore, ref_recovery, refs, shallow, usage};
+use crate::store::{Store, git_lock, metadata, packed_refs, pre_restore, ref_recovery, refs, shallow, usage};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -83,7 +83,7 @@ fn leftovers(store: &Store<'_>) -> Result<Vec<PathBuf>> {
     let is_unused = |name: &str| refs::is_hash(name) && !traces.iter().any(|hash| hash == name);
     Ok([
         below("fresh", &|_| true)?,
-        below("", &|name| name.starts_with(refs::PACKED_NEW))?,
+        below("", &|name| name.starts_with(packed_refs::NEW))?,
         below("locks", &is_unused)?,
     ]
     .concat())

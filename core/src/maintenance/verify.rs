@@ -11,7 +11,7 @@ use crate::store::commit::Checkpoint;
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use crate::store::oid::Oid;
-use crate::store::{Store, metadata, ref_recovery, snapshot};
+use crate::store::{Store, compatibility, metadata, ref_recovery, snapshot};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -33,6 +33,10 @@ pub fn verify(
     let objects = store.objects();
     let mut files = Files { objects: &objects, checked: HashMap::new() };
     let hashes = ref_recovery::any_trace(&store)?;
+    // A store without any history may be one that a crash left unfinished.
+    if !hashes.is_empty() {
+        verified.refused_files = compatibility::refused_files(disk, &store.path)?;
+    }
     for (index, hash) in hashes.iter().enumerate() {
         progress(index + 1, hashes.len());
         let metadata = metadata::read(disk, &store.path, hash);

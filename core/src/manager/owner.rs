@@ -7,7 +7,7 @@ use crate::disk::Sharing;
 use crate::error::{Error, Result};
 use crate::project::Project;
 use crate::store::lock::Lock;
-use crate::store::{Store, lock};
+use crate::store::{Store, lock, ref_recovery};
 use serde_json::Value;
 
 /// How many restores may die while an operation waits for the locks.
@@ -88,6 +88,7 @@ impl Manager {
         purpose: Purpose,
         mut recovered: Recovered,
     ) -> Result<OperationLocks<'s>> {
+        ref_recovery::repair_packed(&store);
         let disk = self.disk.as_ref();
         let sharing = if purpose == Purpose::Take { Sharing::Shared } else { Sharing::Exclusive };
         let mut undone = Vec::new();

@@ -8,6 +8,7 @@
 
 pub mod base;
 pub mod commit;
+pub mod compatibility;
 mod compressor;
 pub mod content;
 mod delta;
@@ -27,6 +28,7 @@ pub mod oid;
 pub mod pack;
 pub mod pack_index;
 mod packed;
+pub mod packed_refs;
 mod packs;
 pub mod permissions;
 pub mod pre_restore;

@@ -10,7 +10,7 @@ use crate::store::lock::Lock;
 use crate::store::metadata::Recorded;
 use crate::store::objects::Objects;
 use crate::store::oid::Oid;
-use crate::store::{Store, commit, metadata, refs};
+use crate::store::{Store, commit, metadata, packed_refs, refs};
 
 /// The newest checkpoint of the project, even if its ref was lost. Changes nothing.
 pub fn newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Option<Oid>> {
@@ -113,6 +113,31 @@ pub fn repair(
     }
     let _lock = lock()?;
     newest_locked(store, objects, hash).map(drop)
+}
+
+/// Makes a `packed-refs` that git refuses acceptable again: the refs of all histories that are known
+/// without it are made again first, and then the lines that git refuses are removed. A failure is
+/// logged, and the next operation tries again.
+// rule: maintenance/heals
+pub fn repair_packed(store: &Store<'_>) {
+    if let Err(error) = try_repair_packed(store) {
+        tracing::debug!("{} was not repaired: {error}", packed_refs::NAME);
+    }
+}
+
+fn try_repair_packed(store: &Store<'_>) -> Result<()> {
+    if packed_refs::is_accepted(store.disk, &store.path)? {
+        return Ok(());
+    }
+    let objects = store.objects();
+    for hash in names(store, "projects", ".json")? {
+        match repair(store, &objects, &hash, || store.try_lock_project(&hash)) {
+            // Nothing names its checkpoints, with or without the damaged lines.
+            Err(error) if error.is_damage() => {}
+            repaired => repaired?,
+        }
+    }
+    refs::repair_packed(store.disk, &store.path)
 }
 
 /// The newest checkpoint that the metadata names, if it is stored.

@@ -1,14 +1,14 @@
 //! The refs of the store, as plain git reads them. The ref of a project, `refs/hermes/<hash>`, points
 //! at its newest checkpoint.
 //!
-//! A ref is a small file, or after `git gc` a line of `packed-refs`. That file is only written here to
-//! remove a ref from it.
+//! A ref is a small file, or after `git gc` a line of `packed-refs` ([`crate::store::packed_refs`]).
 
-use crate::disk::atomic_write::{replace_file, write_new_named};
+use crate::disk::atomic_write::replace_file;
 use crate::disk::folder::{self, remove_file};
 use crate::disk::{Disk, Kind};
 use crate::error::{Context, Error, Result};
 use crate::store::oid::Oid;
+use crate::store::packed_refs;
 use crate::store::pre_restore;
 use crate::store::repository::{is_directory, make_private};
 use std::collections::BTreeMap;
@@ -17,16 +17,12 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Size limit of `packed-refs` in bytes; no file is larger.
-const REFS_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// The folder of the refs of all projects.
 const PROJECTS: &str = "refs/hermes";
 /// The folder of the pins of all projects.
 pub const PINS: &str = "refs/pins";
 /// The folder of the refs of the envelopes of all projects.
 pub const ENVELOPES: &str = "refs/envelopes";
-/// The start of the name of the file that replaces `packed-refs`.
-pub const PACKED_NEW: &str = "packed-refs.new";
 
 /// The ref of the project of that hash.
 // rule: layout/store
@@ -50,7 +46,7 @@ fn parse(path: &Path, content: &[u8]) -> Result<Oid> {
 }
 
 fn read_packed(disk: &dyn Disk, store: &Path, name: &str) -> Result<Option<Oid>> {
-    let text = packed_refs(disk, store)?;
+    let text = packed_refs::text(disk, store)?;
     let line = text.lines().find_map(|line| line.strip_suffix(name)?.strip_suffix(' '));
     line.map(|digits| parse(&store.join("packed-refs"), digits.as_bytes())).transpose()
 }
@@ -196,39 +192,30 @@ fn remove_refs(
     is_selected: impl Fn(&str) -> bool,
     remove_files: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
+    with_packed_lock(disk, store, || {
+        packed_refs::rewrite(disk, store, |content| packed_refs::without(content, is_selected))?;
+        remove_files()
+    })
+}
+
+/// Removes the lines of `packed-refs` for which git refuses the file.
+// rule: maintenance/heals
+pub fn repair_packed(disk: &dyn Disk, store: &Path) -> Result<()> {
+    let repair = || packed_refs::rewrite(disk, store, packed_refs::accepted);
+    with_packed_lock(disk, store, repair)
+}
+
+/// Holds git's lock on `packed-refs` meanwhile.
+fn with_packed_lock(
+    disk: &dyn Disk,
+    store: &Path,
+    change: impl FnOnce() -> Result<()>,
+) -> Result<()> {
     let lock = store.join("packed-refs.lock");
     take_git_lock(disk, &lock, b"")?;
-    let removed = remove_packed(disk, store, is_selected).and_then(|()| remove_files());
+    let changed = change();
     let _ = disk.remove_file(&lock);
-    removed
-}
-
-/// Writes `packed-refs` without the lines of the selected refs.
-fn remove_packed(disk: &dyn Disk, store: &Path, is_selected: impl Fn(&str) -> bool) -> Result<()> {
-    let path = store.join("packed-refs");
-    let packed = folder::read_if_file(disk, &path, REFS_BYTES_MAX)?.unwrap_or_default();
-    let rest = without(&packed, is_selected);
-    if rest.len() == packed.len() {
-        return Ok(());
-    }
-    let fresh = write_new_named(disk, store, PACKED_NEW, &rest, 0o600)?;
-    replace_file(disk, &fresh, &path)
-}
-
-/// The lines of `packed-refs` except those of the selected refs and the `^` lines that may follow
-/// them.
-fn without(packed: &[u8], is_selected: impl Fn(&str) -> bool) -> Vec<u8> {
-    let mut rest = Vec::with_capacity(packed.len());
-    let mut dropped = false;
-    for line in packed.split_inclusive(|byte| *byte == b'\n') {
-        let text = String::from_utf8_lossy(line);
-        let name = text.trim_end_matches('\n').split_once(' ').map(|(_, name)| name);
-        dropped = name.is_some_and(&is_selected) || dropped && text.starts_with('^');
-        if !dropped {
-            rest.extend_from_slice(line);
-        }
-    }
-    rest
+    changed
 }
 
 /// Whether a text has the form of the hash of a project.
@@ -282,7 +269,7 @@ pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
         }
     }
     // After the files, since a ref that git packs meanwhile is then seen in one of the two.
-    let packed = packed_refs(disk, store)?;
+    let packed = packed_refs::text(disk, store)?;
     for line in packed.lines().filter(|line| !line.starts_with(['#', '^'])) {
         let (digits, name) = line.split_once(' ').unwrap_or((line, ""));
         let id = parse(&store.join("packed-refs"), digits.as_bytes())?;
@@ -294,7 +281,7 @@ pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
 
 /// The names of the refs in `packed-refs` below a folder of refs, relative to the folder.
 pub fn packed_below(disk: &dyn Disk, store: &Path, folder: &str) -> Result<Vec<String>> {
-    let packed = packed_refs(disk, store)?;
+    let packed = packed_refs::text(disk, store)?;
     let name = |line: &str| {
         let name = line.split_once(' ')?.1.strip_prefix(folder)?.strip_prefix('/')?;
         Some(name.to_owned())
@@ -363,13 +350,6 @@ fn make_folder(disk: &dyn Disk, store: &Path, folder: &str) -> Result<()> {
         disk.sync_directory(parent).context("making a folder in", parent)?;
     }
     Ok(())
-}
-
-/// The content of `packed-refs`; empty if that is not a regular file.
-// rule: maintenance/damage
-fn packed_refs(disk: &dyn Disk, store: &Path) -> Result<String> {
-    let content = folder::read_if_file(disk, &store.join("packed-refs"), REFS_BYTES_MAX)?;
-    Ok(String::from_utf8_lossy(&content.unwrap_or_default()).into_owned())
 }
 
 #[cfg(test)]

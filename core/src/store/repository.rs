@@ -5,6 +5,7 @@ use crate::disk::atomic_write::write_atomically;
 use crate::disk::{Disk, Kind, Sharing, is_absence, is_unreadable};
 use crate::error::{Context, Error, Result};
 use crate::ignore::{DEFAULT_EXCLUDES, SECRETS};
+use crate::store::compatibility;
 use crate::store::figures;
 use crate::store::lock::{self, Lock};
 use crate::store::migration::archive_v1;
@@ -137,7 +138,7 @@ impl<'a> Store<'a> {
         ];
         for (name, content) in files {
             let file = path.join(name);
-            if !is_usable(disk, &file) {
+            if !compatibility::is_usable(disk, &file) {
                 // A file cannot replace a folder; a folder that is not empty stays.
                 let _ = disk.remove_directory(&file);
                 write_atomically(disk, &path, "layout", content.as_bytes(), &file)?;
@@ -187,20 +188,6 @@ impl<'a> Store<'a> {
     pub fn objects(&self) -> Objects<'a> {
         Objects::new(self.disk, self.path.join("objects"))
     }
-}
-
-/// Whether git could use a file: a crash may leave it empty or full of zeros, and a `HEAD` must name a ref
-/// or a commit.
-// rule: maintenance/heals
-fn is_usable(disk: &dyn Disk, file: &Path) -> bool {
-    let Ok((start, _)) = disk.read(file, 4096) else {
-        return false;
-    };
-    let is_id = || start.len() >= 40 && start[..40].iter().all(u8::is_ascii_hexdigit);
-    let is_head = file.ends_with("HEAD");
-    !start.is_empty()
-        && !start.contains(&0)
-        && (!is_head || start.starts_with(b"ref: refs/") || is_id())
 }
 
 /// Whether a folder exists at `path`; an error if anything else does.

@@ -79,6 +79,16 @@ impl StoreDamage {
         })
     }
 
+    /// The damaged files for which git refuses the store.
+    pub fn refused_files(&self, store: &Path) -> Vec<String> {
+        let is_refused =
+            |damaged: &&DamagedFile| does_git_refuse(damaged) && damaged.is_in_place(store);
+        let refused = self.files.iter().filter(is_refused);
+        let names: BTreeSet<String> =
+            refused.map(|damaged| damaged.path.display().to_string()).collect();
+        names.into_iter().collect()
+    }
+
     /// Whether a file of the store is still as the damage left it.
     fn is_still_damaged(&self, store: &Path, path: &Path) -> bool {
         self.files.iter().any(|damaged| damaged.path == path && damaged.is_in_place(store))
@@ -212,6 +222,26 @@ impl StoreDamage {
             .collect();
         let is_lost = |name: &&String| !packed.contains(&name[..]) && !store.join(name).exists();
         names.iter().filter(is_lost).map(|name| state_of(name)).collect()
+    }
+}
+
+/// Whether git refuses a store because of a damaged file. Git needs no settings and no packed refs.
+fn does_git_refuse(damaged: &DamagedFile) -> bool {
+    let needs_content = match damaged.path.to_str() {
+        Some("HEAD") => true,
+        Some("config" | "packed-refs") => false,
+        _ => return false,
+    };
+    match &damaged.replacement {
+        Replacement::Bytes(content) if needs_content => !content.starts_with(b"ref: refs/"),
+        // The beginning of a file of settings may be valid settings.
+        Replacement::Bytes(content) => {
+            let is_text = !content.contains(&0);
+            let is_cut = damaged.path == Path::new("packed-refs") && !content.ends_with(b"\n");
+            !content.is_empty() && (!is_text || is_cut)
+        }
+        Replacement::Nothing | Replacement::Link(_) => needs_content,
+        Replacement::Fifo | Replacement::Folder => true,
     }
 }
 

@@ -30,6 +30,27 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "what-git-refuses-stays",
+        rule: &rules::MAINTENANCE_HEALS,
+        about: "A file full of zeros, for which git refuses the store, is never repaired.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| {
+            let store = subject.sandbox.store();
+            let paths = ["HEAD", "config", "packed-refs"].map(|name| store.join(name));
+            let before = paths.map(|path| (Replacement::at(&path), path));
+            let answer = subject.ask(request);
+            for (before, path) in &before {
+                if let Ok(before @ Replacement::Bytes(bytes)) = before
+                    && bytes.contains(&0)
+                {
+                    // A file that cannot be put back stays repaired, and the bug does not show.
+                    let _ = put_back(path, before);
+                }
+            }
+            answer
+        }),
+    },
+    PlantedBug {
         name: "one-damaged-object-refuses-every-list",
         rule: &rules::MAINTENANCE_DAMAGE,
         about: "If any object of the store is damaged, no project can be listed.",

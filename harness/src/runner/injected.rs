@@ -136,7 +136,7 @@ impl Runner<'_> {
         let mut injected = Ok(None);
         let mut outcome = MeanwhileOutcome::default();
         let mut has_restarted = false;
-        let seen = self.observe_with(step, request, allowed, &mut |subject, request| {
+        let mut seen = self.observe_with(step, request, allowed, &mut |subject, request| {
             injected = thread::scope(|scope| {
                 let (is_ready, ready) = mpsc::channel();
                 let process = OtherProcess { sandbox: sandbox.shared(), seconds, opening };
@@ -167,6 +167,8 @@ impl Runner<'_> {
             }
             answer
         })?;
+        // The file may be damaged again, or its repair may have been prevented.
+        seen.refused_files = None;
         Ok(InjectedRequest { seen, injected: injected?, meanwhile: outcome, has_restarted })
     }
 

@@ -1,4 +1,5 @@
-//! Requests to a damaged store: what a request reports as stored must be stored, and intact.
+//! Requests to a damaged store: what a request reports as stored must be stored, and intact, where git
+//! reads it.
 //!
 //! This module judges nothing else. The module of each operation judges the rest: if a request needs no
 //! lost object, it must work as before the damage.
@@ -15,10 +16,18 @@ use crate::verdict::{Checks, Judge, Kind, Mismatch, word};
 use crate::world::World;
 use std::collections::BTreeSet;
 
-/// Compares the lost objects after a request with what the request reports as stored.
+/// Compares the lost objects after a request with what the request reports as stored, and whether git
+/// reads the store.
 ///
-/// Implements [`rules::CAPTURE_STORED`].
+/// Implements [`rules::CAPTURE_STORED`] and [`rules::MAINTENANCE_HEALS`].
 pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
+    if let Some(refused) = &seen.refused_files {
+        checks.check(Judge::Git, &rules::MAINTENANCE_HEALS, refused.is_empty(), || {
+            let expected = "a store that git reads after a checkpoint";
+            let found = format!("git refuses the store because of {}", refused.join(", "));
+            Mismatch::new("git refuses the store", expected, found)
+        });
+    }
     let Some(lost) = &seen.lost else { return };
     let Answer::Protected(projects) = &seen.answer else {
         return checks.join(compare_stored(world, allowed, &seen.answer, lost));

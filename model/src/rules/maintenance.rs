@@ -27,7 +27,8 @@ super::rules! {
     MAINTENANCE_HEALS {
         id: "maintenance/heals",
         statement: "Corrupt or missing metadata, markers and indexes do not stop any other \
-            project, and are repaired by the next checkpoint.",
+            project, and are repaired by the next checkpoint. So is a damaged file for which git \
+            refuses the store.",
         tier: Integrity,
         level: Must,
         since: "0.1",

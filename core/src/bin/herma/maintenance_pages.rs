@@ -148,6 +148,9 @@ pub fn verified(verified: &Verified) -> Vec<u8> {
         let why = line(envelope.why.as_bytes());
         page.line(format_args!("  {path}: checkpoint {why}; its files are intact"));
     }
+    for file in &verified.refused_files {
+        page.line(format_args!("  {}: {}", line(&file.path), line(file.why.as_bytes())));
+    }
     if verified.is_intact() {
         page.line("Everything is intact");
     }
