@@ -1,6 +1,6 @@
 //! The errors of this crate, one variant per reason, each with a stable code.
 
-use crate::io_error::is_another_kind;
+use crate::io_error::{is_absence, is_another_kind};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -231,6 +231,11 @@ impl Error {
     /// Whether it means that the disk, or the quota of the user, is full.
     pub(crate) fn is_full_disk(&self) -> bool {
         matches!(self, Error::Io { source, .. } if io_code(source) == "no_space")
+    }
+
+    /// Whether it means that a file or a folder is missing.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self, Error::Io { source, .. } if is_absence(source))
     }
 
     /// Whether it means that a permission is missing.

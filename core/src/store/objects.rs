@@ -6,7 +6,7 @@ mod read;
 
 use crate::disk::atomic_write::{make_new_named, replace_file, write_new_named};
 use crate::disk::{Disk, Kind as FileKind, Stat};
-use crate::error::{Context, Result};
+use crate::error::{Context, Error, Result};
 use crate::shared::Shared;
 use crate::store::compressor::Compressor;
 use crate::store::loose;
@@ -25,6 +25,8 @@ use std::sync::atomic::AtomicBool;
 
 /// Fewer new objects than this are stored as loose files, not as a pack.
 const PACK_OBJECTS_MIN: usize = 64;
+/// How often a loose object is moved into its folder, which git may remove meanwhile.
+const PLACE_ATTEMPTS_MAX: usize = 16;
 /// New objects are stored before they take more memory than this, in bytes.
 const PENDING_BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -157,7 +159,6 @@ impl<'a> Objects<'a> {
     /// have that id, or git removed the folder for the object.
     // rule: cost/memory: decides
     pub fn add_stream(&mut self, blob: Oid, bytes: u64, stream: impl Read) -> Result<bool> {
-        let path = loose::path_of(&self.directory, blob);
         let mut hashed = HashingReader::new(Kind::Blob, bytes, stream);
         let header = object::header(Kind::Blob, bytes);
         let object = header.as_bytes().chain(&mut hashed);
@@ -171,10 +172,8 @@ impl<'a> Objects<'a> {
             return Ok(false);
         }
         self.disk.sync_file(&fresh).context("waiting for", &fresh)?;
-        let folder = path.parent().unwrap_or(&self.directory);
-        self.make_folders(std::iter::once(blob))?;
-        let placed = self.move_into_place(&fresh, &path);
-        if placed.is_err() && self.is_gone(folder) {
+        let placed = self.place(&fresh, blob);
+        if placed.as_ref().is_err_and(Error::is_missing) {
             return Ok(false);
         }
         self.remember(blob, placed?.map(|stat| Mark::of(b"", &[stat])));
@@ -273,46 +272,58 @@ impl<'a> Objects<'a> {
     }
 
     fn store_loose(&mut self, id: Oid, kind: Kind, bytes: &[u8]) -> Result<()> {
-        let digits = id.to_string();
-        let path = loose::path_of(&self.directory, id);
-        let folder = self.directory.join(&digits[..2]);
         let header = object::header(kind, bytes.len() as u64);
         let compressed = self.compressor.stream(kind, &[header.as_bytes(), bytes]);
-        let compressed = compressed.context("compressing an object for", &path)?;
+        let compressed = compressed.context("compressing an object in", &self.directory)?;
         let write = || {
-            let fresh = self.write_temporary(&digits, &compressed)?;
-            self.make_folders(std::iter::once(id))?;
-            self.move_into_place(&fresh, &path)
+            let fresh = self.write_temporary(&id.to_string(), &compressed)?;
+            self.place(&fresh, id)
         };
-        let placed =
-            write().or_else(|error| if self.is_gone(&folder) { write() } else { Err(error) })?;
-        self.remember(id, placed.map(|stat| Mark::of(b"", &[stat])));
+        let mut placed = write();
+        // While git packs, it removes empty folders.
+        for _ in 1..PLACE_ATTEMPTS_MAX {
+            if placed.as_ref().is_err_and(Error::is_missing) {
+                placed = write();
+            }
+        }
+        self.remember(id, placed?.map(|stat| Mark::of(b"", &[stat])));
         self.written += compressed.len() as u64;
         Ok(())
     }
 
-    /// Whether the folder is missing: while git packs, it removes empty folders.
-    fn is_gone(&self, folder: &Path) -> bool {
-        self.disk.stat(folder).is_err()
+    /// Moves the file of a loose object into place, as [`Objects::move_into_place`]. Its folder is made
+    /// directly before, so that git has hardly any time to remove it while it is empty.
+    fn place(&self, fresh: &Path, id: Oid) -> Result<Option<Stat>> {
+        let is_new = self.make_folder(id)?;
+        let placed = self.move_into_place(fresh, &loose::path_of(&self.directory, id))?;
+        if is_new {
+            self.sync_folders()?;
+        }
+        Ok(placed)
     }
 
     /// Makes the folders of these objects that are missing, and waits once until they are durable.
     fn make_folders(&self, ids: impl Iterator<Item = Oid>) -> Result<()> {
         let mut is_any_new = false;
         for id in ids {
-            let path = loose::path_of(&self.directory, id);
-            let folder = path.parent().unwrap_or(&self.directory);
-            match self.disk.make_directory(folder, 0o700) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                made => {
-                    made.context("making", folder)?;
-                    is_any_new = true;
-                }
-            }
+            is_any_new |= self.make_folder(id)?;
         }
+        if is_any_new { self.sync_folders() } else { Ok(()) }
+    }
+
+    /// Makes the folder of an object; returns whether it was missing.
+    fn make_folder(&self, id: Oid) -> Result<bool> {
+        let path = loose::path_of(&self.directory, id);
+        let folder = path.parent().unwrap_or(&self.directory);
+        match self.disk.make_directory(folder, 0o700) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            made => made.context("making", folder).map(|()| true),
+        }
+    }
+
+    fn sync_folders(&self) -> Result<()> {
         let parent = &self.directory;
-        let sync = || self.disk.sync_directory(parent).context("making a folder in", parent);
-        if is_any_new { sync() } else { Ok(()) }
+        self.disk.sync_directory(parent).context("making a folder in", parent)
     }
 
     /// Writes a temporary file with a name that git removes as a leftover.
@@ -322,65 +333,4 @@ impl<'a> Objects<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::disk::SystemDisk;
-    use crate::disk::folder;
-    use std::fs;
-
-    #[test]
-    fn add_stores_an_object_although_folders_are_at_its_path_and_at_that_of_its_pack() {
-        let folder = tempfile::tempdir().unwrap();
-        let packs = folder.path().join("pack");
-        fs::create_dir(&packs).unwrap();
-        let id = id_of(Kind::Blob, b"one");
-        fs::create_dir_all(loose::path_of(folder.path(), id)).unwrap();
-        for stored in 1..=2 {
-            let mut objects = Objects::new(&SystemDisk, folder.path().to_owned());
-            objects.add(Kind::Blob, b"one").unwrap();
-            objects.flush().unwrap();
-            let names = folder::text_names(&SystemDisk, &packs).unwrap();
-            let indexes: Vec<_> = names.iter().filter(|name| name.ends_with(".idx")).collect();
-            assert_eq!(indexes.len(), stored);
-            let objects = Objects::new(&SystemDisk, folder.path().to_owned());
-            assert_eq!(objects.read(Kind::Blob, id).unwrap(), b"one");
-            let pack = packs.join(indexes[0]).with_extension("pack");
-            let _ = fs::remove_file(&pack);
-            let _ = fs::create_dir(&pack);
-        }
-    }
-
-    #[test]
-    fn add_flushes_as_soon_as_pending_objects_take_too_much_memory() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut objects = Objects::new(&SystemDisk, folder.path().to_owned());
-        objects.add(Kind::Blob, &vec![0; PENDING_BYTES_MAX]).unwrap();
-        assert_eq!(objects.written(), 0);
-        objects.add(Kind::Blob, b"x").unwrap();
-        assert!(objects.written() > 0);
-    }
-
-    #[test]
-    fn written_is_the_size_of_the_new_files_on_disk() {
-        for count in [1, PACK_OBJECTS_MIN - 1, PACK_OBJECTS_MIN] {
-            let folder = tempfile::tempdir().unwrap();
-            fs::create_dir(folder.path().join("pack")).unwrap();
-            let mut objects = Objects::new(&SystemDisk, folder.path().to_owned());
-            for number in 0..count {
-                objects.add(Kind::Blob, format!("{number}").as_bytes()).unwrap();
-            }
-            assert_eq!(objects.written(), 0);
-            objects.flush().unwrap();
-            let once = folder::bytes(&SystemDisk, folder.path()).unwrap();
-            assert_eq!(objects.written(), once, "{count}");
-            let packs = fs::read_dir(folder.path().join("pack")).unwrap().count();
-            assert_eq!(packs, if count < PACK_OBJECTS_MIN { 0 } else { 2 });
-            (0..count).for_each(|number| {
-                objects.add(Kind::Blob, format!("another {number}").as_bytes()).unwrap();
-            });
-            objects.flush().unwrap();
-            let twice = folder::bytes(&SystemDisk, folder.path()).unwrap();
-            assert_eq!(objects.written(), twice, "{count}");
-        }
-    }
-}
+mod tests;
