@@ -1,8 +1,11 @@
 //! Reads objects from a pack in git's pack format, version 2, where an object is stored completely
-//! or as a delta against another object of the same pack.
+//! or as a delta against another object of the same pack. [`rebuild`] reads what is left of a damaged
+//! pack.
 //!
 //! No library is used for this: libgit2 trusts the index of a pack, so that one wrong byte in an index
 //! ends the process, and gix maps the pack into memory.
+
+mod rebuild;
 
 use crate::disk::{Disk, Stream};
 use crate::error::{Context, Result};
@@ -38,6 +41,8 @@ pub struct Pack {
     /// The mark of the pack and its index, taken before either was read.
     pub mark: Mark,
     is_read_by_git: OnceLock<bool>,
+    /// Filled once it is needed, for a damaged pack.
+    ids_by_offset: OnceLock<HashMap<u64, Oid>>,
     cache: Shared<Cache>,
 }
 
@@ -99,7 +104,14 @@ enum Base {
 impl Pack {
     /// A pack with that index and mark.
     pub fn new(path: PathBuf, index: PackIndex, mark: Mark) -> Self {
-        Pack { path, index, mark, is_read_by_git: OnceLock::new(), cache: Shared::default() }
+        Pack {
+            path,
+            index,
+            mark,
+            is_read_by_git: OnceLock::new(),
+            ids_by_offset: OnceLock::new(),
+            cache: Shared::default(),
+        }
     }
 
     /// Returns the kind and bytes of an object and verifies its id. If its stated size is more than

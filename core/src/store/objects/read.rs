@@ -7,6 +7,8 @@ use crate::store::loose;
 use crate::store::object::{Found, Kind};
 use crate::store::oid::Oid;
 use crate::store::packed::Pack;
+use std::io::Cursor;
+use std::path::Path;
 
 /// The id of the empty tree, which git knows without storing it.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
@@ -41,6 +43,9 @@ impl Objects<'_> {
     pub fn read_up_to(&self, kind: Kind, id: Oid, limit: u64) -> Result<Option<Vec<u8>>> {
         let read_loose = || loose::read(self.disk, &self.directory, id, limit);
         let found = self.find(id, read_loose, |pack| pack.read(self.disk, id, limit))?;
+        let found = self.or_rebuilt(id, found, |kind, bytes| {
+            (kind, (bytes.len() as u64 <= limit).then_some(bytes))
+        })?;
         let (found_kind, bytes) = match found {
             Found::Absent if id.to_string() == EMPTY_TREE => (Kind::Tree, Some(Vec::new())),
             found => Self::require_intact(id, found)?,
@@ -53,7 +58,8 @@ impl Objects<'_> {
     /// # Errors
     /// As [`Objects::read`].
     pub fn check(&self, kind: Kind, id: Oid) -> Result<()> {
-        let found_kind = Self::require_intact(id, self.verify(id)?)?;
+        let found = self.or_rebuilt(id, self.verify(id)?, |kind, _| kind)?;
+        let found_kind = Self::require_intact(id, found)?;
         if found_kind == kind { Ok(()) } else { Err(Self::wrong_kind(id, kind)) }
     }
 
@@ -67,7 +73,8 @@ impl Objects<'_> {
             Ok(opened.then(|opened| Found::Intact(Box::new(opened) as Stream)))
         };
         let found = self.find(id, open_loose, |pack| pack.stream(self.disk, id))?;
-        Self::require_intact(id, found)
+        let stream = |_, bytes| Box::new(Cursor::new(bytes)) as Stream;
+        Self::require_intact(id, self.or_rebuilt(id, found, stream)?)
     }
 
     fn wrong_kind(id: Oid, kind: Kind) -> Error {
@@ -84,7 +91,8 @@ impl Objects<'_> {
             Ok(opened.then(|opened| Found::Intact((opened.kind, opened.bytes))))
         };
         let found = self.find(id, open_loose, |pack| pack.header(self.disk, id))?;
-        Self::require_intact(id, found)
+        let header = |kind, bytes: Vec<u8>| (kind, bytes.len() as u64);
+        Self::require_intact(id, self.or_rebuilt(id, found, header)?)
     }
 
     /// Verifies an object and returns its kind.
@@ -102,6 +110,39 @@ impl Objects<'_> {
         from_pack: impl Fn(&Pack) -> Result<Found<T>>,
     ) -> Result<Found<T>> {
         from_loose()?.or_else(|| self.packs.find(id, from_pack))?.or_else(from_loose)
+    }
+
+    /// What was found of an object, or `of` its kind and bytes where it can be rebuilt from a damaged
+    /// pack, since an intact copy of what its delta is against is stored elsewhere.
+    // rule: maintenance/damage
+    fn or_rebuilt<T>(
+        &self,
+        id: Oid,
+        found: Found<T>,
+        of: impl FnOnce(Kind, Vec<u8>) -> T,
+    ) -> Result<Found<T>> {
+        if !matches!(found, Found::Damaged(_)) {
+            return Ok(found);
+        }
+        found.or_else(|| {
+            let rebuilt = self.packs.find(id, |pack| {
+                pack.rebuild(self.disk, id, &|base| self.read_outside(base, &pack.path))
+            })?;
+            Ok(rebuilt.then(|(kind, bytes)| Found::Intact(of(kind, bytes))))
+        })
+    }
+
+    /// The kind and bytes of an object that is intact anywhere but in that pack.
+    fn read_outside(&self, id: Oid, pack: &Path) -> Result<Option<(Kind, Vec<u8>)>> {
+        let read_loose = || loose::read(self.disk, &self.directory, id, u64::MAX);
+        let read_packed = |candidate: &Pack| match candidate.path == pack {
+            true => Ok(Found::Absent),
+            false => candidate.read(self.disk, id, u64::MAX),
+        };
+        Ok(match self.find(id, read_loose, read_packed)? {
+            Found::Intact((kind, bytes)) => bytes.map(|bytes| (kind, bytes)),
+            Found::Absent | Found::Damaged(_) => None,
+        })
     }
 
     fn require_intact<T>(id: Oid, found: Found<T>) -> Result<T> {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::disk::SystemDisk;
+use crate::store::objects::Objects;
 use crate::store::pack;
 use crate::store::repack::Repack;
 use std::collections::HashSet;
@@ -82,6 +83,43 @@ fn read_resolves_the_delta_chains_of_a_pack_that_git_wrote() {
     assert_eq!(read(&pack, Oid::ZERO), Found::Absent);
     let entries = pack.index.entries().unwrap();
     assert!(entries.iter().all(|(id, _)| matches!(read(&pack, *id), Found::Intact(_))));
+}
+
+#[test]
+fn read_check_header_and_stream_use_a_base_outside_a_damaged_pack() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pack, files) = packed_by_git(folder.path());
+    let chain = |id| match pack.chain(&SystemDisk, id).unwrap() {
+        Found::Intact(chain) => chain,
+        _ => panic!("no chain"),
+    };
+    let deltas: Vec<_> = files.iter().filter(|(id, _)| !chain(*id).deltas.is_empty()).collect();
+    let base_offset = chain(deltas[0].0).base_offset;
+    let (base, base_bytes) =
+        files.iter().find(|(id, _)| pack.index.offset(*id) == Some(base_offset)).unwrap();
+    let mut bytes = fs::read(&pack.path).unwrap();
+    for byte in &mut bytes[base_offset as usize + 10..][..50] {
+        *byte = !*byte;
+    }
+    fs::set_permissions(&pack.path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    fs::write(&pack.path, bytes).unwrap();
+    let open = || Objects::new(&SystemDisk, folder.path().join(".git/objects"));
+    for (id, _) in &deltas {
+        assert!(open().read(Kind::Blob, *id).is_err());
+    }
+    let mut objects = open();
+    assert_eq!(objects.add(Kind::Blob, base_bytes).unwrap(), *base);
+    objects.flush().unwrap();
+    let objects = open();
+    for (id, bytes) in &files {
+        objects.check(Kind::Blob, *id).unwrap();
+        assert_eq!(objects.read(Kind::Blob, *id).unwrap(), *bytes);
+        assert_eq!(objects.read_up_to(Kind::Blob, *id, 10).unwrap(), None);
+        assert_eq!(objects.header(*id).unwrap(), (Kind::Blob, bytes.len() as u64));
+        let mut streamed = Vec::new();
+        objects.stream(*id).unwrap().read_to_end(&mut streamed).unwrap();
+        assert_eq!(streamed, *bytes);
+    }
 }
 
 // A fuzz target found it: the counts at the beginning of an index are not needed to find an object here.
