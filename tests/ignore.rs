@@ -27,6 +27,15 @@ struct Project {
 }
 
 impl Project {
+    /// The project with so many copies of each ignore file one after the other that their rules are looked
+    /// up in an index. That changes no verdict.
+    fn repeated(&self) -> Project {
+        let repeat = |text: &String| vec![text.trim_start_matches('\u{feff}'); 300].join("\n");
+        let ignore_files =
+            self.ignore_files.each_ref().map(|(directory, text)| (*directory, repeat(text)));
+        Project { ignore_files, ..self.clone() }
+    }
+
     /// A project with ignore files at its root and in its directory `d`. A path that ends in a slash is a
     /// directory, and so is every parent of a path.
     fn of(defaults: &str, root: &str, deeper: &str, paths: &[&str]) -> Project {
@@ -336,6 +345,11 @@ fn model_core_and_git_agree_on_generated_projects() {
     let outcome = TestRunner::new(config).run(&projects(), |project| {
         let model = excluded_by_model(&project);
         prop_assert_eq!(&model, &excluded_by_core(&project), "model and core");
+        prop_assert_eq!(
+            &model,
+            &excluded_by_core(&project.repeated()),
+            "with an index of the rules"
+        );
         if repository.is_reference_for(&project) {
             prop_assert_eq!(&model, &repository.excluded(&project), "model and git");
         }

@@ -3,10 +3,13 @@
 //! It judges single entries; the caller walks the project and must not descend into excluded
 //! directories. [`pattern`] reads the lines of ignore files and matches them.
 
+mod index;
 mod pattern;
+mod wildcards;
 
 use crate::path::{ancestors, join, name_of, shown};
 use crate::remark::escaped;
+use index::RuleIndex;
 use pattern::Rule;
 use serde::Serialize;
 use std::fmt;
@@ -30,6 +33,9 @@ const GITIGNORE: &str = ".gitignore";
 /// The largest part of an ignore file that is read, in bytes; no sensible one is larger.
 pub const IGNORE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
+/// Up to so many rules are tried one by one.
+const UNINDEXED_MAX: usize = 256;
+
 /// The default excludes that no project file can re-include.
 pub const SECRETS: &[&str] = &[".env", ".env.*", ".env.local", ".env.*.local"];
 
@@ -46,6 +52,8 @@ pub struct Excludes {
 pub struct IgnoreFile {
     name: &'static str,
     rules: Vec<Rule>,
+    /// Finds the rules that may match, where there are many.
+    index: Option<RuleIndex>,
 }
 
 /// The pattern that excludes an entry, and where it is.
@@ -157,12 +165,22 @@ impl IgnoreFile {
 
     /// Reads the text of an ignore file with one of the names [`IGNORE_FILES`].
     pub(crate) fn of(name: &'static str, text: &[u8]) -> IgnoreFile {
-        IgnoreFile { name, rules: Rule::read_all(text) }
+        let rules = Rule::read_all(text);
+        let patterns = || rules.iter().map(|rule| &*rule.pattern);
+        let index = (rules.len() > UNINDEXED_MAX).then(|| RuleIndex::of(patterns));
+        IgnoreFile { name, rules, index }
     }
 
     /// The last rule that matches the entry at `path`, relative to the directory of this file.
     fn deciding(&self, path: &[u8], is_directory: bool) -> Option<&Rule> {
-        self.rules.iter().rev().find(|rule| rule.matches(path, is_directory))
+        let is_match = |rule: &Rule| rule.matches(path, is_directory);
+        match &self.index {
+            None => self.rules.iter().rev().find(|rule| is_match(rule)),
+            Some(index) => {
+                let last = index.last(path, |position| is_match(&self.rules[position]));
+                last.map(|position| &self.rules[position])
+            }
+        }
     }
 }
 

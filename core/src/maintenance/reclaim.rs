@@ -13,7 +13,9 @@ use crate::maintenance::reach::Reach;
 use crate::store::objects::Objects;
 use crate::store::oid::Oid;
 use crate::store::shallow::Boundaries;
-use crate::store::{Store, git_lock, metadata, packed_refs, pre_restore, ref_recovery, refs, shallow, usage};
+use crate::store::{
+    Store, git_lock, metadata, packed_refs, pre_restore, ref_recovery, refs, shallow, usage,
+};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 

@@ -36,11 +36,7 @@ pub fn is_accepted(disk: &dyn Disk, store: &Path) -> Result<bool> {
 
 /// Replaces the content of the file by the result of `change`, if that differs from it. The caller holds
 /// git's lock on the file.
-pub fn rewrite(
-    disk: &dyn Disk,
-    store: &Path,
-    change: impl FnOnce(&[u8]) -> Vec<u8>,
-) -> Result<()> {
+pub fn rewrite(disk: &dyn Disk, store: &Path, change: impl FnOnce(&[u8]) -> Vec<u8>) -> Result<()> {
     let path = store.join(NAME);
     let old = content(disk, store)?;
     let new = change(&old);
