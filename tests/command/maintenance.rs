@@ -156,6 +156,53 @@ fn a_look_at_everything_says_what_is_damaged_and_what_that_costs() {
 }
 
 #[test]
+fn verify_names_what_keeps_git_from_reading_the_store_until_a_checkpoint_repairs_it() {
+    let world = CommandFixture::new();
+    world.write("a.txt", "one\n");
+    world.checkpoint("r");
+    let store = world.base().join("store");
+    fs::write(store.join("packed-refs"), [0; 100]).unwrap();
+    fs::write(store.join("config"), [0; 100]).unwrap();
+    let verify = ["checkpoints", "verify"];
+    let refused = world.herma(&verify);
+    assert_eq!(refused.exit, Some(2));
+    for name in ["packed-refs", "config"] {
+        let line = format!("  {name}: git cannot read the store because of this file");
+        assert!(refused.text().contains(&line), "{}", refused.text());
+    }
+    world.write("a.txt", "two\n");
+    world.checkpoint("r");
+    world.herma(&verify).done();
+}
+
+// The refs are moved by hand: not every git has the reftable format.
+#[test]
+fn checkpoint_and_verify_name_the_reftable_format_and_write_no_ref() {
+    let world = CommandFixture::new();
+    world.write("a.txt", "one\n");
+    world.checkpoint("r");
+    let store = world.base().join("store");
+    fs::create_dir(store.join("reftable")).unwrap();
+    fs::remove_dir_all(store.join("refs")).unwrap();
+    fs::create_dir(store.join("refs")).unwrap();
+    fs::write(store.join("refs/heads"), "this repository uses the reftable format\n").unwrap();
+    world.write("a.txt", "two\n");
+    for arguments in [
+        &["checkpoint"][..],
+        &["checkpoints", "verify"],
+        &["rollback", "1"],
+        &["checkpoints", "prune"],
+    ] {
+        let refused = world.herma(arguments);
+        assert_eq!(refused.exit, Some(2));
+        let text = refused.text() + &refused.stderr;
+        assert!(text.contains("refs migrate --ref-format=files"), "{arguments:?}: {text}");
+    }
+    assert!(world.herma(&["rollback"]).done().text().contains("manual"));
+    assert_eq!(fs::read_dir(store.join("refs")).unwrap().count(), 1);
+}
+
+#[test]
 fn clearing_asks_first_and_only_yes_is_yes() {
     let world = used();
     let everything = world.everything();

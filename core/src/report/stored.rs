@@ -149,7 +149,7 @@ pub struct Verified {
     pub envelopes: Vec<Remark>,
     /// Directories of projects whose entire history is lost.
     pub unreadable: Vec<Remark>,
-    /// Files of the store for which git refuses to read it; they cost no checkpoint.
+    /// Files of the store for which git, or this tool, refuses to read it; they cost no checkpoint.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused_files: Vec<Remark>,
 }
@@ -157,10 +157,12 @@ pub struct Verified {
 impl Verified {
     /// Whether nothing is damaged.
     pub fn is_intact(&self) -> bool {
-        self.damaged.is_empty()
-            && self.unreadable.is_empty()
-            && self.envelopes.is_empty()
-            && self.refused_files.is_empty()
+        self.has_all_data() && self.refused_files.is_empty()
+    }
+
+    /// Whether no stored data is damaged.
+    pub fn has_all_data(&self) -> bool {
+        self.damaged.is_empty() && self.unreadable.is_empty() && self.envelopes.is_empty()
     }
 }
 

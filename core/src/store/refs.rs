@@ -7,6 +7,7 @@ use crate::disk::atomic_write::replace_file;
 use crate::disk::folder::{self, remove_file};
 use crate::disk::{Disk, Kind};
 use crate::error::{Context, Error, Result};
+use crate::store::compatibility;
 use crate::store::oid::Oid;
 use crate::store::packed_refs;
 use crate::store::pre_restore;
@@ -90,6 +91,7 @@ struct LockedRef {
 /// Takes git's lock on a ref, with `content` in its file.
 // rule: concurrent/serial
 fn lock_ref(disk: &dyn Disk, store: &Path, name: &str, content: &[u8]) -> Result<LockedRef> {
+    compatibility::check_ref_format(disk, store)?;
     let path = store.join(name);
     let lock = path.with_extension("lock");
     let take = || {
@@ -192,6 +194,7 @@ fn remove_refs(
     is_selected: impl Fn(&str) -> bool,
     remove_files: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
+    compatibility::check_ref_format(disk, store)?;
     with_packed_lock(disk, store, || {
         packed_refs::rewrite(disk, store, |content| packed_refs::without(content, is_selected))?;
         remove_files()

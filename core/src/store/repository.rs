@@ -115,6 +115,7 @@ impl<'a> Store<'a> {
         }
         let take = || lock::take(disk, &path.join("locks/store"), Sharing::Shared);
         let lock = held.map_or_else(take, Ok)?;
+        compatibility::check_ref_format(disk, &path)?;
         // rule: layout/store
         // rule: maintenance/heals
         for folder in FOLDERS {

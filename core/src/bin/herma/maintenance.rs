@@ -137,10 +137,14 @@ impl Herma {
         if verified.is_intact() {
             return Ok(answer);
         }
-        let message =
-            "stored data is damaged: take a checkpoint of each of these projects, which stores \
-                       its present files again"
-                .to_owned();
+        let message = match verified.has_all_data() {
+            true => "the store cannot be read by git and by Herma: do what is said about each file",
+            false => {
+                "stored data is damaged: take a checkpoint of each of these projects, which stores \
+                 its present files again"
+            }
+        };
+        let message = message.to_owned();
         Ok(Answer { ending: Ending::Incomplete(Failure { code: "damaged", message }), ..answer })
     }
 
