@@ -26,6 +26,23 @@ pub fn fragments(limits: SizeLimits) -> BoxedStrategy<Vec<(Index, Vec<Operation>
     once_in(ONE_IN, fragments)
 }
 
+/// A checkpoint before and after damage to a file for which git refuses the store.
+pub fn refused_file() -> BoxedStrategy<Vec<Operation>> {
+    let file = select(vec![StoreFile::PackedRefs, StoreFile::Config, StoreFile::Head]);
+    let fragment = (names::project(), file).prop_map(|(dir, file)| {
+        let path = ByteString::from([&dir[..], b"/refused"].concat());
+        let write_and_take =
+            |content: &str| [write(&path, &content.into(), false), checkpoint(&dir)];
+        let mut operations = write_and_take("before").to_vec();
+        // Only git makes this file.
+        operations.extend((file == StoreFile::PackedRefs).then(|| event(StoreEvent::Collected)));
+        operations.push(event(StoreEvent::File { file, damage: Damage::Garbled }));
+        operations.extend(write_and_take("after"));
+        operations
+    });
+    fragment.boxed()
+}
+
 /// Every kind of damage to a file of the store.
 pub fn damage() -> BoxedStrategy<Damage> {
     select(Damage::ALL.to_vec()).boxed()

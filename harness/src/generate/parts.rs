@@ -40,6 +40,8 @@ pub struct OtherParts {
     agent: Placed,
     gc: Placed,
     ending: [Vec<Operation>; 6],
+    /// The damage at the end, in a history without agent state and injections.
+    last_damage: Vec<Operation>,
     databases: Placed,
     injections: Placed,
     /// A history without any of the other parts, which replaces them.
@@ -92,13 +94,15 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
     let rare = option::weighted(0.2, last::rare(limits));
     let own_ignores = option::weighted(0.3, own_ignores::fragment(limits));
     let own_ignores = once_in(u32::from(options.own_ignore_files), own_ignores);
-    let latest = (measured, packs, together, unlisted, steps, rare, own_ignores);
+    let refused = once_in(u32::from(options.damage), option::weighted(0.1, damage::refused_file()));
+    let latest = (measured, packs, together, unlisted, steps, rare, own_ignores, refused);
     let rest = (ending, databases, injected, latest);
     let parts = (attributes, command, last, attribution, damage, agent, gc, rest);
     parts
         .prop_map(|(attributes, command, last, attribution, damage, agent, gc, rest)| {
             let ((kept_times, leftovers), databases, injected, alone_or_last) = rest;
-            let (measured, packs, together, unlisted, steps, rare, own_ignores) = alone_or_last;
+            let (measured, packs, together, unlisted, steps, rare, own_ignores, refused) =
+                alone_or_last;
             OtherParts {
                 attributes,
                 command,
@@ -115,6 +119,7 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
                     rare.unwrap_or_default(),
                     own_ignores.unwrap_or_default(),
                 ],
+                last_damage: refused.unwrap_or_default(),
                 databases,
                 injections: [injected, packs].concat(),
                 alone: measured.or(together),
@@ -135,6 +140,7 @@ impl HistoryParts {
         let is_undamaged = others.damage.is_empty() && !packed.any(collected::damages);
         // Nor does any rule decide about damage or agent state together with injections.
         let without_injections = others.injections.is_empty();
+        let may_be_damaged = without_injections && others.agent.is_empty();
         let agent = if is_undamaged && without_injections { others.agent } else { Vec::new() };
         let damage = if without_injections { others.damage } else { Vec::new() };
         let mut operations: Vec<Operation> = fragments.into_iter().flatten().collect();
@@ -150,6 +156,9 @@ impl HistoryParts {
             if operations.len() + fragment.len() <= options.operations_max {
                 operations.extend(fragment);
             }
+        }
+        if may_be_damaged && operations.len() + others.last_damage.len() <= options.operations_max {
+            operations.extend(others.last_damage);
         }
         let workspace = options.workspace.as_ref().map(|(path, _)| path.clone());
         if workspace.is_some() {

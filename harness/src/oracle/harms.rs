@@ -10,9 +10,10 @@ use crate::sandbox::harm::Replacement;
 use crate::sandbox::stock::Stock;
 use crate::sandbox::store_edits::DamagedFile;
 use crate::sandbox::{AcceptedStores, Sandbox, edits};
+use herma_model::answer::CheckpointOutcome::Created;
 use herma_model::observation::is_stored;
 use herma_model::store::ENVELOPES;
-use herma_model::{ByteString, Object, World};
+use herma_model::{Answer, ByteString, Object, World};
 use serde::de::IgnoredAny;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,6 +88,12 @@ impl StoreDamage {
         let names: BTreeSet<String> =
             refused.map(|damaged| damaged.path.display().to_string()).collect();
         names.into_iter().collect()
+    }
+
+    /// As [`StoreDamage::refused_files`], if a new checkpoint was taken.
+    pub fn refused_after(&self, store: &Path, answer: &Answer) -> Option<Vec<String>> {
+        let is_taken = matches!(answer, Answer::Taken { outcome: Created { .. }, .. });
+        is_taken.then(|| self.refused_files(store))
     }
 
     /// Whether a file of the store is still as the damage left it.

@@ -21,7 +21,7 @@ use crate::sandbox::outline::Outline;
 use crate::sandbox::store_edits::DamagedFile;
 use harms::{GitView, StoreDamage};
 use herma_model::allowed::CheckpointKind;
-use herma_model::answer::{Answer, CheckpointOutcome, Restored, SweepOutcome};
+use herma_model::answer::{Answer, Restored, SweepOutcome};
 use herma_model::observation::{Contents, Sizes, is_stored};
 use herma_model::store::End;
 use herma_model::world::BOUND_MET_MAX;
@@ -246,8 +246,8 @@ impl Oracle {
         };
         let lost =
             (!world.lost().is_empty()).then(|| self.lost(sandbox, world.lost())).transpose()?;
-        let is_repaired = self.layout && takes_checkpoint(&answer) && !refused.is_empty();
-        let refused_files = is_repaired.then(|| self.damage.refused_files(&sandbox.store()));
+        let is_judged = self.layout && !refused.is_empty();
+        let refused_files = is_judged.then(|| self.damage.refused_after(&sandbox.store(), &answer));
         let files = after.files.clone();
         self.seen = after;
         self.is_current = true;
@@ -264,7 +264,7 @@ impl Oracle {
             contents,
             histories: None,
             lost,
-            refused_files,
+            refused_files: refused_files.flatten(),
             databases: Default::default(),
             measured: None,
         })
@@ -432,11 +432,6 @@ impl Oracle {
         }
         Ok(end)
     }
-}
-
-/// Whether a new checkpoint was taken.
-fn takes_checkpoint(answer: &Answer) -> bool {
-    matches!(answer, Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. })
 }
 
 /// Whether the request must not change the store.

@@ -33,7 +33,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "what-git-refuses-stays",
         rule: &rules::MAINTENANCE_HEALS,
         about: "A file full of zeros, for which git refuses the store, is never repaired.",
-        operations_min: 5,
+        operations_min: 4,
         flaw: Intercept(|subject, request| {
             let store = subject.sandbox.store();
             let paths = ["HEAD", "config", "packed-refs"].map(|name| store.join(name));

@@ -32,7 +32,8 @@ pub struct Score {
 /// anything else.
 pub fn options(bug: &PlantedBug) -> Options {
     let agent = bug.rule.id.starts_with("agent/");
-    let damage_rules = ["maintenance/damage", "capture/stored", "restore/honest"];
+    let damage_rules =
+        ["maintenance/damage", "maintenance/heals", "capture/stored", "restore/honest"];
     let damage = damage_rules.contains(&bug.rule.id);
     let databases = bug.rule.id.starts_with("unit/");
     let injection_rules =

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 /// Compares the lost objects after a request with what the request reports as stored, and whether git
 /// reads the store.
 ///
-/// Implements [`rules::CAPTURE_STORED`] and [`rules::MAINTENANCE_HEALS`].
+/// Implements [`rules::CAPTURE_STORED`] and [`rules::MAINTENANCE_HEALS`] (decides).
 pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
     if let Some(refused) = &seen.refused_files {
         checks.check(Judge::Git, &rules::MAINTENANCE_HEALS, refused.is_empty(), || {
