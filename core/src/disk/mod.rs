@@ -22,7 +22,9 @@ use rustix::fs::{FileType, RawMode};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The kind of file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,6 +155,28 @@ pub type ListedEntry = (OsString, io::Result<Stat>);
 /// A stream of the bytes of a file.
 pub type Stream = Box<dyn Read>;
 
+/// A regular file that stays open, and is read at any position.
+pub trait ReadAt: Send + Sync {
+    /// Reads bytes from `offset` on, at most as many as fit, and returns how many; 0 at the end of the file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+}
+
+impl ReadAt for File {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        FileExt::read_at(self, buffer, offset)
+    }
+}
+
+impl ReadAt for Vec<u8> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(self.len());
+        (&self[start..]).read(buffer)
+    }
+}
+
 /// The operations of a file system that this crate needs.
 pub trait Disk: Send + Sync {
     /// Whether several threads should share long work on it. The calls of a disk that counts them, or lets one
@@ -179,6 +203,10 @@ pub trait Disk: Send + Sync {
     }
     /// A stream of the bytes of a regular file from `offset` on, and its stat when it was opened.
     fn open_at(&self, path: &Path, offset: u64) -> io::Result<(Stream, Stat)>;
+    /// A regular file to read at many positions.
+    fn open_to_read_at(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>> {
+        Ok(Arc::new(self.read(path, u64::MAX)?.0))
+    }
     /// A stream of all bytes of a regular file, and its stat when it was opened.
     fn open(&self, path: &Path) -> io::Result<(Stream, Stat)> {
         self.open_at(path, 0)

@@ -3,7 +3,7 @@
 
 use super::owner;
 use super::place::{self, AnchoredPath, ENTER};
-use super::{Access, Disk, Kind, ListedEntry, LockGuard, Sharing, Stat, Stream};
+use super::{Access, Disk, Kind, ListedEntry, LockGuard, ReadAt, Sharing, Stat, Stream};
 #[cfg(target_os = "linux")]
 use rustix::buffer::spare_capacity;
 use rustix::fd::OwnedFd;
@@ -22,6 +22,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The file system of this machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,6 +103,16 @@ fn set_access_list(_: &OwnedFd, _: Option<&[u8]>) -> io::Result<()> {
     Ok(())
 }
 
+/// Opens a regular file, and nothing else, for reading.
+fn open_regular(path: &Path) -> io::Result<(File, Stat)> {
+    let file = place::open(path, READ)?;
+    let stat = Stat::from(&fs::fstat(&file)?);
+    if stat.kind != Kind::File {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    Ok((File::from(file), stat))
+}
+
 /// The names in a directory, sorted.
 fn names(folder: &OwnedFd) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
@@ -163,13 +174,12 @@ impl Disk for SystemDisk {
         Ok(names(&folder)?.into_iter().map(with_stat).collect())
     }
 
+    fn open_to_read_at(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>> {
+        Ok(Arc::new(open_regular(path)?.0))
+    }
+
     fn open_at(&self, path: &Path, offset: u64) -> io::Result<(Stream, Stat)> {
-        let file = place::open(path, READ)?;
-        let stat = Stat::from(&fs::fstat(&file)?);
-        if stat.kind != Kind::File {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-        }
-        let mut file = File::from(file);
+        let (mut file, stat) = open_regular(path)?;
         if offset > 0 {
             file.seek(SeekFrom::Start(offset))?;
         }

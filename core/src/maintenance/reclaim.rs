@@ -43,6 +43,7 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
         reach.add(tip)?;
     }
     sync_refs(&store)?;
+    objects.close_packs();
     let mut reclaim = Reclaim { disk, reach: &reach, first_error: None };
     reclaim.run(&inventory, &mut store.objects())?;
     for leftover in leftovers(&store)? {

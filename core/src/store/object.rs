@@ -121,8 +121,14 @@ pub const TRUNCATED: &str = "is truncated or not a git object";
 /// # Errors
 /// A disk that fails.
 pub fn open_at(disk: &dyn Disk, path: &Path, offset: u64) -> Result<Found<Stream>> {
-    match disk.open_at(path, offset) {
-        Ok((stream, _)) => Ok(Found::Intact(stream)),
+    let opened = disk.open_at(path, offset).map(|(stream, _)| stream);
+    classify_opened(opened, path)
+}
+
+/// Distinguishes a file that is not there, or is no regular file, from a failing disk.
+pub fn classify_opened<T>(opened: io::Result<T>, path: &Path) -> Result<Found<T>> {
+    match opened {
+        Ok(opened) => Ok(Found::Intact(opened)),
         Err(error) if is_absence(&error) => Ok(Found::Absent),
         Err(error) if is_another_kind(&error) => Ok(Found::Damaged("is not a regular file")),
         Err(error) => Err(error).context("reading", path),

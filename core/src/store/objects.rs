@@ -74,6 +74,11 @@ impl<'a> Objects<'a> {
         self.written
     }
 
+    /// Closes the packs, so that one that is removed takes no more space.
+    pub fn close_packs(&self) {
+        self.packs.close();
+    }
+
     /// From now on a tree need not be read to know that it is intact, if nothing touched the file with its mark.
     // rule: cost/unchanged
     pub fn recall(&mut self, recorded_trees: HashMap<Oid, RecordedMark>) {

@@ -7,13 +7,13 @@
 
 mod rebuild;
 
-use crate::disk::{Disk, Stream};
+use crate::disk::{Disk, ReadAt, Stream};
 use crate::error::{Context, Result};
 use crate::shared::Shared;
 use crate::store::delta;
 use crate::store::mark::Mark;
 use crate::store::object::{
-    Found, HashingReader, Kind, TRUNCATED, classify_read, id_of, open_at, verify_id,
+    Found, HashingReader, Kind, TRUNCATED, classify_opened, classify_read, id_of, verify_id,
 };
 use crate::store::oid::Oid;
 use crate::store::pack::CHECKSUM_BYTES;
@@ -44,6 +44,22 @@ pub struct Pack {
     /// Filled once it is needed, for a damaged pack.
     ids_by_offset: OnceLock<HashMap<u64, Oid>>,
     cache: Shared<Cache>,
+    /// The file of the pack once it was opened.
+    file: OnceLock<Arc<dyn ReadAt>>,
+}
+
+/// The bytes of a file from an offset on.
+struct FromOffset {
+    file: Arc<dyn ReadAt>,
+    offset: u64,
+}
+
+impl Read for FromOffset {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.read_at(buffer, self.offset)?;
+        self.offset += bytes as u64;
+        Ok(bytes)
+    }
 }
 
 /// The objects that were read last.
@@ -111,6 +127,7 @@ impl Pack {
             is_read_by_git: OnceLock::new(),
             ids_by_offset: OnceLock::new(),
             cache: Shared::default(),
+            file: OnceLock::new(),
         }
     }
 
@@ -249,8 +266,15 @@ impl Pack {
     }
 
     fn entry(&self, disk: &dyn Disk, offset: u64) -> Result<Found<PackEntry>> {
-        open_at(disk, &self.path, offset)?
-            .and_then(|stream| classify_read(PackEntry::read(stream, offset), &self.path))
+        let file = match self.file.get() {
+            Some(file) => Found::Intact(file),
+            None => classify_opened(disk.open_to_read_at(&self.path), &self.path)?
+                .then(|file| Found::Intact(self.file.get_or_init(|| file))),
+        };
+        file.and_then(|file| {
+            let stream = Box::new(FromOffset { file: Arc::clone(file), offset });
+            classify_read(PackEntry::read(stream, offset), &self.path)
+        })
     }
 
     /// Resolves the deltas of an object and verifies its id.

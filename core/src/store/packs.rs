@@ -68,6 +68,11 @@ impl<'a> Packs<'a> {
         }
     }
 
+    /// Closes all packs, so that one that is removed takes no more space; they are listed again when needed.
+    pub fn close(&self) {
+        *self.listed.lock() = None;
+    }
+
     /// The pack at that path; `None` if the pack or its index cannot be used.
     ///
     /// # Errors

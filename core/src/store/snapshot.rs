@@ -131,7 +131,7 @@ fn write_directory(objects: &mut Objects<'_>, items: &[(&[u8], &Item)]) -> Resul
 /// One entry of a tree as it is stored.
 pub(super) struct RawEntry {
     pub(super) bits: u32,
-    name: Vec<u8>,
+    pub(super) name: Vec<u8>,
     pub(super) id: Oid,
 }
 
@@ -141,20 +141,17 @@ impl RawEntry {
     }
 }
 
-/// The entries of a tree by name; `None` if [`read`] refuses one of them.
-pub(super) fn sound_entries(bytes: &[u8]) -> Option<BTreeMap<Vec<u8>, RawEntry>> {
-    let mut entries = BTreeMap::new();
-    for entry in parse_tree(bytes) {
-        let entry = entry.ok()?;
+/// The entries of a tree, sorted by name; `None` if [`read`] refuses one of them.
+pub(super) fn sound_entries(bytes: &[u8]) -> Option<Vec<RawEntry>> {
+    let mut entries = parse_tree(bytes).collect::<std::result::Result<Vec<_>, _>>().ok()?;
+    let is_sound = |entry: &RawEntry| {
         let kind = entry.bits & 0o170_000;
         let is_known = [TREE_BITS, GITLINK_BITS].contains(&kind) || Mode::from_bits(kind).is_some();
-        let is_new = !is_harmful(&entry.name) && !entries.contains_key(&entry.name);
-        if !is_known || !is_new {
-            return None;
-        }
-        entries.insert(entry.name.clone(), entry);
-    }
-    Some(entries)
+        is_known && !is_harmful(&entry.name)
+    };
+    entries.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+    let is_twice = entries.windows(2).any(|pair| pair[0].name == pair[1].name);
+    (entries.iter().all(is_sound) && !is_twice).then_some(entries)
 }
 
 /// Whether [`read`] reads so many paths and trees, nested so deeply.

@@ -13,13 +13,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-/// The entries of a tree by name.
-type Entries = BTreeMap<Vec<u8>, RawEntry>;
-
 /// A tree that was read.
 #[derive(Clone)]
 struct Sound {
-    entries: Rc<Entries>,
+    /// Sorted by name.
+    entries: Rc<[RawEntry]>,
     /// The number of paths and trees in it and below.
     size: usize,
     /// The depth of the trees below it.
@@ -68,7 +66,7 @@ impl<'a> Trees<'a> {
         let Some(entries) = snapshot::sound_entries(&bytes) else { return Ok(None) };
         let mut size = 1;
         let mut deepest = 0;
-        for entry in entries.values() {
+        for entry in &entries {
             let Some(subtree) = entry.tree() else {
                 size += usize::from(entry.item().is_some());
                 continue;
@@ -77,7 +75,7 @@ impl<'a> Trees<'a> {
             size = below.size.saturating_add(size);
             deepest = deepest.max(below.depth + 1);
         }
-        Ok(Some(Sound { entries: Rc::new(entries), size, depth: deepest }))
+        Ok(Some(Sound { entries: entries.into(), size, depth: deepest }))
     }
 
     /// The paths in which two checkpoints with sound root trees differ.
@@ -96,16 +94,17 @@ impl<'a> Trees<'a> {
         trees: Pair<Oid>,
         found: &mut BTreeMap<Vec<u8>, Difference>,
     ) -> Result<()> {
-        let entries = |tree: Option<Oid>| -> Result<Rc<Entries>> {
+        let entries = |tree: Option<Oid>| -> Result<Option<Rc<[RawEntry]>>> {
             let sound = tree.map(|tree| self.sound(tree, 0)).transpose()?.flatten();
-            Ok(sound.map(|sound| sound.entries).unwrap_or_default())
+            Ok(sound.map(|sound| sound.entries))
         };
         let old = entries(trees.old)?;
         let new = entries(trees.new)?;
-        let added = new.keys().filter(|name| !old.contains_key(*name));
-        for name in old.keys().chain(added) {
-            let sides = Pair { old: old.get(name), new: new.get(name) };
-            let path = join(directory, name);
+        let mut old = old.as_deref().unwrap_or_default();
+        let mut new = new.as_deref().unwrap_or_default();
+        while let Some(next) = old.iter().take(1).chain(new.first()).min_by_key(|next| &next.name) {
+            let sides = Pair { old: take(&mut old, &next.name), new: take(&mut new, &next.name) };
+            let path = join(directory, &next.name);
             let items: Pair<Item> = sides.map(RawEntry::item);
             if items.old != items.new {
                 found.insert(path.clone(), Difference { old: items.old, new: items.new });
@@ -117,6 +116,13 @@ impl<'a> Trees<'a> {
         }
         Ok(())
     }
+}
+
+/// Takes the first entry if it has that name.
+fn take<'e>(entries: &mut &'e [RawEntry], name: &[u8]) -> Option<&'e RawEntry> {
+    let (first, rest) = entries.split_first().filter(|(first, _)| first.name == name)?;
+    *entries = rest;
+    Some(first)
 }
 
 /// The two sides of a comparison.

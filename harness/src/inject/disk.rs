@@ -3,7 +3,9 @@
 //! the call itself.
 
 use super::{Injector, Syncs, is_torn};
-use herma_core::disk::{Access, Disk, ListedEntry, LockGuard, Sharing, Stat, Stream, SystemDisk};
+use herma_core::disk::{
+    Access, Disk, ListedEntry, LockGuard, ReadAt, Sharing, Stat, Stream, SystemDisk,
+};
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -19,7 +21,7 @@ pub enum Call {
     IsMountPoint,
     /// [`Disk::list`].
     List,
-    /// [`Disk::open_at`].
+    /// [`Disk::open_at`] or [`Disk::open_to_read_at`].
     Read,
     /// [`Disk::free_bytes`].
     FreeBytes,
@@ -186,6 +188,12 @@ impl Disk for HookedDisk {
             (name, stat)
         };
         Ok(self.list(path)?.into_iter().map(with_stat).collect())
+    }
+
+    fn open_to_read_at(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>> {
+        self.call(Call::Read, path, || {
+            self.as_permitted(SystemDisk.open_to_read_at(path), |_| Ok(SystemDisk.stat(path)?.mode))
+        })
     }
 
     fn open_at(&self, path: &Path, offset: u64) -> io::Result<(Stream, Stat)> {
