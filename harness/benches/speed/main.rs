@@ -184,8 +184,10 @@ fn weigh(
     for tool in results.tools.clone() {
         let mut running = arguments.start(tool, shape)?;
         running.watch_memory();
-        for (number, (operation, repeats, changes)) in PLAN.iter().enumerate() {
+        let mut number = 0;
+        for (operation, repeats, changes) in PLAN {
             for _ in 0..*repeats {
+                number += 1;
                 running.project.change(changes(shape.files()), number)?;
                 running.run(*operation)?;
             }

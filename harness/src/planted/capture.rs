@@ -134,11 +134,14 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-first-line-of-an-ignore-file-decides",
         rule: &rules::CAPTURE_GITIGNORE,
-        about: "The first line of an ignore file that matches a path decides, not the last.",
+        about: "The first line of a `.gitignore` that matches a path decides, not the last.",
         operations_min: 3,
-        flaw: Disk(Ignores(|_, _, text| {
-            let lines: Vec<&[u8]> = text.rsplit(|byte| *byte == b'\n').collect();
-            lines.join(&b'\n')
+        flaw: Disk(Ignores(|_, path, text| match path.ends_with(OWN_IGNORE_FILE) {
+            true => text,
+            false => {
+                let lines: Vec<&[u8]> = text.rsplit(|byte| *byte == b'\n').collect();
+                lines.join(&b'\n')
+            }
         })),
     },
     PlantedBug {

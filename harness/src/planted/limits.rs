@@ -91,8 +91,9 @@ fn rewrite_history(subject: &Intercepted, newest: &str) -> io::Result<String> {
         let (tree, rest) = commit.split_once('\n').unwrap_or_default();
         let rest: String =
             rest.split_inclusive('\n').filter(|line| !line.starts_with("parent ")).collect();
-        let id = subject.write("commit", format!("{tree}\n{parent}{rest}").as_bytes())?;
-        parent = format!("parent {id}\n");
+        let new = subject.write("commit", format!("{tree}\n{parent}{rest}").as_bytes())?;
+        subject.move_envelope(id, &new)?;
+        parent = format!("parent {new}\n");
     }
     let id = parent["parent ".len()..].trim_end().to_owned();
     for name in subject.ref_of(newest)?.lines() {

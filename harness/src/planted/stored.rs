@@ -134,7 +134,24 @@ impl Intercepted {
     ) -> io::Result<String> {
         let id = self.write("commit", change(&self.commit_text(newest)?).as_bytes())?;
         self.git(&["update-ref", &self.ref_of(newest)?, &id])?;
+        self.move_envelope(newest, &id)?;
         Ok(id)
+    }
+
+    /// Gives the agent state of a checkpoint to the commit that replaces it: without it, the bug would break
+    /// other rules, too.
+    ///
+    /// # Errors
+    /// As [`Intercepted::git`].
+    pub fn move_envelope(&self, from: &str, to: &str) -> io::Result<()> {
+        let format = "--format=%(refname) %(objectname)";
+        let envelopes = self.git(&["for-each-ref", format, "refs/envelopes"])?;
+        for (name, envelope) in envelopes.lines().filter_map(|line| line.split_once(' ')) {
+            if let Some(folder) = name.strip_suffix(from) {
+                self.git(&["update-ref", &format!("{folder}{to}"), envelope])?;
+            }
+        }
+        Ok(())
     }
 
     /// Adds a file in the project's directory to the newest checkpoint; returns the id of the new commit.
