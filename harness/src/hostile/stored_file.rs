@@ -274,9 +274,11 @@ impl StoredFile {
     }
 }
 
+/// Whether all stored data is whole. Git may still refuse the settings of the store, which only the next
+/// checkpoint writes again.
 fn is_intact(fixture: &Fixture) -> bool {
     let verified = fixture.subject.manager().verify(&mut |_, _| {});
-    verified.is_ok_and(|verified| verified.is_intact() && verified.checkpoints > 0)
+    verified.is_ok_and(|verified| verified.has_all_data() && verified.checkpoints > 0)
 }
 
 /// Lets git read these commits, those of all refs, and everything that they need.
