@@ -1,5 +1,6 @@
 //! The answers of a [`crate::Manager`], as plain data that can be serialized. Answers about checkpoints
-//! are in this file, those of excluded entries in [`excluded`], those of restores in [`restored`], and those about the store in [`stored`].
+//! are in this file, those about excluded entries in [`excluded`], those of restores in [`restored`], and
+//! those about the store in [`stored`].
 
 mod excluded;
 mod restored;

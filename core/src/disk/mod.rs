@@ -195,6 +195,10 @@ pub trait Disk: Send + Sync {
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>>;
     /// The names in a directory, sorted, with their stats.
     fn entries(&self, path: &Path) -> io::Result<Vec<ListedEntry>> {
+        self.entries_one_by_one(path)
+    }
+    /// As [`Disk::entries`], with a call for each name.
+    fn entries_one_by_one(&self, path: &Path) -> io::Result<Vec<ListedEntry>> {
         let with_stat = |name: OsString| {
             let stat = self.stat(&path.join(&name));
             (name, stat)

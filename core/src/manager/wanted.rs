@@ -90,11 +90,7 @@ impl Wanted {
     /// The files of the checkpoint of that id, or no files; its ignore files and what it left out do not
     /// count.
     pub fn by_id(objects: &Objects<'_>, id: Option<Oid>) -> Result<Self> {
-        let include = match id {
-            Some(id) => commit::include(objects, id)?,
-            None => Vec::new(),
-        };
-        let ignores = TargetIgnores::read(objects, &Snapshot::new(), &include)?;
+        let ignores = |include: &[String]| TargetIgnores::read(objects, &Snapshot::new(), include);
         let Some(id) = id else {
             return Ok(Wanted {
                 id: Oid::ZERO,
@@ -103,12 +99,12 @@ impl Wanted {
                 permissions: Permissions::default(),
                 left_out: Vec::new(),
                 holds_units: true,
-                ignores,
+                ignores: ignores(&[])?,
                 changes: None,
                 envelope: Kept::None,
             });
         };
         let snapshot = snapshot::read(objects, id, commit::read(objects, id)?.tree)?;
-        Wanted::of(objects, id, snapshot, ignores)
+        Wanted::of(objects, id, snapshot, ignores(&commit::include(objects, id)?)?)
     }
 }

@@ -1,4 +1,4 @@
-//! How the core's times grow: with the files of a project, with its checkpoints, with the projects of a store.
+//! How the core's times grow with the checkpoints of a project, and with the projects of a store.
 
 use crate::plan::{Shape, Step};
 use crate::tool::{Program, Running};
@@ -15,9 +15,15 @@ pub enum Against {
     Projects,
 }
 
-/// The seconds of an operation with so many of something.
-#[derive(Default)]
-pub struct Growth(pub Vec<(Against, Step, Vec<(usize, f64)>)>);
+/// How the time of an operation grows.
+pub struct Curve {
+    /// With what.
+    pub against: Against,
+    /// The operation.
+    pub step: Step,
+    /// How many there are, and the seconds.
+    pub points: Vec<(usize, f64)>,
+}
 
 /// How many there are of what grows.
 const COUNTS: [usize; 3] = [10, 100, 1_000];
@@ -27,15 +33,16 @@ const FILES: usize = 100;
 const REPEATS: usize = 5;
 
 /// Measures the core.
-pub fn measure(arguments: &CommandArguments) -> Result<Growth, Box<dyn Error>> {
-    let mut growth = Growth::default();
+pub fn measure(arguments: &CommandArguments) -> Result<Vec<Curve>, Box<dyn Error>> {
+    let mut growth = Vec::new();
     for against in [Against::Checkpoints, Against::Projects] {
         eprintln!("growth with {against:?}");
         let mut running = arguments.start(Program::Herma, Shape::Source(FILES))?;
         running.keep_all_checkpoints()?;
         running.run(Step::First)?;
         let mut there = 1;
-        let mut curves = [Step::One, Step::List].map(|step| (against, step, Vec::new()));
+        let mut curves =
+            [Step::One, Step::List].map(|step| Curve { against, step, points: Vec::new() });
         for count in COUNTS {
             while there < count {
                 there += 1;
@@ -47,17 +54,17 @@ pub fn measure(arguments: &CommandArguments) -> Result<Growth, Box<dyn Error>> {
                     Against::Projects => running.checkpoint_elsewhere(there)?,
                 }
             }
-            for (_, step, curve) in &mut curves {
+            for curve in &mut curves {
                 let mut times = Vec::new();
                 for repeat in 0..REPEATS {
                     running.project.change(1, count + repeat + 1)?;
                     rustix::fs::sync();
-                    times.extend(running.run(*step)?.map(|took| took.as_secs_f64()));
+                    times.extend(running.run(curve.step)?.map(|took| took.as_secs_f64()));
                 }
-                curve.extend(median(&times).map(|time| (count, time)));
+                curve.points.extend(median(&times).map(|time| (count, time)));
             }
         }
-        growth.0.extend(curves);
+        growth.extend(curves);
     }
     Ok(growth)
 }

@@ -15,9 +15,9 @@ mod project;
 mod tool;
 mod turns;
 
-use growth::Growth;
+use growth::Curve;
 use herma_harness::sandbox::Scratch;
-use plan::{PLAN, Shape, Step};
+use plan::{Shape, Step};
 use project::SourceTree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -44,7 +44,7 @@ pub struct Results {
     /// The sizes of stores in the course of many turns.
     pub turns: Option<Turns>,
     /// How the core's times grow with what is stored.
-    pub growth: Growth,
+    pub growth: Vec<Curve>,
 }
 
 impl Results {
@@ -155,20 +155,16 @@ fn measure(
 ) -> Result<(), Box<dyn Error>> {
     let start = |tool: &Program| arguments.start(*tool, shape);
     let mut running: Vec<Running> = results.tools.iter().map(start).collect::<Result<_, _>>()?;
-    let mut number = 0;
-    for (operation, repeats, changes) in PLAN {
-        for _ in 0..*repeats {
-            number += 1;
-            // Another one is the first each time.
-            running.rotate_left(1);
-            for one in &mut running {
-                one.project.change(changes(shape.files()), number)?;
-                // What was written before is not waited for by what is measured.
-                rustix::fs::sync();
-                if let Some(took) = one.run(*operation)? {
-                    let key = (shape, *operation, one.tool);
-                    results.times.entry(key).or_default().push(took.as_secs_f64());
-                }
+    for (version, (step, changes)) in (1..).zip(plan::steps(shape.files())) {
+        // Another one is the first each time.
+        running.rotate_left(1);
+        for one in &mut running {
+            one.project.change(changes, version)?;
+            // What was written before is not waited for by what is measured.
+            rustix::fs::sync();
+            if let Some(took) = one.run(step)? {
+                let key = (shape, step, one.tool);
+                results.times.entry(key).or_default().push(took.as_secs_f64());
             }
         }
     }
@@ -184,13 +180,9 @@ fn weigh(
     for tool in results.tools.clone() {
         let mut running = arguments.start(tool, shape)?;
         running.watch_memory();
-        let mut number = 0;
-        for (operation, repeats, changes) in PLAN {
-            for _ in 0..*repeats {
-                number += 1;
-                running.project.change(changes(shape.files()), number)?;
-                running.run(*operation)?;
-            }
+        for (version, (step, changes)) in (1..).zip(plan::steps(shape.files())) {
+            running.project.change(changes, version)?;
+            running.run(step)?;
         }
         results.needs.insert((shape, tool), [running.memory(), running.stored()?]);
     }

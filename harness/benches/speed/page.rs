@@ -1,6 +1,6 @@
 //! The results as a page of tables.
 
-use crate::growth::{Against, exponent};
+use crate::growth::{Against, Curve, exponent};
 use crate::plan::{PLAN, Shape, Step};
 use crate::tool::Program;
 use crate::{Results, megabytes, seconds};
@@ -60,18 +60,18 @@ fn turns(text: &mut String, results: &Results) {
 }
 
 fn growth(text: &mut String, results: &Results) {
-    let Some((_, _, curve)) = results.growth.0.first() else { return };
-    let counts = curve.iter().map(|(count, _)| count.to_string());
+    let Some(first) = results.growth.first() else { return };
+    let counts = first.points.iter().map(|(count, _)| count.to_string());
     let columns: Vec<String> = counts.chain(["exponent".to_owned()]).collect();
     head(text, "How the times of `herma` grow", columns.into_iter());
-    for (against, operation, curve) in &results.growth.0 {
+    for Curve { against, step, points } in &results.growth {
         let of = match against {
             Against::Checkpoints => "checkpoints of the project",
             Against::Projects => "projects in the store",
         };
-        let fitted = exponent(curve).map(|exponent| format!("{exponent:.2}"));
-        let cells = curve.iter().map(|(_, time)| seconds(*time)).chain(fitted);
-        row(text, &format!("{}, by the {of}", operation.title()), cells);
+        let fitted = exponent(points).map(|exponent| format!("{exponent:.2}"));
+        let cells = points.iter().map(|(_, time)| seconds(*time)).chain(fitted);
+        row(text, &format!("{}, by the {of}", step.title()), cells);
     }
     let files = [Step::First, Step::Unchanged, Step::One, Step::List, Step::Prune];
     let fitted: Vec<String> = files

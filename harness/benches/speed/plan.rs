@@ -88,3 +88,11 @@ pub const PLAN: &[(Step, usize, Changes)] = &[
     (Step::RestoreHalf, 1, |_| 0),
     (Step::Prune, 1, |_| 0),
 ];
+
+/// A step of a round on a project of so many files, and how many of them change before it.
+pub fn steps(files: usize) -> impl Iterator<Item = (Step, usize)> {
+    let repeated = move |(step, repeats, changes): &(Step, usize, Changes)| {
+        std::iter::repeat_n((*step, changes(files)), *repeats)
+    };
+    PLAN.iter().flat_map(repeated)
+}

@@ -2,7 +2,7 @@
 
 use crate::plan::Shape;
 use herma_harness::history::History;
-use herma_harness::sandbox::{Sandbox, Scratch};
+use herma_harness::sandbox::{Sandbox, Scratch, bytes_below};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -86,15 +86,4 @@ fn text(number: usize, version: usize) -> String {
         format!("    let value_{line} = compute({value}, {number}); // step {version}\n")
     };
     (0..lines).map(line).collect()
-}
-
-/// The size of the files below a folder, in bytes.
-pub fn bytes_below(folder: &Path) -> io::Result<u64> {
-    let mut total = 0;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let stat = entry.metadata()?;
-        total += if stat.is_dir() { bytes_below(&entry.path())? } else { stat.len() };
-    }
-    Ok(total)
 }

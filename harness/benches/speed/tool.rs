@@ -4,9 +4,10 @@
 //! agent, so only its calls are timed.
 
 use crate::plan::Step;
-use crate::project::{SourceTree, bytes_below, first_name};
+use crate::project::{SourceTree, first_name};
 use herma_harness::bundled;
 use herma_harness::runner::FIRST_SECOND;
+use herma_harness::sandbox::bytes_below;
 use herma_harness::subject::Subject;
 use herma_harness::subject::meter::Meter;
 use herma_model::{Answer, ByteString, Request, Settings};

@@ -183,16 +183,12 @@ impl Disk for HookedDisk {
             return self.as_permitted(SystemDisk.entries(path), |_| mode_of(path));
         }
         // Whatever happens at one of these calls happens before that call.
-        let with_stat = |name: OsString| {
-            let stat = self.stat(&path.join(&name));
-            (name, stat)
-        };
-        Ok(self.list(path)?.into_iter().map(with_stat).collect())
+        self.entries_one_by_one(path)
     }
 
     fn open_to_read_at(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>> {
         self.call(Call::Read, path, || {
-            self.as_permitted(SystemDisk.open_to_read_at(path), |_| Ok(SystemDisk.stat(path)?.mode))
+            self.as_permitted(SystemDisk.open_to_read_at(path), |_| mode_of(path))
         })
     }
 

@@ -38,26 +38,6 @@ pub fn content(folder: &Path) -> io::Result<u64> {
     Ok(digest(&bytes))
 }
 
-/// The total size of the files below a folder, in bytes.
-///
-/// # Errors
-/// The folder cannot be read.
-pub fn bytes(folder: &Path) -> io::Result<u64> {
-    let mut total = 0;
-    let mut pending = vec![folder.to_owned()];
-    while let Some(path) = pending.pop() {
-        for entry in fs::read_dir(&path).into_iter().flatten() {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                pending.push(entry.path());
-            } else {
-                total += entry.metadata()?.len();
-            }
-        }
-    }
-    Ok(total)
-}
-
 /// The paths of repositories of that name, in the base itself or in archives, each with its archive.
 fn paths(sandbox: &Sandbox, name: &str) -> io::Result<Vec<(PathBuf, Option<String>)>> {
     let base = sandbox.base();

@@ -15,10 +15,10 @@ mod stored;
 pub use base::Planted;
 
 use crate::git_objects::{self, KnownIds};
-use crate::sandbox::Sandbox;
 use crate::sandbox::manifest::{self, Manifest};
 use crate::sandbox::outline::Outline;
 use crate::sandbox::store_edits::DamagedFile;
+use crate::sandbox::{Sandbox, bytes_below};
 use harms::{GitView, StoreDamage};
 use herma_model::allowed::CheckpointKind;
 use herma_model::answer::{Answer, Restored, SweepOutcome};
@@ -219,7 +219,7 @@ impl Oracle {
                 Some(self.git(sandbox)?.contents(sandbox.has_store())?.loose_sizes_max);
         }
         let sweeps = matches!(allowed, Allowed::Sweep(_));
-        let bytes_before = sweeps.then(|| base::bytes(&sandbox.base())).transpose()?;
+        let bytes_before = sweeps.then(|| bytes_below(&sandbox.base())).transpose()?;
         let answer = ask(request);
         let after = self.manifest(sandbox)?;
         let base_changes = leaves_store.then(|| self.base_changes(sandbox)).transpose()?;
@@ -232,7 +232,7 @@ impl Oracle {
         let names = before.map(|before| (before.names.clone(), after.names.clone()));
         let mut contents = self.contents(context, request, &answer, bounded)?;
         if let (Some(contents), Some(bytes_before)) = (&mut contents, bytes_before) {
-            contents.no_smaller = base::bytes(&sandbox.base())? >= bytes_before;
+            contents.no_smaller = bytes_below(&sandbox.base())? >= bytes_before;
         }
         let clears = matches!(allowed, Allowed::Cleared(_) | Allowed::Sweep(_));
         let observes_base = clears || !self.planted.is_empty() || !world.strays().is_empty();

@@ -160,11 +160,7 @@ impl Disk for FaultyDisk {
     }
 
     fn entries(&self, path: &Path) -> io::Result<Vec<ListedEntry>> {
-        let with_stat = |name: OsString| {
-            let stat = self.stat(&path.join(&name));
-            (name, stat)
-        };
-        let mut entries: Vec<ListedEntry> = self.list(path)?.into_iter().map(with_stat).collect();
+        let mut entries = self.entries_one_by_one(path)?;
         let ignores = matches!(self.fault, DiskFault::Ignores(_));
         if ignores && !entries.iter().any(|(name, _)| name == ".gitignore") {
             entries.push((".gitignore".into(), Err(ErrorKind::NotFound.into())));

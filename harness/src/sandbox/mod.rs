@@ -101,6 +101,26 @@ pub fn git_alone() -> Command {
     git
 }
 
+/// The total size of the files below a folder, in bytes.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn bytes_below(folder: &Path) -> io::Result<u64> {
+    let mut total = 0;
+    let mut pending = vec![folder.to_owned()];
+    while let Some(path) = pending.pop() {
+        for entry in fs::read_dir(&path).into_iter().flatten() {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                pending.push(entry.path());
+            } else {
+                total += entry.metadata()?.len();
+            }
+        }
+    }
+    Ok(total)
+}
+
 /// A sandbox; it is removed on drop.
 pub struct Sandbox {
     /// `None` if another process owns the sandbox.

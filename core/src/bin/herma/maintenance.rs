@@ -144,8 +144,8 @@ impl Herma {
                  its present files again"
             }
         };
-        let message = message.to_owned();
-        Ok(Answer { ending: Ending::Incomplete(Failure { code: "damaged", message }), ..answer })
+        let failure = Failure { code: "damaged", message: message.to_owned() };
+        Ok(Answer { ending: Ending::Incomplete(failure), ..answer })
     }
 
     /// Removes everything, if forced or confirmed.
