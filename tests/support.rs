@@ -2,6 +2,7 @@
 //! binaries of other packages and an existing binary may be older than its source.
 #![allow(clippy::unwrap_used)]
 
+use herma_core::disk::{Disk, LockGuard, Sharing, SystemDisk};
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::CoreSubject;
 use herma_harness::{History, Run, RunOptions, run};
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// The path of a command in the profile of the running test, built if necessary. A name that starts with
 /// `examples/` is an example. A variable such as `HERMA_CONFORM_BINARY` overrides the path.
@@ -31,6 +33,16 @@ pub fn built_binary(name: &str) -> PathBuf {
          name another with {variable}"
     );
     binary
+}
+
+/// Takes a lock that this process may just have released: a process that another test starts holds it
+/// until its `exec`.
+pub fn hold(path: &Path, sharing: Sharing) -> Box<dyn LockGuard> {
+    let attempt = |_| {
+        std::thread::sleep(Duration::from_millis(10));
+        SystemDisk.try_lock(path, sharing).unwrap()
+    };
+    (0..500).find_map(attempt).unwrap()
 }
 
 /// Runs a history on the core until it breaks a rule.

@@ -1,9 +1,10 @@
 //! `clear`: removes everything that belongs to the store from the base, and nothing else.
 
 use crate::maintenance::world::{NOON, StoreFixture, before_call, fail_calls};
-use herma_core::disk::{Disk, Sharing, SystemDisk};
+use herma_core::disk::Sharing;
 use herma_core::{Cleared, Config, Holdings};
 use herma_harness::subject::Call;
+use herma_tests::hold;
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::ErrorKind;
@@ -63,7 +64,7 @@ fn clear_refuses_a_store_in_use_as_busy() {
     let fixture = full();
     let before = fixture.names_in_base();
     let lock = fixture.store().join("locks/store");
-    let held = SystemDisk.try_lock(&lock, Sharing::Shared).unwrap().unwrap();
+    let held = hold(&lock, Sharing::Shared);
     assert_eq!(fixture.manager().clear().unwrap_err().code(), "busy");
     assert_eq!(fixture.names_in_base(), before);
     drop(held);

@@ -4,6 +4,7 @@ use crate::maintenance::world::{DAY, NOON, StoreFixture, fail_calls};
 use herma_core::disk::{Disk, Sharing, SystemDisk};
 use herma_core::{Config, PruneOptions, PruneStep, Pruned};
 use herma_harness::subject::{Call, HookedDisk};
+use herma_tests::hold;
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::ErrorKind;
@@ -96,12 +97,7 @@ fn prune_skips_a_project_in_use_and_counts_an_error() {
     let hash = fixture.hash("gone");
     fs::remove_dir_all(fixture.project("gone")).unwrap();
     let lock = fixture.store().join("locks").join(&hash);
-    // A child process of another test may inherit this lock until it executes its program.
-    let held = (0..500).find_map(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-        SystemDisk.try_lock(&lock, Sharing::Exclusive).unwrap()
-    });
-    let held = held.unwrap();
+    let held = hold(&lock, Sharing::Exclusive);
     let mut failures = Vec::new();
     let mut progress = |step: PruneStep<'_>| {
         if let PruneStep::Failed(path, error) = step {

@@ -1,9 +1,10 @@
 //! `max_total_bytes`: which projects lose checkpoints, in which order, and when eviction stops.
 
 use crate::maintenance::world::{NOON, StoreFixture, noise};
-use herma_core::disk::{Disk, Sharing, SystemDisk};
+use herma_core::disk::{Sharing, SystemDisk};
 use herma_core::{Config, PruneOptions};
 use herma_harness::subject::{Call, HookedDisk};
+use herma_tests::hold;
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -122,7 +123,7 @@ fn max_total_bytes_locks_only_projects_that_lose_a_checkpoint_one_at_a_time() {
     let total = bytes_of(&fixture, &["--all"]);
     // The prune does not wait for a project that loses nothing.
     let busy = fixture.store().join("locks").join(fixture.hash("d"));
-    let held = SystemDisk.try_lock(&busy, Sharing::Exclusive).unwrap().unwrap();
+    let held = hold(&busy, Sharing::Exclusive);
     let locked = Arc::new(Mutex::new(Vec::new()));
     let recorded = locked.clone();
     let folder = fixture.store().join("locks");
@@ -142,7 +143,7 @@ fn max_total_bytes_locks_only_projects_that_lose_a_checkpoint_one_at_a_time() {
     // If the locked project is the next to lose a checkpoint, nothing is evicted.
     drop(held);
     let busy = fixture.store().join("locks").join(fixture.hash("b"));
-    let _busy = SystemDisk.try_lock(&busy, Sharing::Exclusive).unwrap().unwrap();
+    let _busy = hold(&busy, Sharing::Exclusive);
     assert_eq!(evicted_to_bytes(&fixture, bytes_of(&fixture, &["--all"]) - 1), 0);
     assert_eq!(counts(&fixture, names), [1, 2, 2, 2]);
 }

@@ -6,6 +6,7 @@ use super::crashes::killed_restore;
 use herma_core::disk::{Disk, Sharing, SystemDisk};
 use herma_core::state::{FilePart, LOCK_FILE, Part, PartKind, State};
 use herma_core::{Config, Manager, RestoreOptions};
+use herma_tests::hold;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -177,7 +178,7 @@ fn a_locked_agent_state_makes_restore_busy_and_checkpoint_capture_only_files() {
     let project = agent.project();
     agent.take("before");
     fs::write(project.join("a.txt"), "since\n").unwrap();
-    let owner = SystemDisk.try_lock(&lock_file(&agent), Sharing::Exclusive).unwrap().unwrap();
+    let owner = hold(&lock_file(&agent), Sharing::Exclusive);
     let manager = agent.manager();
     let refused = manager.restore(&project, b"1", RestoreOptions::default()).unwrap_err();
     assert_eq!(refused.code(), "busy");
@@ -200,7 +201,7 @@ fn change_part_undoes_a_restore_that_was_killed_while_it_waited_for_the_lock() {
     let aside = journal.with_extension("aside");
     // The journal appears, and its process is killed, while the lock is held.
     fs::rename(&journal, &aside).unwrap();
-    let owner = SystemDisk.try_lock(&lock_file(&round.agent), Sharing::Exclusive).unwrap();
+    let owner = hold(&lock_file(&round.agent), Sharing::Exclusive);
     let manager = round.agent.manager();
     let changed = thread::scope(|scope| {
         let change = || manager.change_part("goal", |goal| goal["active"] = json!("Since"));

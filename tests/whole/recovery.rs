@@ -3,9 +3,10 @@
 
 use super::agent::{Agent, created_id};
 use super::crashes::{Round, killed_restore};
-use herma_core::disk::{Disk, Sharing, SystemDisk};
+use herma_core::disk::Sharing;
 use herma_core::{Config, PruneOptions, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
+use herma_tests::hold;
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 use std::fs;
@@ -169,7 +170,7 @@ fn a_running_restore_blocks_another_restore_but_no_checkpoint() {
     let lock = round.agent.machine.base().join("store/locks").join(round.agent.machine.hash());
     let project = other_project(&round);
     {
-        let _running = SystemDisk.try_lock(&lock, Sharing::Exclusive).unwrap().unwrap();
+        let _running = hold(&lock, Sharing::Exclusive);
         let manager = round.agent.manager();
         let taken = manager.checkpoint(&project, "other").unwrap();
         created_id(&taken);

@@ -383,6 +383,16 @@ mod tests {
     use crate::disk::is_unreadable;
     use std::fs;
 
+    /// Takes a lock that this process may just have released: a process that another test starts holds it
+    /// until its `exec`.
+    fn lock_in_time(path: &Path, sharing: Sharing) -> Box<dyn LockGuard> {
+        let attempt = |_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            SystemDisk.try_lock(path, sharing).unwrap()
+        };
+        (0..500).find_map(attempt).unwrap()
+    }
+
     #[test]
     fn try_lock_takes_a_shared_lock_on_a_file_that_may_only_be_read() {
         use std::os::unix::fs::PermissionsExt;
@@ -391,15 +401,7 @@ mod tests {
         let forbidden = io::ErrorKind::PermissionDenied;
         drop(SystemDisk.try_lock(&path, Sharing::Exclusive).unwrap().unwrap());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
-        // A process that another test starts holds the locks of this process until its `exec`.
-        let shared = (0..100).find_map(|_| {
-            let shared = SystemDisk.try_lock(&path, Sharing::Shared).unwrap();
-            if shared.is_none() {
-                std::thread::sleep(std::time::Duration::from_millis(20));
-            }
-            shared
-        });
-        assert!(shared.is_some());
+        let _shared = lock_in_time(&path, Sharing::Shared);
         match SystemDisk.try_lock(&path, Sharing::Exclusive) {
             // Root may write regardless of the permissions.
             Ok(exclusive) => assert!(exclusive.is_none()),
@@ -414,7 +416,7 @@ mod tests {
         let held = lock(Sharing::Exclusive);
         assert!(held.is_some() && lock(Sharing::Shared).is_none());
         drop(held);
-        let shared = lock(Sharing::Shared);
+        let shared = lock_in_time(folder.path(), Sharing::Shared);
         assert!(lock(Sharing::Shared).is_some() && lock(Sharing::Exclusive).is_none());
         drop(shared);
     }

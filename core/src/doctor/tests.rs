@@ -5,6 +5,7 @@ use crate::disk::{Sharing, SystemDisk};
 use crate::environment::{Config, MEBIBYTE};
 use crate::manager::Manager;
 use crate::project::hash_of;
+use crate::store::lock;
 use pretty::assert_verdict;
 use std::fs;
 use std::io;
@@ -357,7 +358,7 @@ fn examine_reports_locks_that_were_left_behind() {
 fn examine_reports_a_store_that_another_process_holds() {
     let fixture = Fixture::with_store();
     let path = fixture.base().join("store/locks/store");
-    let lock = |sharing| SystemDisk.try_lock(&path, sharing).unwrap().unwrap();
+    let lock = |sharing| lock::take(&SystemDisk, &path, sharing).unwrap();
     let held = lock(Sharing::Exclusive);
     fixture.assert_finding(Check::Locks, Notice, "another process holds");
     drop(held);
@@ -429,7 +430,7 @@ fn examine_reports_a_restore_of_an_agent_that_was_interrupted_but_not_one_that_r
     fixture.assert_finding(Check::Agent, Trouble, "a rollback of /p was interrupted");
     let lock = store.join("locks").join(hash);
     assert!(!lock.exists(), "it was made");
-    let held = SystemDisk.try_lock(&lock, Sharing::Exclusive).unwrap().unwrap();
+    let held = lock::take(&SystemDisk, &lock, Sharing::Exclusive).unwrap();
     assert!(fixture.examined().findings.iter().all(|finding| finding.check != Check::Agent));
     drop(held);
     fs::write(&journal, "{").unwrap();

@@ -287,9 +287,7 @@ impl External {
 
     /// Whether a process is running compensations.
     pub fn is_compensating(&self) -> bool {
-        let disk = self.disk.as_ref();
-        let path = self.compensation_lock();
-        disk.stat(&path).is_ok() && matches!(disk.try_lock(&path, Sharing::Shared), Ok(None))
+        matches!(lock::is_held(self.disk.as_ref(), &self.compensation_lock()), Ok(true))
     }
 
     /// Records that a compensation begins, if it is to be run: from here on it never runs again unasked.
