@@ -5,7 +5,7 @@
 
 use super::place;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{self, FileType, Mode, OFlags, RawDir, Stat, Uid};
+use rustix::fs::{self, FileType, Mode, OFlags, RawDir, Uid};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -15,23 +15,26 @@ fn is_root() -> bool {
 
 /// Gives a file that was just made in that folder to the owner of the folder.
 pub fn give_file(folder: &OwnedFd, file: impl AsFd) {
-    if is_root()
-        && let Ok(Stat { st_uid, .. }) = fs::fstat(folder)
-        && st_uid != 0
-    {
-        let _ = fs::fchown(file, Some(Uid::from_raw(st_uid)), None);
+    if let Some(owner) = other_owner(folder) {
+        let _ = fs::fchown(file, Some(owner), None);
     }
 }
 
 /// As [`give_file`], for a directory, which is empty still: another one may have taken its place.
 pub fn give_directory(folder: &OwnedFd, name: &OsStr) {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    if is_root()
+    if let Some(owner) = other_owner(folder)
         && let Ok(made) = fs::openat(folder, name, flags, Mode::empty())
         && is_empty(&made)
     {
-        give_file(folder, made);
+        let _ = fs::fchown(made, Some(owner), None);
     }
+}
+
+/// Who owns the folder, if root makes something in it and it is not root's.
+fn other_owner(folder: &OwnedFd) -> Option<Uid> {
+    let owner = Uid::from_raw(is_root().then(|| fs::fstat(folder).ok())??.st_uid);
+    (!owner.is_root()).then_some(owner)
 }
 
 /// Gives a file that was just made, and that no other name leads to, to that user.
@@ -46,12 +49,33 @@ pub fn give_to(path: &Path, user: u32) {
     }
 }
 
+/// Whether a directory is there and empty. One that was removed meanwhile answers with the same error as often
+/// as it is asked.
 fn is_empty(directory: &OwnedFd) -> bool {
     let mut buffer = Vec::with_capacity(1024);
     let mut entries = RawDir::new(directory, buffer.spare_capacity_mut());
-    let mut is_empty = true;
     while let Some(entry) = entries.next() {
-        is_empty &= entry.is_ok_and(|entry| matches!(entry.file_name().to_bytes(), b"." | b".."));
+        if !entry.is_ok_and(|entry| matches!(entry.file_name().to_bytes(), b"." | b"..")) {
+            return false;
+        }
     }
-    is_empty
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_empty_ends_for_a_directory_that_was_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let opened = || OwnedFd::from(std::fs::File::open(folder.path()).unwrap());
+        assert!(is_empty(&opened()));
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        assert!(!is_empty(&opened()));
+        std::fs::remove_file(folder.path().join("file")).unwrap();
+        let directory = opened();
+        folder.close().unwrap();
+        assert!(!is_empty(&directory));
+    }
 }
