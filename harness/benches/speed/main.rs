@@ -77,8 +77,13 @@ pub struct CommandArguments {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
+    // Cargo starts a benchmark in the folder of its package; the paths of the arguments are those of a user.
+    std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))?;
     let arguments = arguments()?;
     let mut results = Results { tools: tool::installed(&arguments.herma), ..Results::default() };
+    if let Some(repository) = &arguments.turns {
+        results.turns = Some(turns::measure(&arguments, repository, &results.tools)?);
+    }
     for &shape in &arguments.shapes {
         for round in 1..=arguments.rounds {
             eprintln!("{shape}, round {round} of {}", arguments.rounds);
@@ -88,9 +93,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         weigh(&arguments, shape, &mut results)?;
     }
     results.growth = growth::measure(&arguments)?;
-    if let Some(repository) = &arguments.turns {
-        results.turns = Some(turns::measure(&arguments, repository, &results.tools)?);
-    }
     print!("{}", page::tables(&results));
     if let Some(page) = arguments.page {
         std::fs::write(page.with_extension("svg"), plot::plot(&results))?;
@@ -102,7 +104,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn arguments() -> Result<CommandArguments, String> {
     let mut read = CommandArguments {
         herma: PathBuf::new(),
-        shapes: [100, 1_000, 10_000, 50_000].map(Shape::Source).into(),
+        // hermes-agent refuses more than 50,000 files.
+        shapes: [100, 1_000, 10_000, 49_000].map(Shape::Source).into(),
         turns: None,
         rounds: 5,
         folder: std::env::temp_dir(),
