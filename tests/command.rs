@@ -7,6 +7,7 @@ mod answers;
 mod configuration;
 mod doctor;
 mod excluded;
+mod hooks;
 mod left_out;
 mod maintenance;
 mod manual;

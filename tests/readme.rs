@@ -1,4 +1,4 @@
-//! Runs the commands of the README in their order, in a temporary folder and home. A command that cannot be
+//! Runs the commands of the README and of the page of `herma` in their order, in a temporary folder and home. A command that cannot be
 //! run in a test is listed with the reason.
 
 use crate::docs::{blocks, path_with_commands, root};
@@ -60,7 +60,9 @@ fn commands(page: &str) -> Vec<String> {
 
 #[test]
 fn every_command_of_the_readme_exits_as_listed_in_commands() {
-    let page = fs::read_to_string(root().join("README.md")).unwrap();
+    let pages =
+        ["README.md", "docs/herma.md"].map(|page| fs::read_to_string(root().join(page)).unwrap());
+    let page = pages.concat();
     let folder = tempfile::tempdir().unwrap();
     let project = folder.path().join("src/project");
     fs::create_dir_all(project.join("src")).unwrap();
@@ -80,6 +82,14 @@ fn every_command_of_the_readme_exits_as_listed_in_commands() {
     let herma = built_binary("herma");
     let conform = built_binary("herma-conform");
     let mut ran = 0;
+    // The pages assume that an agent has changed something.
+    let mut agent = Command::new(&herma);
+    agent
+        .arg("checkpoint")
+        .current_dir(&project)
+        .env("HOME", folder.path())
+        .env_remove("HERMES_HOME");
+    assert!(agent.status().unwrap().success());
     for command in commands(&page) {
         let entry = COMMANDS.iter().find(|(prefix, _)| command.starts_with(prefix));
         let (_, run) = entry.unwrap_or_else(|| panic!("nothing is said of `{command}`"));

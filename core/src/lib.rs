@@ -54,9 +54,9 @@ pub use agent_state::{ActionNote, Envelope, Occasion, PartNote};
 pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};
 pub use maintenance::prune::{PruneOptions, PruneStep};
-pub use manager::{Look, Manager, PartChanged, RestoreOptions, Scope};
+pub use manager::{Look, Manager, PartChanged, RestoreOptions, Scope, text_difference};
 pub use policy::Trigger;
-pub use project::{hash_of as project_hash, project_directory, project_of_file};
+pub use project::{hash_of as project_hash, project_directory, project_of_file, project_of_tool};
 pub use report::{
     AgentRestored, Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Evicted,
     Excluded, ExcludedBy, Holdings, Interrupted, ListName, Listed, Moved, Outcome, Preview,

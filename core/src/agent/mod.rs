@@ -6,10 +6,14 @@
 //! restore) return an error that says what to do. The agent itself runs the tools.
 
 mod conversation;
+mod hook;
+mod hook_log;
 mod tool;
 
 pub use crate::policy::{Decision, Event, Policy};
 pub use conversation::{Conversation, Turn};
+pub use hook::{HookCall, Moment, ToolCall};
+pub use hook_log::{HookLog, LastCall};
 pub use tool::Tool;
 
 use crate::agent_state::{Occasion, State};

@@ -6,6 +6,7 @@
 
 mod agent;
 mod base;
+mod hooks;
 mod letter_case;
 mod locks;
 mod machine;
@@ -48,6 +49,8 @@ pub enum Check {
     LetterCase,
     /// The state of an agent, and interrupted restores of it.
     Agent,
+    /// When the hooks of agents were called last.
+    Hooks,
 }
 
 /// The severity of a finding.
@@ -189,6 +192,7 @@ pub fn examine(surroundings: &Surroundings<'_>) -> Examined {
         );
         findings.push(letter_case::check(disk, &base, project.as_deref()));
         findings.extend(agent::check(disk, &base, &environment.agent_folder()));
+        findings.extend(hooks::check(disk, &environment, now));
     } else {
         findings.push(surroundings::clock(disk, now, None));
     }

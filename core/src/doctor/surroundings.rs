@@ -87,7 +87,7 @@ pub fn automatic(config: &Config, environment: &Environment) -> Finding {
     let file = environment.configuration_file();
     Finding::notice(
         Check::Automatic,
-        "off (`enabled` is false): checkpoints are only taken by `herma checkpoint`",
+        "off (`enabled` is false): checkpoints are only taken by `herma checkpoint` and by hooks (`herma init`)",
         format!(
             "to have agents that use Herma take them, write \"enabled: true\" below \"checkpoints:\" in {file:?}"
         ),

@@ -8,6 +8,13 @@ pub const CONTEXT_LINES: usize = 3;
 /// Git shows at most this many bytes of the line that names a hunk.
 const NAME_BYTES_MAX: usize = 80;
 
+/// The hunks that turn one text into another, as `git diff` shows them.
+pub fn text_difference(old: &[u8], new: &[u8]) -> Vec<u8> {
+    let mut hunks = Vec::new();
+    write(old, new, &mut hunks);
+    hunks
+}
+
 /// Appends the hunks that turn `old` into `new`, and returns how many lines are added and removed.
 // rule: isolation/user-config
 pub fn write(old: &[u8], new: &[u8], patch: &mut Vec<u8>) -> (usize, usize) {

@@ -26,6 +26,7 @@ mod upkeep;
 mod wanted;
 
 pub use attribution::Look;
+pub use hunks::text_difference;
 pub use owner::PartChanged;
 pub use scope::{RestoreOptions, Scope};
 

@@ -1,17 +1,40 @@
 //! Undo and redo: finds the restore that is undone, and records each restore once it ended. What is undone
 //! is restored like any checkpoint, except that only files of the undone restore are removed.
 
-use super::OpenProject;
 use super::preview::PendingRestore;
 use super::scope::{LiteralScope, RestoreOptions, Scope};
+use super::{Manager, OpenProject};
 use crate::error::{Error, Result};
 use crate::report::Restored;
 use crate::restore::Restore;
+use crate::store::Store;
 use crate::store::commit::{self, Checkpoint};
 use crate::store::oid::Oid;
 use crate::store::restoring;
 use crate::store::rollbacks::{BROUGHT_MAX, Brought, Direction, Rollback, Rollbacks};
 use crate::store::snapshot::{self, Item, Snapshot};
+use std::path::Path;
+
+impl Manager {
+    /// The newest checkpoint, by its full id, if no rollback, undo or redo followed it: what happened last is
+    /// what followed that checkpoint, such as a turn of an agent.
+    ///
+    /// # Errors
+    /// As [`Manager::list`].
+    pub fn checkpoint_after_rollback(&self, dir: &Path) -> Result<Option<String>> {
+        let project = self.project(dir);
+        let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else { return Ok(None) };
+        let open = OpenProject::new(&store, &project);
+        let Some(newest) = self.history(&open)?.first().map(|newest| newest.id.to_string()) else {
+            return Ok(None);
+        };
+        let directions = [Direction::Undo, Direction::Redo].into_iter();
+        let mut last = directions.filter_map(|direction| open.newest_rollback(direction).ok());
+        let is_followed =
+            last.any(|rollback| rollback.before.is_none_or(|before| before == newest));
+        Ok((!is_followed).then_some(newest))
+    }
+}
 
 /// A restore that undoes another.
 pub(super) struct Undone {

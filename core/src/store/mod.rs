@@ -43,4 +43,4 @@ pub mod snapshot;
 pub mod trees;
 pub mod usage;
 
-pub use repository::{Store, make_private};
+pub use repository::{Store, make_directories, make_private};

@@ -225,7 +225,8 @@ fn close_store(disk: &dyn Disk, store: &Path) -> Result<()> {
     Ok(())
 }
 
-fn make_directories(disk: &dyn Disk, path: &Path) -> Result<()> {
+/// Makes a folder and those that it lies in.
+pub fn make_directories(disk: &dyn Disk, path: &Path) -> Result<()> {
     let ancestors: Vec<&Path> = path.ancestors().collect();
     for ancestor in ancestors.into_iter().rev() {
         // Anything that exists is kept, such as a link that the user made.

@@ -10,9 +10,12 @@ use crate::help::{
     PRUNE_EXAMPLES, ROLLBACK_EXAMPLES, ROLLBACK_TEMPLATE, ROLLBACK_USAGE, SESSION_EXAMPLES,
     UNDO_EXAMPLES, VERIFY_EXAMPLES,
 };
+use crate::hook;
+use crate::init::{self, InitArguments};
 use crate::maintenance::PruneArguments;
 use crate::manual;
 use crate::rollback_arguments::{RollbackArguments, UndoArguments};
+use crate::run::{self, RunArguments};
 use crate::text::shell_word;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -51,6 +54,19 @@ enum Command {
     /// Redo the rollback that was undone last
     #[command(after_help = UNDO_EXAMPLES)]
     Redo(UndoArguments),
+    /// Have an agent take a checkpoint before each turn's first change
+    #[command(after_help = init::EXAMPLES)]
+    Init(InitArguments),
+    /// Take the checkpoint of a turn: what an agent runs before each of its tools
+    #[command(after_help = hook::EXAMPLES)]
+    Hook {
+        /// The agent
+        #[arg(value_parser = hook::agent_name)]
+        agent: String,
+    },
+    /// Take a checkpoint, run a command, and tell what it changed
+    #[command(after_help = run::EXAMPLES)]
+    Run(RunArguments),
     /// Play an agent's session, typed or from a file, with checkpoints before its tools
     #[command(after_help = SESSION_EXAMPLES)]
     Session(SessionArguments),
@@ -210,6 +226,17 @@ pub enum Request {
     Store(StoreRequest),
     /// A session, which prints its answers as it goes.
     Session(SessionArguments),
+    /// A command that runs between a checkpoint and a summary.
+    Run(RunArguments),
+    /// The call of an agent's hook.
+    Hook(String),
+    /// The settings of an agent are to have a hook, or none.
+    Init {
+        /// Whether to answer in JSON.
+        json: bool,
+        /// Of which agent.
+        arguments: InitArguments,
+    },
     /// Needs none of these, so it works whatever is wrong with them.
     Standalone {
         /// Whether to answer in JSON.
@@ -318,15 +345,16 @@ impl Request {
             Command::Rollback(_) | Command::Undo(_) | Command::Redo(_) => {
                 (None, Task::Rollback(rollback_line::Task::List))
             }
-            Command::Session(_) if json => {
+            Command::Session(_) | Command::Run(_) if json => {
                 let kind = ErrorKind::ArgumentConflict;
-                let error = usage_error(
-                    kind,
-                    "a session prints its answers as text, so --json cannot be used",
-                );
+                let error =
+                    usage_error(kind, "this prints text as it goes, so --json cannot be used");
                 return Err(ParseError::Usage(error));
             }
+            Command::Run(arguments) => return Ok(Request::Run(arguments)),
             Command::Session(arguments) => return Ok(Request::Session(arguments)),
+            Command::Hook { agent } => return Ok(Request::Hook(agent)),
+            Command::Init(arguments) => return Ok(Request::Init { json, arguments }),
             Command::Checkpoints { command } => {
                 let command = command.unwrap_or(StoreCommand::Status);
                 (command.project().map(Path::to_owned), Task::Store(command))

@@ -167,8 +167,12 @@ impl Herma {
     /// The same for the project of a request, without the state of an agent of other projects.
     pub fn in_project_of(self, request: &StoreRequest) -> Self {
         let project = self.project(request.dir.as_deref());
-        let is_about_agent = matches!(request.task, Task::Actions(_));
-        if is_about_agent || agent_folder::belongs_to(&self.environment, &project) {
+        if matches!(request.task, Task::Actions(_)) { self } else { self.in_project(&project) }
+    }
+
+    /// The same for a project, without the state of an agent of other projects.
+    pub fn in_project(self, project: &Path) -> Self {
+        if agent_folder::belongs_to(&self.environment, project) {
             return self;
         }
         Herma { manager: self.manager.with_state(State::default()), ..self }

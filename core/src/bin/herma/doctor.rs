@@ -85,6 +85,7 @@ fn name(check: Check) -> &'static str {
         Check::Project => "project",
         Check::LetterCase => "letter case",
         Check::Agent => "agent",
+        Check::Hooks => "hooks",
     }
 }
 

@@ -12,6 +12,9 @@ mod classify;
 mod commands;
 mod doctor;
 mod help;
+mod hook;
+mod hooked_agents;
+mod init;
 mod maintenance;
 mod maintenance_pages;
 mod manual;
@@ -20,7 +23,9 @@ mod programs;
 mod rollback;
 mod rollback_arguments;
 mod rollback_pages;
+mod run;
 mod session;
+mod settings_edit;
 mod shell;
 mod whole;
 mod whole_pages;
@@ -33,12 +38,14 @@ use herma_core::doctor::{Surroundings, SystemMachine};
 use herma_core::rollback_line::SyntaxError;
 use herma_core::text;
 use herma_core::{Config, Environment, SystemClock};
+use init::InitArguments;
 use programs::{Reason, Refusal};
+use run::RunArguments;
 use session::Session;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::ffi::OsString;
-use std::io::{BufReader, ErrorKind, IsTerminal, Write};
+use std::io::{BufReader, ErrorKind, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -77,6 +84,13 @@ fn main() -> ExitCode {
         Ok(Request::Standalone { json, task }) => {
             run_standalone(json, &task).unwrap_or_else(|failure| refuse(&failure, json))
         }
+        Ok(Request::Init { json, arguments }) => {
+            run_init(&arguments, json).unwrap_or_else(|failure| refuse(&failure, json))
+        }
+        Ok(Request::Hook(agent)) => run_hook(&agent),
+        Ok(Request::Run(arguments)) => {
+            run_command(&arguments).unwrap_or_else(|failure| refuse(&failure, false))
+        }
         Ok(Request::Session(arguments)) => {
             run_session(&arguments).unwrap_or_else(|failure| refuse(&failure, false))
         }
@@ -85,6 +99,10 @@ fn main() -> ExitCode {
             let options = words.iter().take_while(|word| *word != "--");
             let json = options.into_iter().any(|word| word == "--json");
             match error {
+                // An agent takes 2 for an order to block its tool.
+                ParseError::Usage(error) if words.get(1).is_some_and(|word| word == "hook") => {
+                    refuse_usage(&error, json).min(DECLINED)
+                }
                 ParseError::Usage(error) => refuse_usage(&error, json),
                 ParseError::Rollback { line, misread } => refuse_line(&line, &misread, json),
             }
@@ -155,6 +173,36 @@ fn run_request(request: &StoreRequest) -> Result<u8, Failure> {
     let exit = if is_interrupted { INTERRUPTED } else { exit };
     herma.afterwards(request).iter().for_each(|message| notice(message));
     Ok(exit)
+}
+
+/// Adds the hook to the settings of an agent, or takes it out, and returns the exit code.
+fn run_init(arguments: &InitArguments, json: bool) -> Result<u8, Failure> {
+    let environment = read_environment(false)?;
+    print_answer(&init::answer(arguments, json, &environment, variable)?, json)
+}
+
+/// Runs a command between a checkpoint and a summary, and returns its exit code.
+fn run_command(arguments: &RunArguments) -> Result<u8, Failure> {
+    let (herma, warnings) = Herma::new(read_environment(true)?, false, style())?;
+    warnings.iter().for_each(warn);
+    let project = herma.project(arguments.dir.as_deref());
+    herma.in_project(&project).run_command(arguments)
+}
+
+/// Answers the call of an agent's hook. Whatever happens, the agent goes on.
+fn run_hook(agent: &str) -> u8 {
+    let mut input = Vec::new();
+    let read = std::io::stdin().lock().take(hook::INPUT_BYTES_MAX).read_to_end(&mut input);
+    let failure = match (read_environment(false), read) {
+        (Ok(environment), Ok(_)) => hook::answer(&environment, agent, &input),
+        (Err(failure), _) => Some(failure.message),
+        (_, Err(error)) => Some(format!("the input cannot be read ({error})")),
+    };
+    if let Some(message) = failure {
+        notice(&message);
+    }
+    print(std::io::stdout(), "{}\n");
+    DONE
 }
 
 /// Executes a task that needs no store, prints the answer, and returns the exit code.

@@ -187,7 +187,7 @@ impl Herma {
 }
 
 /// Asks a question and reads one line. Anything but a yes declines, also the end of the input.
-fn is_confirmed(question: &str) -> bool {
+pub fn is_confirmed(question: &str) -> bool {
     let mut error = std::io::stderr();
     if error.write_all(question.as_bytes()).and_then(|()| error.flush()).is_err() {
         // A user who was not asked cannot have confirmed.

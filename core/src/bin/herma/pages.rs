@@ -143,6 +143,21 @@ pub fn listed(
 
 /// What changed since a checkpoint: a summary as git gives it, then the patch.
 pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
+    let mut bytes = changed(style, project, diff);
+    if diff.entries.is_empty() {
+        return bytes;
+    }
+    bytes.push(b'\n');
+    if style.terminal {
+        bytes.extend_from_slice(patch_on_terminal(style, &diff.patch).as_bytes());
+    } else {
+        bytes.extend_from_slice(&diff.patch);
+    }
+    bytes
+}
+
+/// Which files changed since a checkpoint, and how much.
+pub fn changed(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
     let mut page = Page::default();
     let id = short(style, &diff.id);
     let project = directory(project);
@@ -159,14 +174,7 @@ pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
     }
     page.line(summary(&diff.stats));
     write_left_out(diff, &mut page);
-    page.blank();
-    let mut bytes = page.0.into_bytes();
-    if style.terminal {
-        bytes.extend_from_slice(patch_on_terminal(style, &diff.patch).as_bytes());
-    } else {
-        bytes.extend_from_slice(&diff.patch);
-    }
-    bytes
+    page.0.into_bytes()
 }
 
 fn write_left_out(diff: &Diff, page: &mut Page) {

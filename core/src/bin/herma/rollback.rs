@@ -8,7 +8,7 @@ use crate::rollback_pages::{self, RestoreAnswer, RestoreRequest, Undo};
 use crate::{pages, text};
 use herma_core::rollback_line::Task;
 use herma_core::state::LOCK_FILE;
-use herma_core::{Direction, Error, LEFT_OUT, Remark, Restored, Scope, Trigger};
+use herma_core::{Direction, Error, LEFT_OUT, Remark, RestoreOptions, Restored, Scope, Trigger};
 use std::path::Path;
 
 impl Herma {
@@ -27,16 +27,29 @@ impl Herma {
             Task::Diff { target } => self.diff(project, target),
             Task::Show { target } => self.show(project, target),
             Task::Restore { target, file, options, dry_run, token } => {
+                let turn = self.undone_turn(project, target)?;
                 let scope = match file {
                     Some(file) => Scope::File(&file[..]),
-                    None => Scope::All(*options),
+                    None => Scope::All(RestoreOptions {
+                        exact: options.exact || turn.is_some(),
+                        ..*options
+                    }),
                 };
+                let target = turn.as_ref().map_or(&target[..], |turn| turn.as_bytes());
                 let wanted = RestoreRequest { target, scope, token: *token };
                 match dry_run {
                     true => self.preview(request, project, &wanted),
                     false => self.restore(request, project, &wanted),
                 }
             }
+        }
+    }
+
+    /// The checkpoint to which `undo` goes back, unless what happened last is a rollback.
+    fn undone_turn(&self, project: &Path, target: &[u8]) -> Result<Option<String>, Failure> {
+        match Direction::parse(target) {
+            Some(Direction::Undo) => Ok(self.manager.checkpoint_after_rollback(project)?),
+            _ => Ok(None),
         }
     }
 

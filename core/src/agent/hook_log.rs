@@ -1,0 +1,115 @@
+//! What the calls of hooks leave for each other and for the user: the turn that the user began last, and when each
+//! agent called its hook last. Both are in small files of the folder `herma-hooks`, next to the base: `AGENT.turn`
+//! and `AGENT.json`. They only decide whether one checkpoint more is taken, so nothing waits for the disk.
+
+use crate::disk::atomic_write::make_new_named;
+use crate::disk::{Disk, folder};
+use crate::environment::Environment;
+use crate::error::{Context, Result};
+use crate::store::make_directories;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+const FILE_BYTES_MAX: u64 = 64 * 1024;
+
+/// The hook logs of all agents.
+pub struct HookLog<'a> {
+    disk: &'a dyn Disk,
+    folder: PathBuf,
+}
+
+/// The last call of an agent's hook before a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastCall {
+    /// When, in seconds since the epoch.
+    pub time: i64,
+    /// The tool and what it changes, as the list shows it.
+    pub reason: String,
+    /// Why the tool had no checkpoint, if it needed one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// A turn that the user began.
+#[derive(Serialize, Deserialize)]
+struct Begun {
+    session: String,
+    turn: String,
+}
+
+impl<'a> HookLog<'a> {
+    /// The logs next to a base.
+    pub fn new(disk: &'a dyn Disk, environment: &Environment) -> Self {
+        HookLog { disk, folder: environment.base.with_file_name("herma-hooks") }
+    }
+
+    /// Records that an agent has a hook, which has not been called yet.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn set_up(&self, agent: &str) -> Result<()> {
+        self.write(&format!("{agent}.json"), b"null")
+    }
+
+    /// Forgets an agent that has no hook any more.
+    ///
+    /// # Errors
+    /// A file cannot be removed.
+    pub fn forget(&self, agent: &str) -> Result<()> {
+        for suffix in ["json", "turn"] {
+            let path = self.folder.join(format!("{agent}.{suffix}"));
+            if self.disk.stat(&path).is_ok() {
+                self.disk.remove_file(&path).context("removing", &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records the last call.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn record(&self, agent: &str, call: &LastCall) -> Result<()> {
+        self.write(&format!("{agent}.json"), &serde_json::to_vec(call).unwrap_or_default())
+    }
+
+    /// The agents that have a hook, each with the last call, if there was one.
+    pub fn agents(&self) -> Vec<(String, Option<LastCall>)> {
+        let names = folder::text_names(self.disk, &self.folder).unwrap_or_default();
+        let agent = |name: &String| {
+            let agent = name.strip_suffix(".json")?.to_owned();
+            let call = self.read(name)?;
+            Some((agent, serde_json::from_slice(&call).ok().flatten()))
+        };
+        names.iter().filter_map(agent).collect()
+    }
+
+    /// Records that the user began a turn, with an id that no other turn has.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn begin_turn(&self, agent: &str, session: &str, turn: &str) -> Result<()> {
+        let begun = Begun { session: session.to_owned(), turn: turn.to_owned() };
+        let name = format!("{agent}.turn");
+        self.write(&name, &serde_json::to_vec(&begun).unwrap_or_default())
+    }
+
+    /// The turn of a session, if that session was the last to begin one.
+    pub fn turn(&self, agent: &str, session: &str) -> Option<String> {
+        let begun: Begun = serde_json::from_slice(&self.read(&format!("{agent}.turn"))?).ok()?;
+        (begun.session == session).then_some(begun.turn)
+    }
+
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
+        let (content, _) = self.disk.read(&self.folder.join(name), FILE_BYTES_MAX).ok()?;
+        Some(content)
+    }
+
+    fn write(&self, name: &str, content: &[u8]) -> Result<()> {
+        make_directories(self.disk, &self.folder)?;
+        let path = self.folder.join(name);
+        let write = |fresh: &Path| self.disk.write_soon(fresh, content, 0o600);
+        let fresh = make_new_named(&self.folder, &format!("{name}.new"), write)?;
+        self.disk.rename(&fresh, &path).context("replacing", &path)
+    }
+}

@@ -1,0 +1,122 @@
+//! `herma hook AGENT`: what an agent runs before each of its tools. It takes the checkpoint of the turn, and nothing
+//! that happens here stands in the agent's way: it prints an empty answer, and its exit code never blocks a tool.
+//! Failures are for `herma doctor`, and for whoever reads the standard error of hooks.
+
+use crate::commands::{Failure, Herma};
+use crate::text::Style;
+use herma_core::agent::{HookCall, HookLog, LastCall, Moment, ToolCall};
+use herma_core::disk::SystemDisk;
+use herma_core::{Clock, Config, Environment, Occasion, SystemClock, Trigger, project_of_tool};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// For the help of `herma hook`.
+pub const EXAMPLES: &str = "\
+Reads what the agent says of the tool from standard input, takes one checkpoint a turn of each project that the
+tool may change, prints {} and ends with 0 whatever happens. `herma init --agent NAME` sets it up, and `herma
+doctor` tells when it was called last.
+
+Examples:
+  echo '{\"cwd\": \"/p\", \"tool_name\": \"Write\", \"tool_input\": {\"file_path\": \"a.txt\"}}' | herma hook claude
+  herma hook my-agent < call.json";
+
+/// More than any agent says of a tool; what is cut off counts as a tool that may change anything.
+pub const INPUT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// The name of an agent, which is also that of a file.
+///
+/// # Errors
+/// It is not such a name.
+pub fn agent_name(text: &str) -> Result<String, String> {
+    let is_plain = |letter: char| matches!(letter, 'a'..='z' | '0'..='9' | '-');
+    match text.len() {
+        1..=32 if text.chars().all(is_plain) => Ok(text.to_owned()),
+        _ => Err("use 1 to 32 of a-z, 0-9 and -".to_owned()),
+    }
+}
+
+/// Does what the call of a hook needs; returns why a tool has no checkpoint.
+pub fn answer(environment: &Environment, agent: &str, input: &[u8]) -> Option<String> {
+    let call = HookCall::read(input);
+    let hook = Hook { environment, agent, log: HookLog::new(&SystemDisk, environment) };
+    match &call.moment {
+        Moment::Prompt => hook.begin_turn(&call).err().map(|failure| failure.message),
+        Moment::Tool(tool) if tool.may_change_files() => hook.protect(&call, tool),
+        Moment::Tool(_) | Moment::Other => None,
+    }
+}
+
+/// The hook of an agent.
+struct Hook<'a> {
+    environment: &'a Environment,
+    agent: &'a str,
+    log: HookLog<'a>,
+}
+
+impl Hook<'_> {
+    /// A configuration that cannot be read limits nothing.
+    fn herma(&self) -> Herma {
+        let style = Style::of_output(false, |_| None);
+        match Herma::new(self.environment.clone(), false, style) {
+            Ok((herma, _)) => herma,
+            Err(_) => {
+                Herma::with_config(self.environment.clone(), false, style, Config::without_limits())
+            }
+        }
+    }
+
+    /// No tool waits for a prompt, so the store is swept here.
+    fn begin_turn(&self, call: &HookCall) -> Result<(), Failure> {
+        let moment = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let session = call.session.as_deref().unwrap_or_default();
+        self.log.begin_turn(self.agent, session, &format!("{moment}-{}", std::process::id()))?;
+        self.herma().manager.sweep();
+        Ok(())
+    }
+
+    fn protect(&self, call: &HookCall, tool: &ToolCall) -> Option<String> {
+        let reason = tool.reason();
+        let session = call.session.clone().unwrap_or_default();
+        let turn = call.turn.clone().or_else(|| self.log.turn(self.agent, &session));
+        let turn = turn.map(|turn| format!("{} {session} {turn}", self.agent));
+        let take = |project: &PathBuf| self.take(project, turn.as_deref(), &reason).err();
+        let failures: Vec<String> = self
+            .projects(call, tool)
+            .iter()
+            .filter_map(take)
+            .map(|failure| failure.message)
+            .collect();
+        let failure = (!failures.is_empty()).then(|| failures.join("; "));
+        let last = LastCall { time: SystemClock.seconds(), reason, failure: failure.clone() };
+        let unrecorded = self.log.record(self.agent, &last).err();
+        failure.or_else(|| unrecorded.map(|error| error.to_string()))
+    }
+
+    fn take(&self, project: &Path, turn: Option<&str>, reason: &str) -> Result<(), Failure> {
+        let herma = self.herma().in_project(project);
+        // If a rollback that died cannot be undone now, the next one tries again.
+        let _ = herma.manager.recover();
+        let occasion = Occasion::new(Trigger::PreTool, reason);
+        // Without a turn every tool takes one, which costs little where nothing changed.
+        match turn {
+            Some(turn) => herma.manager.checkpoint_of_turn(project, turn, &occasion)?,
+            None => herma.manager.checkpoint_for(project, &occasion)?,
+        };
+        herma.manager.collect_deferred();
+        Ok(())
+    }
+
+    /// The projects of the files that the tool names, or else of the directory where the agent works.
+    fn projects(&self, call: &HookCall, tool: &ToolCall) -> BTreeSet<PathBuf> {
+        let here = call.directory.as_deref().unwrap_or(Path::new(""));
+        let directory = self.environment.current_directory.join(here);
+        let mut files: Vec<PathBuf> = tool.files.iter().map(|file| directory.join(file)).collect();
+        if files.is_empty() || !tool.commands.is_empty() {
+            files.push(directory.clone());
+        }
+        let project =
+            |file: &PathBuf| project_of_tool(&SystemDisk, self.environment, &directory, file);
+        files.iter().filter_map(project).filter(|project| project.is_dir()).collect()
+    }
+}

@@ -1,0 +1,261 @@
+//! `herma init`: puts the hook into the settings of an agent, shows the difference first, and takes it out again.
+
+use crate::commands::{Answer, Ending, Failure};
+use crate::hooked_agents::{AGENTS, HookedAgent, Settings};
+use crate::maintenance::is_confirmed;
+use crate::maintenance_pages::DECLINED;
+use crate::programs;
+use crate::settings_edit as edit;
+use crate::text::shell_word;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use herma_core::agent::HookLog;
+use herma_core::disk::SystemDisk;
+use herma_core::{Environment, text_difference};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// For the help of `herma init`.
+pub const EXAMPLES: &str = "\
+Adds a hook to the settings of your agent, so that it takes a checkpoint before the first tool of a turn that changes
+files. Your own hooks, comments and the order stay. Shows the difference and asks before it writes anything.
+
+Examples:
+  herma init                           list the agents, and which have the hook
+  herma init --agent claude            show the difference, ask, write
+  herma init --agent gemini --force    do not ask
+  herma init --agent claude --undo     take the hook out again
+
+Exit codes: 0 done, or nothing to do; 1 declined; 2 the settings cannot be read or written.";
+
+#[derive(Debug, Args)]
+pub struct InitArguments {
+    /// The agent [default: list them]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AGENTS.iter().map(|agent| agent.name)))]
+    agent: Option<String>,
+    /// Take the hook out again
+    #[arg(long)]
+    undo: bool,
+    /// Do not ask for confirmation
+    #[arg(short, long)]
+    force: bool,
+}
+
+/// A file, as it is and as it is to be; without a text there is no file.
+struct Edit {
+    path: PathBuf,
+    before: Option<String>,
+    after: Option<String>,
+    mode: u32,
+}
+
+/// The answer in JSON.
+#[derive(Serialize)]
+struct Initialised {
+    agent: &'static str,
+    files: Vec<PathBuf>,
+    difference: String,
+    declined: bool,
+}
+
+/// An agent in the list, in JSON.
+#[derive(Serialize)]
+struct ListedAgent {
+    agent: &'static str,
+    settings: PathBuf,
+    is_hooked: bool,
+}
+
+/// Adds the hook or takes it out; without a name, lists the agents.
+///
+/// # Errors
+/// The settings cannot be read or written, or have a form in which no hook can be put.
+pub fn answer(
+    arguments: &InitArguments,
+    json: bool,
+    environment: &Environment,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<Answer, Failure> {
+    let wanted = |agent: &&HookedAgent| Some(agent.name) == arguments.agent.as_deref();
+    let Some(agent) = AGENTS.iter().find(wanted) else {
+        return list(json, environment, variable);
+    };
+    let path = agent.path(&environment.home, variable);
+    let edits = edits(agent, &path, arguments.undo)?;
+    let edits: Vec<Edit> = edits.into_iter().filter(|edit| edit.before != edit.after).collect();
+    let difference: String = edits.iter().map(Edit::difference).collect();
+    let question = format!("{difference}\nWrite this? [y/N] ");
+    let declined = !edits.is_empty() && !arguments.force && !is_confirmed(&question);
+    if !declined {
+        edits.iter().try_for_each(Edit::write)?;
+        let log = HookLog::new(&SystemDisk, environment);
+        match (arguments.undo, edits.is_empty()) {
+            (true, _) => log.forget(agent.name)?,
+            (false, false) => log.set_up(agent.name)?,
+            (false, true) => {}
+        }
+    }
+    let bytes = if json {
+        let files = edits.into_iter().map(|edit| edit.path).collect();
+        programs::json(&Initialised { agent: agent.name, files, difference, declined })?
+    } else {
+        page(agent, arguments.undo, declined, &edits).into_bytes()
+    };
+    let ending = if declined { Ending::Declined } else { Ending::Done };
+    Ok(Answer { ending, ..Answer::done(bytes) })
+}
+
+/// The agents; those have the hook from which taking it out would change something.
+fn list(
+    json: bool,
+    environment: &Environment,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<Answer, Failure> {
+    let listed = AGENTS.iter().map(|agent| {
+        let settings = agent.path(&environment.home, &variable);
+        let is_change = |edit: &Edit| edit.before != edit.after;
+        let is_hooked =
+            edits(agent, &settings, true).is_ok_and(|edits| edits.iter().any(is_change));
+        ListedAgent { agent: agent.name, settings, is_hooked }
+    });
+    let listed: Vec<ListedAgent> = listed.collect();
+    if json {
+        return Ok(Answer::done(programs::json(&listed)?));
+    }
+    let lines = listed.iter().map(|ListedAgent { agent, settings, is_hooked }| {
+        let hook = if *is_hooked { "hook" } else { "-" };
+        format!("{agent:<10}{hook:<6}{}\n", settings.display())
+    });
+    let lines: String = lines.collect();
+    Ok(Answer::done(
+        format!("{lines}\nherma init --agent claude  add the hook to Claude Code\n").into_bytes(),
+    ))
+}
+
+fn page(agent: &HookedAgent, undo: bool, declined: bool, edits: &[Edit]) -> String {
+    let title = agent.title;
+    let files: Vec<String> = edits.iter().map(|edit| edit.path.display().to_string()).collect();
+    let files = files.join(", ");
+    match (declined, undo, edits.is_empty()) {
+        (true, ..) => String::from_utf8_lossy(DECLINED).into_owned(),
+        (_, false, true) => format!("{title} has the hook already\n"),
+        (_, true, true) => format!("{title} has no hook of Herma\n"),
+        (_, true, false) => format!("{title} takes no checkpoints any more: changed {files}\n"),
+        (_, false, false) => {
+            let note = agent.note;
+            let note = if note.is_empty() { String::new() } else { format!("{note}\n") };
+            format!(
+                "{title} takes a checkpoint before each turn's first change from now on: changed {files}\n{note}\
+                 `herma undo` goes back; `herma doctor` tells when the hook was called last\n"
+            )
+        }
+    }
+}
+
+/// What the hook runs: this program by its whole path, since an agent that does not find it says nothing.
+fn command(agent: &HookedAgent) -> Result<String, Failure> {
+    let program = std::env::current_exe().map_err(|error| Failure {
+        code: "io",
+        message: format!("the path of this program is not known ({error}); nothing was changed"),
+    })?;
+    Ok(format!("{} hook {}", shell_word(program.as_os_str().as_bytes()), agent.name))
+}
+
+fn edits(agent: &HookedAgent, path: &Path, undo: bool) -> Result<Vec<Edit>, Failure> {
+    let name = agent.name;
+    let command = command(agent)?;
+    let edited = |new: &dyn Fn(&str) -> Result<String, String>| -> Result<Vec<Edit>, Failure> {
+        let before = read(path)?;
+        let after =
+            new(before.as_deref().unwrap_or_default()).map_err(|why| unusable(path, &why))?;
+        let after = Some(after).filter(|after| !after.trim().is_empty());
+        Ok(vec![Edit { path: path.to_owned(), before, after, mode: 0o600 }])
+    };
+    match agent.settings {
+        Settings::Json { events, hook, is_versioned } => {
+            let hooks = events.map(|event| (event, hook(&command)));
+            let new = |before: &str| match undo {
+                true => edit::without_json_hooks(before, name, &events),
+                false => edit::with_json_hooks(before, name, is_versioned, &hooks),
+            };
+            edited(&new)
+        }
+        Settings::Yaml(event) => {
+            let new = |before: &str| match undo {
+                true => edit::without_yaml_hook(before),
+                false => edit::with_yaml_hook(before, name, event, &command),
+            };
+            edited(&new)
+        }
+        Settings::Files(names, text) => {
+            let text = text(&command);
+            names.iter().map(|file| own_file(&path.join(file), name, &text, undo)).collect()
+        }
+    }
+}
+
+/// A file that holds nothing but the hook; one that somebody else wrote stays.
+fn own_file(path: &Path, agent: &str, text: &str, undo: bool) -> Result<Edit, Failure> {
+    let before = read(path)?;
+    let is_foreign = before.as_deref().is_some_and(|before| !edit::is_ours(before, agent));
+    let after = match (undo, is_foreign) {
+        (false, true) => return Err(unusable(path, "it is a hook of your own")),
+        (true, true) => before.clone(),
+        (true, false) => None,
+        (false, false) => Some(text.to_owned()),
+    };
+    Ok(Edit { path: path.to_owned(), before, after, mode: 0o700 })
+}
+
+fn read(path: &Path) -> Result<Option<String>, Failure> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unusable(path, &error.to_string())),
+    }
+}
+
+fn unusable(path: &Path, why: &str) -> Failure {
+    let message = format!("{path:?} cannot take the hook: {why}; nothing was changed");
+    Failure { code: "settings", message }
+}
+
+impl Edit {
+    fn difference(&self) -> String {
+        let [before, after] =
+            [&self.before, &self.after].map(|text| text.as_deref().unwrap_or_default());
+        let hunks = text_difference(before.as_bytes(), after.as_bytes());
+        format!("{}\n{}", self.path.display(), String::from_utf8_lossy(&hunks))
+    }
+
+    /// Replaces the file in one step; a link stays, and what it leads to is replaced.
+    fn write(&self) -> Result<(), Failure> {
+        self.try_write().map_err(|error| {
+            let message = format!("{:?} cannot be written ({error}); it is as it was", self.path);
+            Failure { code: "settings", message }
+        })
+    }
+
+    fn try_write(&self) -> std::io::Result<()> {
+        let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let Some(after) = &self.after else { return fs::remove_file(path) };
+        let folder = path.parent().unwrap_or(&path);
+        fs::create_dir_all(folder)?;
+        let fresh = path.with_extension(format!("herma-{}", std::process::id()));
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&fresh)?;
+        let mode = fs::metadata(&path).map_or(self.mode, |found| found.permissions().mode());
+        let written = file
+            .set_permissions(fs::Permissions::from_mode(mode))
+            .and_then(|()| file.write_all(after.as_bytes()))
+            .and_then(|()| file.sync_all())
+            .and_then(|()| fs::rename(&fresh, &path));
+        written.inspect_err(|_| {
+            let _ = fs::remove_file(&fresh);
+        })
+    }
+}

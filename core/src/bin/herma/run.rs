@@ -1,0 +1,87 @@
+//! `herma run -- COMMAND`: a checkpoint, the command, and what it changed; for agents without hooks, and for whatever
+//! else changes many files.
+
+use crate::commands::{Failure, Herma};
+use crate::maintenance::is_confirmed;
+use crate::pages;
+use crate::text::shell_word;
+use clap::Args;
+use herma_core::{Outcome, RestoreOptions};
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// For the help of `herma run`.
+pub const EXAMPLES: &str = "\
+Takes a checkpoint of the project, runs the command, and tells what changed. On a terminal it offers to roll that
+back; `herma undo` brings it again.
+
+Examples:
+  herma run -- my-agent 'rename the module'
+  herma run -- npx some-codemod src
+
+Exit codes: that of the command, 128 + N if signal N ended it; 2 if there is no checkpoint, and so no command ran.";
+
+/// The arguments.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// The project's directory [default: that of the current directory]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    words: Vec<OsString>,
+}
+
+impl Herma {
+    /// Runs the command between a checkpoint and a summary; returns its exit code.
+    ///
+    /// # Errors
+    /// No checkpoint can be taken, the command cannot be started, or what changed cannot be told.
+    pub fn run_command(&self, arguments: &RunArguments) -> Result<u8, Failure> {
+        let project = self.project(arguments.dir.as_deref());
+        let words: Vec<String> =
+            arguments.words.iter().map(|word| shell_word(word.as_bytes())).collect();
+        let taken =
+            self.manager.checkpoint(&project, &format!("before run: {}", words.join(" ")))?;
+        let before = match taken.outcome {
+            Outcome::Created { id } => Some(id),
+            _ => self.manager.list(&project)?.into_iter().next().map(|newest| newest.id),
+        };
+        let (program, rest) = arguments.words.split_first().ok_or_else(|| cannot_run("nothing"))?;
+        let status = Command::new(program).args(rest).status();
+        let status = status.map_err(|error| cannot_run(&format!("{program:?} ({error})")))?;
+        if let Some(before) = before {
+            self.tell_changes(&project, &before)?;
+        }
+        let signal = || status.signal().map_or(1, |signal| 128 + signal);
+        Ok(status.code().unwrap_or_else(signal) as u8)
+    }
+
+    /// Tells what changed since a checkpoint, and offers to roll it back. The output is the command's, so this goes to
+    /// standard error.
+    fn tell_changes(&self, project: &Path, before: &str) -> Result<(), Failure> {
+        let diff = self.manager.diff(project, before.as_bytes())?;
+        let mut error = std::io::stderr();
+        // There is no way to tell that it cannot be told.
+        let _ = error.write_all(&pages::changed(self.style, project, &diff));
+        let is_asked = !diff.entries.is_empty() && std::io::stdin().is_terminal();
+        if is_asked && is_confirmed("Roll this back? [y/N] ") {
+            let options = RestoreOptions { exact: true, force: false };
+            let restored = self.manager.restore(project, before.as_bytes(), options)?;
+            let paths = restored.restored.len() + restored.removed.len();
+            let _ =
+                writeln!(error, "Rolled back {paths} paths; `herma undo` brings the changes again");
+        }
+        Ok(())
+    }
+}
+
+fn cannot_run(what: &str) -> Failure {
+    let message =
+        format!("{what} cannot be run; a checkpoint was taken, and nothing else was done");
+    Failure { code: "cannot_run", message }
+}

@@ -1,0 +1,348 @@
+//! `herma hook`, as agents call it before each of their tools, and `herma init`, which makes them do so.
+
+use crate::command::world::{CommandFixture, CommandOutput, assert_text, binary};
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Stdio};
+
+const AGENTS: [&str; 10] = [
+    "claude", "gemini", "qwen", "codex", "cursor", "copilot", "hermes", "cline", "opencode", "kilo",
+];
+
+/// Starts the hook of an agent with this input.
+fn start(world: &CommandFixture, mut command: Command, input: &str) -> Child {
+    world.prepare(&mut command);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // One with invalid arguments ends without reading.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child
+}
+
+fn hook(world: &CommandFixture, agent: &str, call: &Value) -> CommandOutput {
+    let mut command = Command::new(binary());
+    command.args(["hook", agent]);
+    let ended = start(world, command, &call.to_string()).wait_with_output().unwrap();
+    CommandOutput::new(format!("herma hook {agent}"), ended)
+}
+
+/// Calls the hook, which must say nothing.
+#[track_caller]
+fn call(world: &CommandFixture, agent: &str, call: &Value) {
+    assert_eq!(hook(world, agent, call).done().text(), "{}\n");
+}
+
+fn write_in(world: &CommandFixture, turn: &str) -> Value {
+    let file = world.path("a.txt");
+    json!({ "session_id": "s", "prompt_id": turn, "cwd": world.project(), "hook_event_name": "PreToolUse",
+            "tool_name": "Write", "tool_input": { "file_path": file } })
+}
+
+fn reasons(world: &CommandFixture) -> Vec<String> {
+    let listed = world.herma(&["rollback", "--json"]).done().json();
+    let listed = listed["checkpoints"].as_array().unwrap().clone();
+    listed.iter().map(|listed| listed["reason"].as_str().unwrap().to_owned()).collect()
+}
+
+// rule: turn/once
+// rule: turn/reset
+#[test]
+fn hook_keeps_the_state_before_the_first_change_of_every_turn() {
+    let world = CommandFixture::new();
+    for turn in 0..20 {
+        world.write("a.txt", format!("before {turn}\n"));
+        for edit in 0..3 {
+            call(&world, "claude", &write_in(&world, &format!("t{turn}")));
+            world.write("a.txt", format!("edit {edit}\n"));
+        }
+    }
+    let file = world.path("a.txt");
+    assert_eq!(reasons(&world), vec![format!("before Write: {}", file.display()); 20]);
+    for number in 1..=20 {
+        let shown = world.herma(&["rollback", "diff", &number.to_string()]).done().text();
+        assert!(shown.contains(&format!("-before {}\n", 20 - number)), "{shown}");
+    }
+}
+
+// rule: turn/once
+#[test]
+fn hook_of_an_agent_without_turns_begins_one_when_the_user_says_something() {
+    let world = CommandFixture::new();
+    let write = json!({ "session_id": "s", "cwd": world.project(), "hook_event_name": "BeforeTool",
+                        "tool_name": "write_file", "tool_input": { "file_path": "a.txt" } });
+    let prompt = json!({ "session_id": "s", "cwd": world.project(), "hook_event_name": "BeforeAgent",
+                         "prompt": "do it" });
+    let mut version = 0;
+    let mut edit = || {
+        call(&world, "gemini", &write);
+        version += 1;
+        world.write("a.txt", format!("{version}\n"));
+    };
+    // As long as no turn is known, every tool has one.
+    edit();
+    edit();
+    edit();
+    assert_eq!(reasons(&world).len(), 2, "an empty project and one that changed");
+    for turns in 1..4 {
+        call(&world, "gemini", &prompt);
+        edit();
+        edit();
+        assert_eq!(reasons(&world).len(), 2 + turns);
+    }
+    // Another session begins a turn: nothing is known of this one any more.
+    call(&world, "gemini", &json!({ "session_id": "other", "prompt": "do it" }));
+    edit();
+    edit();
+    assert_eq!(reasons(&world).len(), 7);
+}
+
+// rule: turn/triggers
+// rule: turn/per-project
+#[test]
+fn hook_takes_the_projects_of_the_files_and_none_for_a_tool_that_only_reads() {
+    let world = CommandFixture::new();
+    world.write("a.txt", "1\n");
+    let elsewhere = world.home().join("elsewhere");
+    fs::create_dir_all(elsewhere.join(".git")).unwrap();
+    fs::write(elsewhere.join("b.txt"), "1\n").unwrap();
+    let tool = |name: &str, input: Value| json!({ "session_id": "s", "cwd": world.project(), "tool_name": name, "tool_input": input });
+    call(&world, "claude", &tool("Read", json!({ "file_path": "a.txt" })));
+    call(&world, "claude", &tool("Bash", json!({ "command": "grep -r x ." })));
+    let none = world.herma(&["rollback", "--json"]).done().json();
+    assert_eq!(none["checkpoints"].as_array().unwrap().len(), 0);
+    call(&world, "claude", &tool("Edit", json!({ "file_path": elsewhere.join("b.txt") })));
+    assert_eq!(world.checkpoints(), 0);
+    let there = world.herma_in(&elsewhere, &["rollback", "--json"]).done().json();
+    assert_eq!(there["checkpoints"].as_array().unwrap().len(), 1);
+    call(&world, "claude", &tool("Bash", json!({ "command": "rm a.txt" })));
+    assert_eq!(reasons(&world), ["before Bash: rm a.txt"]);
+}
+
+// rule: turn/no-backend
+#[test]
+fn hook_never_blocks_a_tool() {
+    let world = CommandFixture::new();
+    world.write("a.txt", "1\n");
+    let run = |command: Command, input: &str| {
+        let ended = start(&world, command, input).wait_with_output().unwrap();
+        CommandOutput::new("herma hook".to_owned(), ended)
+    };
+    let of = |words: &[&str]| {
+        let mut command = Command::new(binary());
+        command.args(words);
+        command
+    };
+    // What cannot be read is a tool that may change anything.
+    assert_eq!(run(of(&["hook", "any-agent"]), "nonsense").done().text(), "{}\n");
+    assert_eq!(reasons(&world), ["before a tool"]);
+    for words in [&["hook"][..], &["hook", "../x"], &["hook", "claude", "more"], &["hook", "--no"]]
+    {
+        let said = run(of(words), "{}");
+        assert_eq!((said.exit, said.text().as_str()), (Some(1), ""), "{words:?}");
+    }
+    world.configure("checkpoints: [");
+    world.write("a.txt", "2\n");
+    call(&world, "claude", &write_in(&world, "t"));
+    world.configure("");
+    assert_eq!(world.checkpoints(), 2);
+    // A store that cannot be used: the agent goes on, and `doctor` tells why there is no checkpoint.
+    fs::remove_dir_all(world.base()).unwrap();
+    fs::write(world.base(), "").unwrap();
+    let said = hook(&world, "claude", &write_in(&world, "t2"));
+    assert_eq!((said.exit, said.text().as_str()), (Some(0), "{}\n"));
+    assert!(said.stderr.contains("notice"), "{}", said.stderr);
+    let doctor = world.herma(&["doctor"]);
+    assert!(doctor.text().contains("the hook of claude, called just now, took no checkpoint"));
+}
+
+// rule: turn/once
+#[test]
+fn hooks_of_parallel_tools_keep_the_state_before_all_of_them() {
+    let world = CommandFixture::new();
+    for turn in 0..5 {
+        world.write("a.txt", format!("before {turn}\n"));
+        let input = write_in(&world, &format!("t{turn}")).to_string();
+        let started: Vec<Child> = (0..6)
+            .map(|_| {
+                let mut command = Command::new(binary());
+                command.args(["hook", "claude"]);
+                start(&world, command, &input)
+            })
+            .collect();
+        for child in started {
+            let ended = child.wait_with_output().unwrap();
+            assert_eq!((ended.status.code(), &*ended.stdout), (Some(0), &b"{}\n"[..]));
+        }
+        world.write("a.txt", "after\n");
+        let shown = world.herma(&["rollback", "diff", "1"]).done().text();
+        assert!(shown.contains(&format!("-before {turn}\n")), "{shown}");
+    }
+    assert_eq!(world.checkpoints(), 5);
+}
+
+// rule: restore/undo-redo
+#[test]
+fn undo_goes_back_before_the_last_turn_and_then_before_that_rollback() {
+    let world = CommandFixture::new();
+    let turn = |turn: &str, content: &str| {
+        call(&world, "claude", &write_in(&world, turn));
+        for name in ["a.txt", "b.txt", turn] {
+            world.write(name, content);
+        }
+    };
+    let state =
+        || ["a.txt", "b.txt", "t1", "t2"].map(|name| world.has(name).then(|| world.read(name)));
+    let text = |text: &str| Some(text.to_owned());
+    world.write("a.txt", "mine");
+    world.write("b.txt", "mine");
+    turn("t1", "broken");
+    world.herma(&["undo"]).done();
+    assert_eq!(state(), [text("mine"), text("mine"), None, None]);
+    world.herma(&["undo"]).done();
+    assert_eq!(state(), [text("broken"), text("broken"), text("broken"), None]);
+    world.herma(&["redo"]).done();
+    assert_eq!(state(), [text("mine"), text("mine"), None, None]);
+    turn("t2", "worse");
+    world.herma(&["undo", "--dry-run"]).done();
+    assert_eq!(state()[0], text("worse"));
+    world.herma(&["undo"]).done();
+    assert_eq!(state(), [text("mine"), text("mine"), None, None]);
+}
+
+#[test]
+fn run_tells_what_a_command_changed_and_ends_with_its_code() {
+    let world = CommandFixture::new();
+    world.write("a.txt", "1\n");
+    let said = world.herma(&["run", "--", "sh", "-c", "echo 2 > a.txt; echo said; exit 3"]);
+    assert_eq!((said.exit, said.text().as_str()), (Some(3), "said\n"));
+    assert!(
+        said.stderr.contains("1 file changed, 1 insertion(+), 1 deletion(-)"),
+        "{}",
+        said.stderr
+    );
+    assert_eq!(reasons(&world), ["before run: sh -c 'echo 2 > a.txt; echo said; exit 3'"]);
+    world.herma(&["undo"]).done();
+    assert_eq!(world.read("a.txt"), "1\n");
+    let same = world.herma(&["run", "--", "true"]);
+    assert!(same.stderr.starts_with("Nothing changed in"), "{}", same.stderr);
+    assert_eq!(same.exit, Some(0));
+    assert_eq!(world.herma(&["run", "--", "./missing"]).refusal(), "cannot_run");
+    let in_home = world.herma_in(&world.home(), &["run", "--", "touch", "ran"]);
+    assert_eq!(in_home.refusal(), "scope_home");
+    assert!(!world.home().join("ran").exists(), "no checkpoint, no command");
+}
+
+/// Where an agent has its settings below the home.
+fn settings(world: &CommandFixture, agent: &str) -> Vec<std::path::PathBuf> {
+    let answer = world.herma(&["init", "--agent", agent, "--undo", "--force", "--json"]).done();
+    let files = answer.json()["files"].as_array().unwrap().clone();
+    files.iter().map(|file| file.as_str().unwrap().into()).collect()
+}
+
+#[test]
+fn init_adds_a_hook_that_is_called_and_undo_takes_it_out() {
+    for agent in AGENTS {
+        let world = CommandFixture::new();
+        world.herma(&["init", "--agent", agent, "--force"]).done();
+        let again = world.herma(&["init", "--agent", agent, "--force"]).done().text();
+        assert!(again.ends_with("has the hook already\n"), "{again}");
+        let listed = world.herma(&["init", "--json"]).done().json();
+        let hooked = listed.as_array().unwrap().iter().filter(|listed| listed["is_hooked"] == true);
+        assert_eq!(hooked.map(|listed| &listed["agent"]).collect::<Vec<_>>(), [agent]);
+        let never = world.herma(&["doctor"]).done().text();
+        let never_called = format!("the hook of {agent} was set up and has not been called yet");
+        assert!(never.contains(&never_called), "{never}");
+        call(&world, agent, &write_in(&world, "t"));
+        let doctor = world.herma(&["doctor"]).done().text();
+        assert!(doctor.contains(&format!("the hook of {agent} was called just now, before Write")));
+        let files = settings(&world, agent);
+        assert!(!files.is_empty(), "{agent}");
+        for file in files {
+            let left = fs::read_to_string(&file).unwrap_or_default();
+            assert!(!left.contains("herma"), "{agent}: {left}");
+        }
+        let none = world.herma(&["init", "--agent", agent, "--undo", "--force"]).done().text();
+        assert!(none.ends_with("has no hook of Herma\n"), "{none}");
+        assert!(!world.herma(&["doctor"]).done().text().contains("the hook of"));
+    }
+}
+
+#[test]
+fn init_keeps_comments_and_the_hooks_of_the_user() {
+    let json = r#"{
+  // My settings.
+  "model": "large", /* kept */
+  "hooks": {
+    "PreToolUse": [
+      { "matcher": "Bash", "hooks": [{ "type": "command", "command": "mine" }] } // mine
+    ]
+  }
+}
+"#;
+    let yaml = "# My settings.\nmodel:\n  default: x # kept\nhooks:\n    pre_tool_call:\n    \
+                - command: mine\n      timeout: 5\n\ncheckpoints:\n  enabled: true\n";
+    for (agent, file, text) in
+        [("claude", "home/.claude/settings.json", json), ("hermes", "hermes/config.yaml", yaml)]
+    {
+        let world = CommandFixture::new();
+        let path = world.root.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        world.herma(&["init", "--agent", agent, "--force"]).done();
+        let after = fs::read_to_string(&path).unwrap();
+        for line in text.lines().filter(|line| !line.contains("// mine")) {
+            assert!(after.contains(line.trim_end_matches(',')), "{agent}: {line} of {after}");
+        }
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        world.herma(&["init", "--agent", agent, "--undo", "--force"]).done();
+        let left = fs::read_to_string(&path).unwrap();
+        assert!(!left.contains("herma"), "{left}");
+        for line in text.lines() {
+            assert!(left.contains(line), "{agent}: {line} of {left}");
+        }
+    }
+}
+
+#[test]
+fn init_refuses_settings_that_it_cannot_read_and_hooks_of_the_user() {
+    let world = CommandFixture::new();
+    for (agent, file, text) in [
+        ("claude", "home/.claude/settings.json", "{"),
+        ("claude", "home/.claude/settings.json", "[]"),
+        ("claude", "home/.claude/settings.json", r#"{"hooks": {"PreToolUse": {}}}"#),
+        ("hermes", "hermes/config.yaml", "a: ["),
+        ("hermes", "hermes/config.yaml", "hooks: {pre_tool_call: []}\n"),
+        ("cline", "home/.cline/hooks/PreToolUse", "#!/bin/sh\nmine\n"),
+    ] {
+        let path = world.root.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        let before = world.everything();
+        let refused = world.herma(&["init", "--agent", agent, "--force"]);
+        assert_eq!(refused.refusal(), "settings", "{text}");
+        assert_eq!(world.everything(), before, "{text}");
+        fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn init_shows_the_difference_and_asks() {
+    let world = CommandFixture::new();
+    let said = world.herma(&["init", "--agent", "claude"]);
+    assert_eq!(said.exit, Some(1), "nobody agreed");
+    assert!(!world.home().join(".claude").exists());
+    let program = binary().to_str().unwrap();
+    let text = world.transcript(&[
+        world.herma(&["init"]),
+        said,
+        world.herma(&["init", "--agent", "claude", "--force"]),
+        world.herma(&["init", "--agent", "codex", "--force"]),
+        world.herma(&["init", "--agent", "claude", "--undo"]),
+        world.herma(&["init", "--agent", "claude", "--undo", "--force"]),
+    ]);
+    assert_text("init", &text.replace(program, "[program]"));
+}
