@@ -99,6 +99,21 @@ fn hook_of_an_agent_without_turns_begins_one_when_the_user_says_something() {
     assert_eq!(reasons(&world).len(), 7);
 }
 
+// rule: turn/reset
+#[test]
+fn hook_of_an_agent_that_counts_its_turns_anew_begins_one_when_the_user_says_something() {
+    let world = CommandFixture::new();
+    for turn in 0..3 {
+        call(&world, "qwen", &json!({ "session_id": "s", "prompt_id": "0", "prompt": "go on" }));
+        world.write("a.txt", format!("before {turn}\n"));
+        call(&world, "qwen", &write_in(&world, "0"));
+        call(&world, "qwen", &json!({ "session_id": "s", "prompt_id": "0", "prompt": "" }));
+        world.write("a.txt", "within\n");
+        call(&world, "qwen", &write_in(&world, "0"));
+    }
+    assert_eq!(reasons(&world).len(), 3);
+}
+
 // rule: turn/triggers
 // rule: turn/per-project
 #[test]

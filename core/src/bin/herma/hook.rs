@@ -78,8 +78,11 @@ impl Hook<'_> {
     fn protect(&self, call: &HookCall, tool: &ToolCall) -> Option<String> {
         let reason = tool.reason();
         let session = call.session.clone().unwrap_or_default();
-        let turn = call.turn.clone().or_else(|| self.log.turn(self.agent, &session));
-        let turn = turn.map(|turn| format!("{} {session} {turn}", self.agent));
+        // An agent that resumes a session may count its turns from the beginning again, so both count.
+        let named = [call.turn.clone(), self.log.turn(self.agent, &session)];
+        let named: Vec<String> = named.into_iter().flatten().collect();
+        let turn = format!("{} {session} {}", self.agent, named.join(" "));
+        let turn = (!named.is_empty()).then_some(turn);
         let take = |project: &PathBuf| self.take(project, turn.as_deref(), &reason).err();
         let failures: Vec<String> = self
             .projects(call, tool)
