@@ -40,8 +40,15 @@ const HARNESS: &str = "
     suite careful results expectations power";
 
 /// The packages that only the commands need.
-const PACKAGES_OF_COMMANDS: [&str; 6] =
-    ["clap", "clap_complete", "clap_mangen", "indicatif", "landlock", "signal-hook"];
+const PACKAGES_OF_COMMANDS: [&str; 7] = [
+    "clap",
+    "clap_complete",
+    "clap_mangen",
+    "indicatif",
+    "jsonc-parser",
+    "landlock",
+    "signal-hook",
+];
 
 /// The files below the `src` of a crate, without those of its binaries and without `lib.rs`, which only declares
 /// the modules.

@@ -9,6 +9,7 @@ mod doctor;
 mod excluded;
 mod hooks;
 mod left_out;
+mod looking;
 mod maintenance;
 mod manual;
 mod mounts;

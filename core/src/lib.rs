@@ -54,14 +54,14 @@ pub use agent_state::{ActionNote, Envelope, Occasion, PartNote};
 pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};
 pub use maintenance::prune::{PruneOptions, PruneStep};
-pub use manager::{Look, Manager, PartChanged, RestoreOptions, Scope, text_difference};
+pub use manager::{Comparison, Look, Manager, PartChanged, RestoreOptions, Scope, text_difference};
 pub use policy::Trigger;
 pub use project::{hash_of as project_hash, project_directory, project_of_file, project_of_tool};
 pub use report::{
     AgentRestored, Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Evicted,
-    Excluded, ExcludedBy, Holdings, Interrupted, ListName, Listed, Moved, Outcome, Preview,
-    ProjectState, ProjectStatus, Pruned, Remark, Restored, SizeKept, Stats, Status, Swept, Taken,
-    Unlisted, Verified,
+    Excluded, ExcludedBy, FileChange, Holdings, Interrupted, ListName, Listed, Moved, Outcome,
+    Preview, ProjectState, ProjectStatus, Pruned, Remark, Restored, SizeKept, Stats, Status, Swept,
+    Taken, Unlisted, Verified,
 };
 pub use restore::{INTERRUPTED, LEFT_OUT};
 pub use store::left_out::{LeftOut, Reason, Stamp};

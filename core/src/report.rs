@@ -221,11 +221,24 @@ pub struct DiffEntry {
     pub lines: Option<(usize, usize)>,
 }
 
+/// A change of one file that a checkpoint holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileChange {
+    /// How the file differs from the checkpoint before.
+    pub change: Change,
+    /// The first checkpoint with the change.
+    #[serde(flatten)]
+    pub checkpoint: Listed,
+}
+
 /// What changed since a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diff {
     /// The full id of the checkpoint.
     pub id: String,
+    /// The full id of the checkpoint that it is compared with; `None` for the project as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
     /// The changed paths, sorted.
     pub entries: Vec<DiffEntry>,
     /// The totals of the entries.

@@ -1,9 +1,10 @@
-//! Compares a project with one of its checkpoints.
+//! Compares a project with one of its checkpoints, or two of its checkpoints.
 
+use super::literal_path::literal_path;
 use super::patch::{self, Compared};
 use super::{Manager, OpenProject};
 use crate::error::{Context, Result};
-use crate::path::on_disk;
+use crate::path::{ancestors, on_disk};
 use crate::project::Project;
 use crate::report::Diff;
 use crate::restore::Unrecorded;
@@ -14,33 +15,71 @@ use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Item, Mode};
 use std::path::Path;
 
+/// What is compared with what.
+#[derive(Clone, Copy, Debug)]
+pub struct Comparison<'a> {
+    /// The checkpoint that is compared, by its number, label or id.
+    pub since: &'a [u8],
+    /// The checkpoint that it is compared with; `None` for the project as it is.
+    pub until: Option<&'a [u8]>,
+    /// Only these typed paths, and what is below them; all if there are none.
+    pub paths: &'a [Vec<u8>],
+}
+
 impl Manager {
     /// What changed in the project since a checkpoint.
     ///
     /// # Errors
     /// A target that names no checkpoint of the project; a project that cannot be read.
     pub fn diff(&self, dir: &Path, target: &[u8]) -> Result<Diff> {
+        self.compare(dir, Comparison { since: target, until: None, paths: &[] })
+    }
+
+    /// What changed in the project since a checkpoint, or between two of them.
+    ///
+    /// # Errors
+    /// As [`Manager::diff`].
+    pub fn compare(&self, dir: &Path, comparison: Comparison<'_>) -> Result<Diff> {
         let project = self.project(dir);
-        let store = self.store_with(target)?;
+        let store = self.store_with(comparison.since)?;
         let open = OpenProject::new(&store, &project);
         let history = self.history(&open)?;
-        let checkpoint = open.find(&history, target)?.intact()?;
+        let checkpoint = open.find(&history, comparison.since)?.intact()?;
         let old = snapshot::read(&open.objects, checkpoint.id, checkpoint.tree)?;
-        let left_out = commit::left_out(&open.objects, checkpoint.id)?;
-        let new = self.current(&open)?.snapshot;
+        let mut left_out = commit::left_out(&open.objects, checkpoint.id)?;
+        let until = comparison.until.map(|target| open.find(&history, target)?.intact());
+        let until = until.transpose()?;
+        let new = match until {
+            None => self.current(&open)?.snapshot,
+            Some(until) => {
+                left_out.extend(commit::left_out(&open.objects, until.id)?);
+                snapshot::read(&open.objects, until.id, until.tree)?
+            }
+        };
         let stored_content = stored_bytes(&open.objects);
-        let on_disk = |path: &[u8], item: &Item| self.read_again(&project, path, item);
+        let new_content = |path: &[u8], item: &Item| match until {
+            None => self.read_again(&project, path, item),
+            Some(_) => stored_content(path, item),
+        };
+        let literal = |typed: &Vec<u8>| literal_path(self.disk.as_ref(), &project, typed);
+        let only: Vec<Vec<u8>> = comparison.paths.iter().map(literal).collect::<Result<_>>()?;
+        let is_below = |path: &[u8], above: &[u8]| {
+            path == above || ancestors(path).any(|folder| folder == above)
+        };
+        let is_meant =
+            |path: &[u8]| only.is_empty() || only.iter().any(|above| is_below(path, above));
         let mut compared: Vec<Compared> = Vec::new();
         // rule: diff/preview
         for (path, difference) in snapshot::differences(&old, &new) {
             // rule: restore/left-out
-            if difference.old.is_none() && covering(&left_out, path).is_some() {
-                continue;
+            let is_unknown = difference.old.is_none() && covering(&left_out, path).is_some();
+            if !is_unknown && is_meant(path) {
+                compared.push(patch::compare(path, &difference, &stored_content, &new_content)?);
             }
-            compared.push(patch::compare(path, &difference, &stored_content, &on_disk)?);
         }
         Ok(Diff {
             id: checkpoint.id.to_string(),
+            until: until.map(|until| until.id.to_string()),
             // rule: diff/stats
             stats: patch::total(compared.iter().map(|path| &path.entry)),
             left_out: {

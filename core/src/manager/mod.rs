@@ -20,12 +20,14 @@ mod recovery;
 mod restore;
 mod scope;
 mod single;
+mod stored_file;
 mod turn;
 mod undo;
 mod upkeep;
 mod wanted;
 
 pub use attribution::Look;
+pub use diff::Comparison;
 pub use hunks::text_difference;
 pub use owner::PartChanged;
 pub use scope::{RestoreOptions, Scope};

@@ -62,7 +62,7 @@ impl Manager {
 
     /// Runs `work` on the checkpoint that `target` names. A change holds the project's lock, and is not made
     /// to a checkpoint outside the list.
-    fn on_target<T>(
+    pub(super) fn on_target<T>(
         &self,
         dir: &Path,
         target: &[u8],

@@ -6,16 +6,16 @@
 use crate::doctor;
 use crate::help::{
     ACTIONS_EXAMPLES, AFTER_HELP, CHECKPOINT_EXAMPLES, CHECKPOINTS_EXAMPLES, CLASSIFY_EXAMPLES,
-    CLEAR_EXAMPLES, CLEAR_LEGACY_EXAMPLES, EXCLUDED_EXAMPLES, MOVE_EXAMPLES, PIN_EXAMPLES,
-    PRUNE_EXAMPLES, ROLLBACK_EXAMPLES, ROLLBACK_TEMPLATE, ROLLBACK_USAGE, SESSION_EXAMPLES,
-    UNDO_EXAMPLES, VERIFY_EXAMPLES,
+    LIST_EXAMPLES, PIN_EXAMPLES, ROLLBACK_EXAMPLES, ROLLBACK_TEMPLATE, ROLLBACK_USAGE,
+    SESSION_EXAMPLES, UNDO_EXAMPLES,
 };
 use crate::hook;
 use crate::init::{self, InitArguments};
-use crate::maintenance::PruneArguments;
+use crate::look::{self, CatArguments, DiffArguments, LogArguments};
 use crate::manual;
-use crate::rollback_arguments::{RollbackArguments, UndoArguments};
+use crate::rollback_arguments::{ListArguments, RollbackArguments, ShowArguments, UndoArguments};
 use crate::run::{self, RunArguments};
+use crate::store_arguments::{ActionsCommand, StoreCommand};
 use crate::text::shell_word;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -48,7 +48,22 @@ enum Command {
         help_template = ROLLBACK_TEMPLATE
     )]
     Rollback(RollbackArguments),
-    /// Undo the newest rollback: the files are as before it
+    /// Show what changed since a checkpoint, or between two
+    #[command(after_help = look::DIFF_EXAMPLES)]
+    Diff(DiffArguments),
+    /// Print a file as a checkpoint holds it
+    #[command(after_help = look::CAT_EXAMPLES)]
+    Cat(CatArguments),
+    /// List the checkpoints that changed a file
+    #[command(after_help = look::LOG_EXAMPLES)]
+    Log(LogArguments),
+    /// List the checkpoints of a project
+    #[command(after_help = LIST_EXAMPLES)]
+    List(ListArguments),
+    /// Show what a checkpoint holds besides its files
+    #[command(after_help = LIST_EXAMPLES)]
+    Show(ShowArguments),
+    /// Undo what happened last: a rollback, or all changes since the newest checkpoint
     #[command(after_help = UNDO_EXAMPLES)]
     Undo(UndoArguments),
     /// Redo the rollback that was undone last
@@ -112,67 +127,6 @@ enum Command {
     },
 }
 
-// The subcommands of `herma checkpoints`.
-// rule: maintenance/commands
-#[derive(Debug, Subcommand)]
-pub enum StoreCommand {
-    /// List the projects of the store and its size (the default)
-    #[command(visible_alias = "list")]
-    Status,
-    /// Remove projects that no longer exist or are unused, and free space
-    #[command(after_help = PRUNE_EXAMPLES)]
-    Prune(PruneArguments),
-    /// Give a renamed or moved project the checkpoints of its old directory
-    #[command(after_help = MOVE_EXAMPLES)]
-    Move {
-        /// The directory that no longer exists
-        old: PathBuf,
-        /// The directory that the project is in now
-        new: PathBuf,
-    },
-    /// Count what patterns exclude from the checkpoints of a project
-    #[command(after_help = EXCLUDED_EXAMPLES)]
-    Excluded {
-        /// The project's directory [default: the project of the current directory]
-        #[arg(value_name = "DIR")]
-        dir: Option<PathBuf>,
-        /// List the excluded paths, too
-        #[arg(long)]
-        paths: bool,
-    },
-    /// Remove every checkpoint of every project, and all archives
-    #[command(after_help = CLEAR_EXAMPLES)]
-    Clear(Consent),
-    /// Read everything in the store, and list what is damaged
-    #[command(after_help = VERIFY_EXAMPLES)]
-    Verify,
-    /// Remove the old-format archives; checkpoints stay
-    #[command(after_help = CLEAR_LEGACY_EXAMPLES)]
-    ClearLegacy(Consent),
-}
-
-// The subcommands of `herma actions`.
-// rule: agent/compensation
-#[derive(Clone, Copy, Debug, Subcommand)]
-pub enum ActionsCommand {
-    /// List the external actions and their states (the default)
-    #[command(after_help = ACTIONS_EXAMPLES)]
-    List,
-    /// Undo the actions that rollbacks left behind, newest first, each once
-    #[command(after_help = ACTIONS_EXAMPLES)]
-    Compensate {
-        /// Also retry those that failed or were interrupted
-        #[arg(long)]
-        again: bool,
-    },
-    /// Accept the actions that rollbacks left behind
-    #[command(after_help = ACTIONS_EXAMPLES)]
-    Accept,
-    /// Show who decided what, and when
-    #[command(after_help = ACTIONS_EXAMPLES)]
-    Audit,
-}
-
 #[derive(Debug, Args)]
 struct PinArguments {
     /// A number of the list, a label, or 4 to 64 digits of an id
@@ -181,13 +135,6 @@ struct PinArguments {
     /// The project's directory [default: that of the current directory]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub struct Consent {
-    /// Do not ask for confirmation
-    #[arg(short, long)]
-    pub force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -289,6 +236,12 @@ pub enum Task {
     },
     /// Show or settle external actions.
     Actions(ActionsCommand),
+    /// Show what changed since a checkpoint, or between two.
+    Diff(DiffArguments),
+    /// Print a file of a checkpoint.
+    Cat(CatArguments),
+    /// List the checkpoints that changed a file.
+    Log(LogArguments),
     /// List the checkpoints, or show, compare or restore a checkpoint.
     Rollback(rollback_line::Task),
     /// Show what the store holds, or make it smaller.
@@ -336,15 +289,20 @@ impl Request {
                 let turn = turn.filter(|turn| !turn.is_empty());
                 (dir, Task::Take { reason, label, turn })
             }
+            Command::Diff(arguments) => (arguments.dir.clone(), Task::Diff(arguments)),
+            Command::Cat(arguments) => (arguments.dir.clone(), Task::Cat(arguments)),
+            Command::Log(arguments) => (arguments.dir.clone(), Task::Log(arguments)),
             Command::Pin(arguments) => pin(arguments, true),
             Command::Unpin(arguments) => pin(arguments, false),
             Command::Actions { command } => {
                 (None, Task::Actions(command.unwrap_or(ActionsCommand::List)))
             }
             // `rollback_line` parsed it before, unless help was requested.
-            Command::Rollback(_) | Command::Undo(_) | Command::Redo(_) => {
-                (None, Task::Rollback(rollback_line::Task::List))
-            }
+            Command::Rollback(_)
+            | Command::List(_)
+            | Command::Show(_)
+            | Command::Undo(_)
+            | Command::Redo(_) => (None, Task::Rollback(rollback_line::Task::List)),
             Command::Session(_) | Command::Run(_) if json => {
                 let kind = ErrorKind::ArgumentConflict;
                 let error =
@@ -374,16 +332,6 @@ impl Request {
     }
 }
 
-impl StoreCommand {
-    /// The project that was named.
-    fn project(&self) -> Option<&Path> {
-        match self {
-            StoreCommand::Excluded { dir, .. } => dir.as_deref(),
-            _ => None,
-        }
-    }
-}
-
 impl StoreRequest {
     /// The request of a parsed line that begins with `rollback`.
     pub fn from_line(parsed: rollback_line::ParsedRollback, json: bool) -> Self {
@@ -400,7 +348,8 @@ impl StoreRequest {
     /// Whether it finds or restores what is stored, which works whatever the configuration says.
     pub fn rescues(&self) -> bool {
         use StoreCommand::{Status, Verify};
-        matches!(self.task, Task::Rollback(_) | Task::Store(Status | Verify))
+        use Task::{Cat, Diff, Log, Rollback, Store};
+        matches!(self.task, Rollback(_) | Diff(_) | Cat(_) | Log(_) | Store(Status | Verify))
     }
 
     /// Whether the current directory determines the project.
@@ -435,14 +384,14 @@ fn line(words: &[String]) -> String {
     }
 }
 
-/// The words after `rollback`, if that is the subcommand, and whether `--json` precedes it; `undo` and `redo`
-/// stand for `rollback undo` and `rollback redo`.
+/// The words after `rollback`, if that is the subcommand, and whether `--json` precedes it; `undo`, `redo`, `list`
+/// and `show` stand for `rollback undo` and so on.
 fn rollback_words(words: &[OsString]) -> Option<(Line, bool)> {
     let json_options = words.iter().skip(1).take_while(|word| *word == "--json").count();
     let (command, arguments) = words.get(json_options + 1..)?.split_first()?;
     let words = match command.to_str() {
         Some("rollback") => arguments,
-        Some("undo" | "redo") => &words[json_options + 1..],
+        Some("undo" | "redo" | "list" | "show") => &words[json_options + 1..],
         _ => return None,
     };
     Some((Line::of_words(words), json_options > 0))

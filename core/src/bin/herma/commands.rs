@@ -1,10 +1,11 @@
 //! Executes commands: one method per command, from the arguments to the bytes of the answer.
 
 use crate::agent_folder;
-use crate::arguments::{StoreCommand, StoreRequest, Task};
+use crate::arguments::{StoreRequest, Task};
 use crate::classify;
 use crate::pages;
 use crate::programs::{self, InProject};
+use crate::store_arguments::StoreCommand;
 use crate::text::Style;
 use crate::whole;
 use herma_core::configuration::{self, Configured, Warning};
@@ -202,6 +203,9 @@ impl Herma {
             }
             Task::Pin { target, is_pinned } => self.pin(&project, target, *is_pinned),
             Task::Actions(command) => self.actions(*command),
+            Task::Diff(arguments) => self.look_at_diff(&project, arguments),
+            Task::Cat(arguments) => self.print_file(&project, arguments),
+            Task::Log(arguments) => self.log_file(&project, arguments),
             Task::Rollback(task) => self.roll_back(request, task, &project),
             Task::Store(StoreCommand::Status) => self.status(),
             Task::Store(StoreCommand::Verify) => self.verify(),

@@ -4,9 +4,14 @@ pub const AFTER_HELP: &str = "\
 Examples:
   herma checkpoint                take a checkpoint of the project you are in
   herma rollback                  list its checkpoints
-  herma rollback diff 1           show what changed since the newest checkpoint
+  herma diff                      show what changed since the newest checkpoint
   herma rollback 1                restore the newest checkpoint
   herma undo                      undo that; `herma redo` does it again
+  herma init --agent claude       have an agent take checkpoints before it changes files
+  herma run -- make fix           take one, run a command, and tell what it changed
+  herma diff 3 1 -- src           show what changed between two checkpoints
+  herma cat 1 src/main.rs         print a file as it was
+  herma log src/main.rs           list the checkpoints that changed it
   herma session                   try all of this in a simulated session of an agent
   herma actions                   list what an agent did outside the project
   herma checkpoints               show the contents and size of the store
@@ -107,10 +112,21 @@ A restore first saves the present state as a checkpoint: `herma undo` goes back 
 Exit codes: 0 done; 2 failed, or some paths were not restored; 130 interrupted (Ctrl-C or SIGTERM),
 and the output lists what was done.";
 
+pub const LIST_EXAMPLES: &str = "\
+`herma rollback` prints the same list, and `herma rollback show N` the same page.
+
+Examples:
+  herma list                      the checkpoints, newest first
+  herma show 1                    why the newest was taken, and what it carries besides its files
+
+Exit codes: 0 done; 2 failed.";
+
 pub const UNDO_EXAMPLES: &str = "\
-`herma undo` gives the files back as they were before the newest rollback; files that the rollback
-brought go, unless they were changed since. Typed again, it undoes the one before that. `herma redo`
-goes forward again. Both save the present state first, as any rollback does.
+`herma undo` undoes what happened last. After a rollback it gives the files back as they were before
+it; files that the rollback brought go, unless they were changed since. Typed again, it undoes the
+rollback before that, and `herma redo` goes forward again. If the newest checkpoint is newer than
+every rollback, as after the turn of an agent, it restores that checkpoint and removes the files
+created since. All of these save the present state first.
 
 Examples:
   herma rollback 1                restore the newest checkpoint

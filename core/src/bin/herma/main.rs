@@ -15,6 +15,7 @@ mod help;
 mod hook;
 mod hooked_agents;
 mod init;
+mod look;
 mod maintenance;
 mod maintenance_pages;
 mod manual;
@@ -27,6 +28,7 @@ mod run;
 mod session;
 mod settings_edit;
 mod shell;
+mod store_arguments;
 mod whole;
 mod whole_pages;
 

@@ -1,4 +1,4 @@
-//! The arguments of `herma rollback`, `undo` and `redo` as the help shows them. `herma_core::rollback_line` parses
+//! The arguments of `herma rollback`, `list`, `show`, `undo` and `redo` as the help shows them. `herma_core::rollback_line` parses
 //! them.
 
 use clap::Args;
@@ -42,4 +42,21 @@ pub struct UndoArguments {
     /// Only if the result still matches the preview of this token
     #[arg(long = "as-previewed", value_name = "TOKEN")]
     _token: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// The project's directory [default: that of the current directory]
+    #[arg(long = "dir", value_name = "DIR")]
+    _dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArguments {
+    /// The checkpoint, by its number, label or id
+    #[arg(value_name = "N")]
+    _target: OsString,
+    /// The project's directory [default: that of the current directory]
+    #[arg(long = "dir", value_name = "DIR")]
+    _dir: Option<PathBuf>,
 }

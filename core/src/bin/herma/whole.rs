@@ -2,8 +2,8 @@
 //! checkpoints, and compensate or accept external actions.
 
 use crate::agent_folder;
-use crate::arguments::ActionsCommand;
 use crate::commands::{Answer, Ending, Failure, Herma};
+use crate::store_arguments::ActionsCommand;
 use crate::{pages, shell, text, whole_pages};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::state::{Action, ActionStatus, Compensation, Compensations, External, State};

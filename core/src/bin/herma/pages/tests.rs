@@ -142,7 +142,11 @@ fn diff_names_left_out_files_also_if_nothing_else_changed() {
         let left_out = vec![Remark { path: b"big".to_vec(), why: "larger than 1 byte".into() }];
         let id = "0123456789".into();
         let stats = Stats { files: 1, added: 1, removed: 0 };
-        text(diff(plain(), Path::new("/p"), &Diff { id, entries, stats, left_out, patch: vec![] }))
+        text(diff(
+            plain(),
+            Path::new("/p"),
+            &Diff { id, until: None, entries, stats, left_out, patch: vec![] },
+        ))
     };
     let changed = DiffEntry { path: b"a".to_vec(), change: Change::Added, lines: Some((1, 0)) };
     for (entries, head) in [(vec![], "Nothing changed"), (vec![changed], " a | +1 -0 (new)")] {

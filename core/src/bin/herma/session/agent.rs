@@ -4,8 +4,8 @@
 use super::Session;
 use super::lines::AgentCommand;
 use crate::agent_folder;
-use crate::arguments::ActionsCommand;
 use crate::commands::{Answer, Ending, Failure};
+use crate::store_arguments::ActionsCommand;
 use crate::text;
 use crate::whole::{self, COMPENSATIONS};
 use herma_core::agent::{CheckpointManager, Event};

@@ -1,0 +1,172 @@
+//! `herma diff`, `cat` and `log`: looking at what checkpoints hold. Paths are typed as in a shell: relative to the
+//! current directory, or absolute.
+
+use crate::commands::{Answer, Failure, Herma};
+use crate::pages::{self, Page};
+use crate::text::{ago, line};
+use clap::Args;
+use herma_core::printed;
+use herma_core::{Change, Clock, Comparison, FileChange, SystemClock};
+use serde::Serialize;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// For the help of `herma diff`.
+pub const DIFF_EXAMPLES: &str = "\
+Examples:
+  herma diff                   what changed since the newest checkpoint
+  herma diff 3                 what changed since checkpoint 3
+  herma diff 3 1               what changed between two checkpoints
+  herma diff 3 -- src          only below src
+  herma diff --stat            only which files
+
+Exit codes: 0 done; 2 failed.";
+
+/// For the help of `herma cat`.
+pub const CAT_EXAMPLES: &str = "\
+Examples:
+  herma cat 1 src/main.rs                        print the file as it was
+  herma cat 1 src/main.rs | diff - src/main.rs   compare it
+
+Exit codes: 0 done; 2 failed.";
+
+/// For the help of `herma log`.
+pub const LOG_EXAMPLES: &str = "\
+Examples:
+  herma log src/main.rs        the checkpoints with another content than the one before
+
+Exit codes: 0 done; 2 failed.";
+
+#[derive(Debug, Args)]
+pub struct DiffArguments {
+    /// One checkpoint or two, each by its number, label or id [default: 1]
+    #[arg(value_name = "N", num_args = 0..=2)]
+    targets: Vec<OsString>,
+    /// Only these files and folders
+    #[arg(last = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Only which files changed, and how much
+    #[arg(long)]
+    stat: bool,
+    /// The project's directory [default: that of the current directory]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct CatArguments {
+    /// The checkpoint, by its number, label or id
+    #[arg(value_name = "N")]
+    target: OsString,
+    /// The file
+    file: PathBuf,
+    /// The project's directory [default: that of the current directory]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct LogArguments {
+    /// The file
+    file: PathBuf,
+    /// The project's directory [default: that of the current directory]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Printed<'a> {
+    content: &'a str,
+    is_text: bool,
+}
+
+#[derive(Serialize)]
+struct Changes<'a> {
+    changes: &'a [FileChange],
+}
+
+impl Herma {
+    /// What changed since a checkpoint, or between two.
+    ///
+    /// # Errors
+    /// A checkpoint that is not there; a project that cannot be read.
+    pub fn look_at_diff(
+        &self,
+        project: &Path,
+        arguments: &DiffArguments,
+    ) -> Result<Answer, Failure> {
+        let is_all = |path: &PathBuf| {
+            let typed = self.environment.current_directory.join(path);
+            std::fs::canonicalize(typed).is_ok_and(|full| full == project)
+        };
+        let paths: Vec<Vec<u8>> = match arguments.paths.iter().any(is_all) {
+            true => Vec::new(),
+            false => {
+                arguments.paths.iter().map(|path| self.in_project_path(project, path)).collect()
+            }
+        };
+        let comparison = Comparison {
+            since: arguments.targets.first().map_or(b"1", |since| since.as_bytes()),
+            until: arguments.targets.get(1).map(|until| until.as_bytes()),
+            paths: &paths,
+        };
+        let diff = self.manager.compare(project, comparison)?;
+        self.answer_in_project(project, &diff, || match arguments.stat {
+            true => pages::changed(self.style, project, &diff),
+            false => pages::diff(self.style, project, &diff),
+        })
+    }
+
+    /// The content of a file in a checkpoint; in JSON lossily as UTF-8.
+    ///
+    /// # Errors
+    /// A checkpoint or a file that is not there.
+    pub fn print_file(&self, project: &Path, arguments: &CatArguments) -> Result<Answer, Failure> {
+        let path = self.in_project_path(project, &arguments.file);
+        let target = arguments.target.as_bytes();
+        let content = self.manager.stored_content(project, target, &path)?;
+        let text = String::from_utf8_lossy(&content);
+        let is_text = std::str::from_utf8(&content).is_ok();
+        self.answer_in_project(project, &Printed { content: &text, is_text }, || content.clone())
+    }
+
+    /// The checkpoints that changed a file.
+    ///
+    /// # Errors
+    /// A path that is not one below the project; a store that cannot be read.
+    pub fn log_file(&self, project: &Path, arguments: &LogArguments) -> Result<Answer, Failure> {
+        let path = self.in_project_path(project, &arguments.file);
+        let changes = self.manager.file_changes(project, &path)?;
+        self.answer_in_project(project, &Changes { changes: &changes }, || {
+            let now = SystemClock.seconds();
+            let mut page = Page::default();
+            if changes.is_empty() {
+                page.line(format_args!("No checkpoint holds {}", line(&path)));
+            }
+            for FileChange { change, checkpoint } in &changes {
+                let change = match change {
+                    Change::Added => "added",
+                    Change::Modified => "changed",
+                    Change::Deleted => "removed",
+                };
+                let id = printed::short(self.style, &checkpoint.id);
+                let name = checkpoint.name.to_string();
+                let age = ago(checkpoint.time, now);
+                let reason = line(checkpoint.reason.as_bytes());
+                page.line(format_args!("{name:>3}. {id}  {age:<8}  {change:<7}  {reason}"));
+            }
+            page.0.into_bytes()
+        })
+    }
+
+    /// A typed path as the library takes it: relative to the project. One that leads elsewhere is left to the
+    /// library, which refuses it.
+    fn in_project_path(&self, project: &Path, typed: &Path) -> Vec<u8> {
+        let here = &self.environment.current_directory;
+        let from = if here.starts_with(project) { here } else { project };
+        let full = from.join(typed);
+        let inside = full.strip_prefix(project).map(Path::as_os_str);
+        inside.unwrap_or(OsStr::new(typed.as_os_str())).as_bytes().to_vec()
+    }
+}

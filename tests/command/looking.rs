@@ -1,0 +1,87 @@
+//! `herma diff`, `cat`, `log`, `list` and `show`: looking at what checkpoints hold, with paths as in a shell.
+
+use crate::command::world::{CommandFixture, assert_text};
+use pretty_assertions::assert_eq;
+use std::fs;
+
+/// Three checkpoints: `src/a.txt`, `b.txt` and a `Makefile`, `src/a.txt` changed, `src/a.txt` removed.
+fn three() -> CommandFixture {
+    let world = CommandFixture::new();
+    // So that the folder below is no project of its own.
+    world.write("Makefile", "all:\n");
+    world.write("src/a.txt", "one\n");
+    world.write("b.txt", "b\n");
+    world.checkpoint("first");
+    world.write("src/a.txt", "two\n");
+    world.checkpoint("second");
+    world.remove("src/a.txt");
+    world.write("b.txt", "changed\n");
+    world.checkpoint("third");
+    world
+}
+
+#[test]
+fn diff_compares_two_checkpoints_and_only_the_named_paths() {
+    let world = three();
+    world.write("new.txt", "new\n");
+    let text = world.transcript(&[
+        world.herma(&["diff"]).done(),
+        world.herma(&["diff", "3", "2"]).done(),
+        world.herma(&["diff", "3", "--stat"]).done(),
+        world.herma(&["diff", "3", "1", "--", "src"]).done(),
+        world
+            .herma_in(&world.path("src"), &["diff", "3", "--stat", "--", "a.txt", "../b.txt"])
+            .done(),
+    ]);
+    assert_text("look-diff", &text);
+    let json = world.herma(&["diff", "3", "2", "--json"]).done().json();
+    assert_eq!(json["entries"].as_array().unwrap().len(), 1);
+    assert!(json["until"].is_string(), "{json}");
+    let all = world.herma(&["diff", "3", "--stat", "--", "."]).done().text();
+    assert!(all.contains("3 files changed"), "{all}");
+    assert_eq!(world.herma(&["diff", "--", "../x"]).refusal(), "bad_path");
+    // A path is no pattern and no prefix of a name.
+    let none = world.herma(&["diff", "3", "--stat", "--", "s", "src/a"]).done().text();
+    assert!(none.starts_with("Nothing changed"), "{none}");
+    assert_eq!(world.herma(&["diff", "9"]).refusal(), "unknown_checkpoint");
+    assert_eq!(world.herma(&["diff", "1", "9"]).refusal(), "unknown_checkpoint");
+}
+
+#[test]
+fn cat_prints_a_file_as_it_was_to_the_byte() {
+    let world = three();
+    let bytes = b"\0\xff\r\nno end";
+    world.write("raw", bytes);
+    world.checkpoint("raw");
+    assert_eq!(world.herma(&["cat", "1", "raw"]).done().output, bytes);
+    let in_folder =
+        |path: &str| world.herma_in(&world.path("src"), &["cat", "4", path]).done().text();
+    fs::create_dir_all(world.path("src")).unwrap();
+    let absolute = world.path("src/a.txt");
+    for path in ["a.txt", "../src/a.txt", absolute.to_str().unwrap()] {
+        assert_eq!(in_folder(path), "one\n", "{path}");
+    }
+    for path in ["src/a.txt", "src", "missing"] {
+        assert_eq!(world.herma(&["cat", "1", path]).refusal(), "not_in_checkpoint", "{path}");
+    }
+    for path in ["/etc/passwd", "../x", "."] {
+        assert_eq!(world.herma(&["cat", "1", path]).refusal(), "bad_path", "{path}");
+    }
+}
+
+#[test]
+fn log_lists_the_checkpoints_that_changed_a_file() {
+    let world = three();
+    let text = world.transcript(&[
+        world.herma(&["log", "src/a.txt"]).done(),
+        world.herma(&["log", "b.txt"]).done(),
+        world.herma(&["log", "missing"]).done(),
+        world.herma(&["list"]).done(),
+        world.herma(&["show", "1"]).done(),
+    ]);
+    assert_text("look-log", &text);
+    let json = world.herma(&["log", "b.txt", "--json"]).done().json();
+    let changes: Vec<_> =
+        json["changes"].as_array().unwrap().iter().map(|change| &change["change"]).collect();
+    assert_eq!(changes, ["modified", "added"]);
+}
