@@ -4,6 +4,7 @@
 //! Tests of the library judge what a checkpoint holds and what a restore does.
 
 mod answers;
+mod completion;
 mod configuration;
 mod doctor;
 mod excluded;

@@ -77,9 +77,11 @@ fn log_lists_the_checkpoints_that_changed_a_file() {
         world.herma(&["log", "b.txt"]).done(),
         world.herma(&["log", "missing"]).done(),
         world.herma(&["list"]).done(),
-        world.herma(&["show", "1"]).done(),
     ]);
     assert_text("look-log", &text);
+    let shown = world.herma(&["show", "1"]).done().text();
+    assert_eq!(shown, world.herma(&["rollback", "show", "1"]).done().text());
+    assert!(shown.contains("reason: \"third\""), "{shown}");
     let json = world.herma(&["log", "b.txt", "--json"]).done().json();
     let changes: Vec<_> =
         json["changes"].as_array().unwrap().iter().map(|change| &change["change"]).collect();

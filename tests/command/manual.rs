@@ -1,42 +1,6 @@
-//! Shell completions and man pages.
+//! Man pages.
 
-use crate::command::world::{CommandFixture, assert_text, binary};
-use std::process::Command;
-
-const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
-
-#[test]
-fn every_shell_gets_completions_that_know_the_subcommands() {
-    let world = CommandFixture::new();
-    for shell in SHELLS {
-        let script = world.herma(&["completions", shell]).done().text();
-        for word in ["checkpoint", "rollback", "prune", "--retention-days"] {
-            // Fish names an option without its dashes.
-            assert!(script.contains(word.trim_start_matches('-')), "{shell}: {word}");
-        }
-        let json = world.herma(&["completions", shell, "--json"]).done().json();
-        assert_eq!(
-            (json["shell"].as_str(), json["script"].as_str()),
-            (Some(shell), Some(&*script))
-        );
-    }
-}
-
-#[test]
-fn bash_completes_with_the_output_of_completions() {
-    let world = CommandFixture::new();
-    let typed = r#"
-        eval "$("$0" completions bash)"
-        COMP_WORDS=(herma checkpoints ver) COMP_CWORD=2
-        _herma herma ver checkpoints
-        printf '%s\n' "${COMPREPLY[@]}"
-    "#;
-    let mut bash = Command::new("bash");
-    bash.args(["--norc", "-c", typed]).arg(binary()).env("HOME", world.home());
-    let ended = bash.output().unwrap();
-    let stderr = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(String::from_utf8_lossy(&ended.stdout), "verify\n", "{stderr}");
-}
+use crate::command::world::{CommandFixture, assert_text};
 
 #[test]
 fn there_is_a_page_of_the_command_and_of_each_subcommand() {

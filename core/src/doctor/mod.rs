@@ -168,8 +168,9 @@ pub fn examine(surroundings: &Surroundings<'_>) -> Examined {
     if let Some(environment) = surroundings.environment() {
         let (configuration, config) = surroundings::configuration(disk, &environment);
         findings.push(configuration);
-        findings
-            .extend(config.as_ref().map(|config| surroundings::automatic(config, &environment)));
+        findings.extend(
+            config.as_ref().map(|config| surroundings::automatic(disk, config, &environment)),
+        );
         let config = config.unwrap_or_default();
         let base = canonical(disk, &environment.base);
         findings.push(base::usability(disk, machine, &environment.base));

@@ -1,6 +1,7 @@
 //! Checks of what the process is given: home directory, configuration and time.
 
 use super::{Check, Finding, Surroundings};
+use crate::agent::HookLog;
 use crate::configuration::{self, Configured};
 use crate::disk::{Disk, Kind, canonical, folder};
 use crate::environment::{Config, Environment};
@@ -77,19 +78,25 @@ pub fn configuration(disk: &dyn Disk, environment: &Environment) -> (Finding, Op
 }
 
 /// Checks whether checkpoints are taken automatically.
-pub fn automatic(config: &Config, environment: &Environment) -> Finding {
+pub fn automatic(disk: &dyn Disk, config: &Config, environment: &Environment) -> Finding {
     if config.enabled {
         return Finding::ok(
             Check::Automatic,
             "on: agents that use Herma take a checkpoint before their tools change files",
         );
     }
+    if !HookLog::new(disk, environment).agents().is_empty() {
+        return Finding::ok(
+            Check::Automatic,
+            "hooks of agents take a checkpoint before each turn's first change",
+        );
+    }
     let file = environment.configuration_file();
     Finding::notice(
         Check::Automatic,
-        "off (`enabled` is false): checkpoints are only taken by `herma checkpoint` and by hooks (`herma init`)",
+        "off (`enabled` is false): checkpoints are only taken by `herma checkpoint` and by hooks",
         format!(
-            "to have agents that use Herma take them, write \"enabled: true\" below \"checkpoints:\" in {file:?}"
+            "add a hook to your agent with `herma init`, or, for an agent that uses Herma, write \"enabled: true\" below \"checkpoints:\" in {file:?}"
         ),
     )
 }

@@ -1,4 +1,4 @@
-//! One file as checkpoints hold it: its content, and which checkpoints changed it. Nothing is restored.
+//! The files of checkpoints: their names, the content of one, and which checkpoints changed it. Nothing is restored.
 
 use super::literal_path::literal_path;
 use super::{Manager, OpenProject};
@@ -28,6 +28,17 @@ impl Manager {
                 path: shown(&path),
                 why: "is too large to be shown",
             })
+        })
+    }
+
+    /// The paths of a checkpoint, sorted.
+    ///
+    /// # Errors
+    /// A target that names no checkpoint, or one that is damaged.
+    pub fn stored_paths(&self, dir: &Path, target: &[u8]) -> Result<Vec<Vec<u8>>> {
+        self.on_target(dir, target, false, |open, checkpoint| {
+            let Checkpoint { id, tree, .. } = *checkpoint.intact()?;
+            Ok(snapshot::read(&open.objects, id, tree)?.into_keys().collect())
         })
     }
 

@@ -3,6 +3,7 @@
 //! Targets and file names stay the bytes that the user typed, because the core decides whether such a
 //! checkpoint or file exists.
 
+use crate::completion;
 use crate::doctor;
 use crate::help::{
     ACTIONS_EXAMPLES, AFTER_HELP, CHECKPOINT_EXAMPLES, CHECKPOINTS_EXAMPLES, CLASSIFY_EXAMPLES,
@@ -114,7 +115,7 @@ enum Command {
     #[command(after_help = doctor::EXAMPLES)]
     Doctor,
     /// Print the script that lets a shell complete the arguments of this command
-    #[command(after_help = manual::COMPLETIONS_EXAMPLES)]
+    #[command(after_help = completion::EXAMPLES)]
     Completions {
         /// The shell
         shell: Shell,

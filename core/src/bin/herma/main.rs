@@ -10,6 +10,7 @@ mod agent_folder;
 mod arguments;
 mod classify;
 mod commands;
+mod completion;
 mod doctor;
 mod help;
 mod hook;
@@ -79,6 +80,10 @@ fn interrupt_flag() -> Arc<AtomicBool> {
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
+    let is_asked = variable(completion::VARIABLE).is_some();
+    if is_asked && completion::answered(&words, read_environment(false).ok()) {
+        return ExitCode::from(DONE);
+    }
     let exit = match Request::read(&words) {
         Ok(Request::Store(request)) => {
             run_request(&request).unwrap_or_else(|failure| refuse(&failure, request.json))
@@ -221,7 +226,7 @@ fn run_standalone(json: bool, task: &StandaloneTask) -> Result<u8, Failure> {
             };
             doctor::answer(json, style(), &surroundings)?
         }
-        StandaloneTask::Completions(shell) => manual::completions(*shell, json)?,
+        StandaloneTask::Completions(shell) => completion::script(*shell, json)?,
         StandaloneTask::Page(page) => manual::page(page.as_deref(), json)?,
     };
     print_answer(&answer, json)

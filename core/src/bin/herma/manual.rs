@@ -1,27 +1,13 @@
-//! `herma completions` and `herma man`: shell completions and man pages, generated from the arguments
-//! of the command, so that they cannot be outdated.
+//! `herma man`: man pages, generated from the arguments of the command, so that they cannot be outdated.
 
 use crate::arguments;
 use crate::commands::{Answer, Failure};
 use crate::programs;
 use clap::Command;
 use clap::builder::Resettable;
-use clap_complete::Shell;
 use clap_mangen::Man;
 use serde::Serialize;
 use std::io;
-
-/// For the help of `herma completions`.
-pub const COMPLETIONS_EXAMPLES: &str = "\
-Prints a script and installs nothing. Save it where your shell looks for completions, or run it
-each time the shell starts.
-
-Examples:
-  eval \"$(herma completions bash)\"                       in ~/.bashrc
-  herma completions zsh > ~/.zfunc/_herma                with ~/.zfunc in $fpath
-  herma completions fish > ~/.config/fish/completions/herma.fish
-
-Exit codes: 0 done; 2 invalid arguments.";
 
 /// For the help of `herma man`.
 pub const MAN_EXAMPLES: &str = "\
@@ -34,30 +20,11 @@ Examples:
 
 Exit codes: 0 done; 2 no such page, or invalid arguments.";
 
-/// The answer of `herma completions` in JSON.
-#[derive(Serialize)]
-struct Completions<'a> {
-    shell: &'a str,
-    script: &'a str,
-}
-
 /// The answer of `herma man` in JSON.
 #[derive(Serialize)]
 struct Page<'a> {
     page: &'a str,
     source: &'a str,
-}
-
-/// The completions for a shell, in JSON or as a script.
-pub fn completions(shell: Shell, json: bool) -> Result<Answer, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut arguments::command(), "herma", &mut script);
-    if json {
-        let script = String::from_utf8_lossy(&script);
-        let shell = shell.to_string();
-        return done(programs::json(&Completions { shell: &shell, script: &script })?);
-    }
-    done(script)
 }
 
 /// The man page of a subcommand, or of the command itself, in JSON or as its source.
@@ -67,8 +34,7 @@ pub fn page(subcommand: Option<&str>, json: bool) -> Result<Answer, Failure> {
     let title =
         subcommand.map_or_else(|| "herma".to_owned(), |subcommand| format!("herma-{subcommand}"));
     let Some((_, command)) = pages.iter().find(|(name, _)| *name == title) else {
-        let names = pages.iter().filter_map(|(name, _)| name.strip_prefix("herma-"));
-        let names = names.collect::<Vec<_>>().join(", ");
+        let names = names().join(", ");
         let subcommand = subcommand.unwrap_or_default();
         let message = format!("no such page: \"{subcommand}\". The pages are {names}");
         return Err(Failure { code: "unknown_page", message });
@@ -81,6 +47,13 @@ pub fn page(subcommand: Option<&str>, json: bool) -> Result<Answer, Failure> {
         return done(programs::json(&Page { page: &title, source: &source })?);
     }
     done(source)
+}
+
+/// The names of all pages but that of the command itself.
+pub fn names() -> Vec<String> {
+    let root = root_command();
+    let names = pages(&root).into_iter();
+    names.filter_map(|(name, _)| name.strip_prefix("herma-").map(str::to_owned)).collect()
 }
 
 fn done(bytes: Vec<u8>) -> Result<Answer, Failure> {

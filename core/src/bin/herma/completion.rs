@@ -1,0 +1,183 @@
+//! What a shell completes while a command is typed: verbs and options, checkpoints by number and label, the files of the
+//! checkpoint that was typed before, and pages. The script of `herma completions` asks the command each time, so that
+//! the answer is never outdated.
+
+use crate::arguments;
+use crate::commands::{Answer, Failure, Herma};
+use crate::manual;
+use crate::programs;
+use crate::text::{Style, ago, line};
+use clap::{Arg, Command};
+use clap_complete::CompleteEnv;
+use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
+use clap_complete::env::Shells;
+use herma_core::{Clock, Environment, Listed, SystemClock};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// For the help of `herma completions`.
+pub const EXAMPLES: &str = "\
+Prints a script and installs nothing. Save it where your shell looks for completions, or run it
+each time the shell starts.
+
+Examples:
+  eval \"$(herma completions bash)\"                       in ~/.bashrc
+  herma completions zsh > ~/.zfunc/_herma                with ~/.zfunc in $fpath
+  herma completions fish > ~/.config/fish/completions/herma.fish
+
+Exit codes: 0 done; 2 invalid arguments.";
+
+/// The variable by which the script asks.
+pub const VARIABLE: &str = "HERMA_COMPLETE";
+
+/// The verbs after `herma rollback`.
+const VERBS: [&str; 5] = ["diff", "list", "redo", "show", "undo"];
+
+/// The answer of `herma completions` in JSON.
+#[derive(Serialize)]
+struct Completions<'a> {
+    shell: &'a str,
+    script: &'a str,
+}
+
+/// The script for a shell, in JSON or as it is.
+///
+/// # Errors
+/// The script cannot be written.
+pub fn script(shell: clap_complete::Shell, json: bool) -> Result<Answer, Failure> {
+    let shell = shell.to_string();
+    let mut script = Vec::new();
+    if let Some(completer) = Shells::builtins().completer(&shell) {
+        completer
+            .write_registration(VARIABLE, "herma", "herma", "herma", &mut script)
+            .map_err(|error| Failure::answer_not_written(&error))?;
+    }
+    if json {
+        let script = String::from_utf8_lossy(&script);
+        return Ok(Answer::done(programs::json(&Completions { shell: &shell, script: &script })?));
+    }
+    Ok(Answer::done(script))
+}
+
+/// Answers a shell that asks, and returns whether one did.
+pub fn answered(words: &[OsString], environment: Option<Environment>) -> bool {
+    let typed = words.iter().skip_while(|word| *word != "--").skip(1).cloned().collect();
+    let here = environment.as_ref().map(|environment| environment.current_directory.clone());
+    let factory = || match &environment {
+        Some(environment) => {
+            command(&Typed { words: Vec::clone(&typed), environment: environment.clone() })
+        }
+        None => arguments::command(),
+    };
+    let asked = CompleteEnv::with_factory(factory).var(VARIABLE);
+    asked.try_complete(words.to_vec(), here.as_deref()).unwrap_or(false)
+}
+
+/// The arguments, each with what completes it.
+fn command(typed: &Typed) -> Command {
+    arguments::command().mut_subcommands(|subcommand| {
+        let name = subcommand.get_name().to_owned();
+        subcommand.mut_args(|argument| completed(typed, &name, argument))
+    })
+}
+
+fn completed(typed: &Typed, subcommand: &str, argument: Arg) -> Arg {
+    let typed = typed.clone();
+    match (subcommand, argument.get_id().as_str()) {
+        ("cat" | "pin" | "unpin", "target") | ("show", "_target") | ("diff", "targets") => {
+            argument.add(ArgValueCandidates::new(move || typed.checkpoints()))
+        }
+        ("cat", "file") => {
+            let files = move |current: &OsStr| typed.files_of_checkpoint(current);
+            argument.add(ArgValueCompleter::new(files))
+        }
+        ("rollback", "_words") => {
+            let words = move |current: &OsStr| typed.rollback_words(current);
+            argument.add(ArgValueCompleter::new(words))
+        }
+        ("man", "page") => {
+            let pages = || manual::names().into_iter().map(CompletionCandidate::new).collect();
+            argument.add(ArgValueCandidates::new(pages))
+        }
+        _ => argument,
+    }
+}
+
+/// The words that were typed so far, and where.
+#[derive(Clone)]
+struct Typed {
+    words: Vec<OsString>,
+    environment: Environment,
+}
+
+impl Typed {
+    fn herma(&self) -> Option<Herma> {
+        let plain = Style::of_output(false, |_| None);
+        Herma::new(self.environment.clone(), false, plain).ok().map(|(herma, _)| herma)
+    }
+
+    /// The words after the subcommand that are no options.
+    fn operands(&self) -> Vec<&OsString> {
+        let is_operand = |word: &&OsString| !word.as_bytes().starts_with(b"-");
+        self.words.iter().skip(1).filter(is_operand).skip(1).collect()
+    }
+
+    /// Every checkpoint by its number, and by its label if it has one.
+    fn checkpoints(&self) -> Vec<CompletionCandidate> {
+        let Some(herma) = self.herma() else { return Vec::new() };
+        let listed = herma.manager.list(&herma.project(None)).unwrap_or_default();
+        let now = SystemClock.seconds();
+        let names = |(order, Listed { name, label, time, reason, .. }): (usize, Listed)| {
+            let help = format!("{}, {}", ago(time, now), line(reason.as_bytes()));
+            let names = [Some(name.to_string()), label].into_iter().flatten();
+            let candidate =
+                |name: String| CompletionCandidate::new(name).help(Some(help.clone().into()));
+            names.map(candidate).map(|named| named.display_order(Some(order))).collect::<Vec<_>>()
+        };
+        listed.into_iter().enumerate().flat_map(names).collect()
+    }
+
+    /// The files of a checkpoint that begin with `current`, up to the next folder, as they are named from `folder`
+    /// of the project.
+    fn files(&self, target: &OsStr, folder: &Path, current: &OsStr) -> Vec<CompletionCandidate> {
+        let Some(herma) = self.herma() else { return Vec::new() };
+        let project = herma.project(None);
+        let paths = herma.manager.stored_paths(&project, target.as_bytes()).unwrap_or_default();
+        let named = paths.iter().filter_map(|path| {
+            let named = Path::new(OsStr::from_bytes(path)).strip_prefix(folder).ok()?;
+            let rest = named.as_os_str().as_bytes().strip_prefix(current.as_bytes())?;
+            let end =
+                rest.iter().position(|byte| *byte == b'/').map_or(rest.len(), |slash| slash + 1);
+            Some([current.as_bytes(), &rest[..end]].concat())
+        });
+        let named: BTreeSet<Vec<u8>> = named.collect();
+        named.iter().map(|name| CompletionCandidate::new(OsStr::from_bytes(name))).collect()
+    }
+
+    /// What may follow `herma rollback`.
+    fn rollback_words(&self, current: &OsStr) -> Vec<CompletionCandidate> {
+        let mut found = match self.operands()[..] {
+            [] | [_] => {
+                let verbs = VERBS.iter().map(CompletionCandidate::new);
+                self.checkpoints().into_iter().chain(verbs).collect()
+            }
+            [verb, _] if VERBS.iter().any(|known| verb == known) => self.checkpoints(),
+            [target, _] => self.files(target, Path::new(""), current),
+            _ => Vec::new(),
+        };
+        found.retain(|candidate| candidate.get_value().as_bytes().starts_with(current.as_bytes()));
+        found
+    }
+
+    /// The files of the checkpoint that is the first operand, as they are named from the current directory.
+    fn files_of_checkpoint(&self, current: &OsStr) -> Vec<CompletionCandidate> {
+        let operands = self.operands();
+        let Some((target, herma)) = operands.first().zip(self.herma()) else { return Vec::new() };
+        let project = herma.project(None);
+        let folder = self.environment.current_directory.strip_prefix(&project);
+        self.files(target, folder.unwrap_or(Path::new("")), current)
+    }
+}
