@@ -94,6 +94,14 @@ fn clear_reports_what_it_cannot_remove_and_the_next_clear_removes_it() {
 }
 
 #[test]
+fn clear_removes_a_store_of_a_layer_below_which_cannot_be_renamed() {
+    let fixture = full();
+    let disk = fail_calls(Call::Rename, ErrorKind::CrossesDevices, |_| true);
+    fixture.manager_on(disk, Config::default()).clear().unwrap();
+    assert!(!fixture.base().exists());
+}
+
+#[test]
 fn a_checkpoint_that_waited_for_a_clear_does_not_use_the_removed_store() {
     for _ in 0..5 {
         let fixture = StoreFixture::new();

@@ -93,10 +93,17 @@ pub fn discard(disk: &dyn Disk, base: &Path, entry: &Path) -> Result<()> {
     folder::remove(disk, &removing)?;
     match disk.rename(&path, &removing) {
         // Another process removed it first.
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        renamed => renamed.context("removing", &path)?,
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        // An overlay does not rename a folder of a layer below. What makes a repository of it goes first.
+        Err(error) if error.kind() == ErrorKind::CrossesDevices => {
+            folder::remove_file(disk, &path.join("HEAD"))?;
+            folder::remove(disk, &path)
+        }
+        renamed => {
+            renamed.context("removing", &path)?;
+            folder::remove(disk, &removing)
+        }
     }
-    folder::remove(disk, &removing)
 }
 
 /// What an entry of the base is; `None` if it does not belong to this tool.
