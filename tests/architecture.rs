@@ -37,7 +37,8 @@ const HARNESS: &str = "
     canary export transcript trial apart shrink arbitrary check compare
     large
     planted cases hostile
-    suite careful results expectations power";
+    suite careful results expectations power
+    scripted_model";
 
 /// The packages that only the commands need.
 const PACKAGES_OF_COMMANDS: [&str; 7] = [

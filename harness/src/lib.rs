@@ -67,6 +67,8 @@ pub mod report;
 pub mod results;
 pub mod runner;
 pub mod sandbox;
+#[cfg(feature = "cli")]
+pub mod scripted_model;
 pub mod severity;
 pub mod share;
 pub mod shrink;

@@ -3,6 +3,7 @@
 //! The arguments of `run` and its presets are in [`crate::run_arguments`]; a command that has a file of its own
 //! may define its arguments there.
 
+use crate::model::{self, ModelArguments};
 use crate::power::PowerArguments;
 use crate::run_arguments::{
     ConcurrentArguments, CostArguments, DamageArguments, ExecutionArguments, FaultsArguments,
@@ -108,6 +109,9 @@ pub enum Command {
         #[arg(long, value_name = "FILE")]
         into: PathBuf,
     },
+    /// Answer coding agents as a scripted language model, on the loopback interface
+    #[command(after_help = model::EXAMPLES)]
+    Model(ModelArguments),
     /// Create a large project for `run --workspace`: many files, deep folders, long names, large files
     Project {
         /// The folder to create

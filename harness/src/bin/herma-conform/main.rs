@@ -12,6 +12,7 @@ mod confined;
 mod ending;
 mod gate;
 mod hermetic;
+mod model;
 mod power;
 mod progress;
 mod reporting;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::Adapter(AdapterCommand::Serve { bug }) => return adapters::serve(bug.as_deref()),
         Command::Adapters(AdaptersCommand::List) => return adapters::list(),
         Command::Adapters(AdaptersCommand::Install { names }) => return adapters::install(names),
+        Command::Model(arguments) => return model::serve(arguments),
         Command::Confined { folder, command } => return confined::run(folder, command),
         Command::Supervised(arguments) => return supervised::run(arguments),
         Command::Power(arguments) => {
@@ -87,6 +89,7 @@ fn main() -> ExitCode {
         | Command::Capabilities { .. }
         | Command::Merge { .. }
         | Command::Adapter(_)
+        | Command::Model(_)
         | Command::Confined { .. }
         | Command::Supervised(_)
         | Command::Adapters(_) => unreachable!("these were answered before"),
