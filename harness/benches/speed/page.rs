@@ -87,7 +87,8 @@ fn growth(text: &mut String, results: &Results) {
     let _ = writeln!(
         text,
         "\nA project of 100 files. The exponent `e` fits `time = c · count^e`: 0 does not grow, 1 grows as the count\n\
-         does. By the number of files, from the tables above: {}.",
+         does. By the number of files, from the tables above:\n\
+         {}.",
         fitted.join(", ")
     );
 }

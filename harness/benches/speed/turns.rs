@@ -41,7 +41,7 @@ pub fn measure(
     titles.push("after a prune".to_owned());
     let mut turns =
         Turns { project: 0, rows: titles.into_iter().map(|title| (title, Vec::new())).collect() };
-    for tool in tools {
+    for tool in tools.iter().filter(|tool| **tool != Program::Walk) {
         eprintln!("{TURNS} turns, {}", tool.name());
         let mut running = arguments.start(*tool, Shape::Source(0))?;
         let mut rows = turns.rows.iter_mut();
