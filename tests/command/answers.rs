@@ -86,7 +86,7 @@ fn a_restore_says_what_it_did_and_the_undo_it_names_undoes_it() {
     world.write("big", vec![b'x'; 10 * 1024 * 1024 + 1]);
     // The large file, which no checkpoint can hold, is not restored.
     let first = world.herma(&["rollback", "1"]);
-    assert_eq!(first.exit, Some(2), "{}", first.stderr);
+    assert_eq!(first.exit, Some(4), "{}", first.stderr);
     assert!(
         first.stderr.contains("1 path was not restored")
             && first.stderr.ends_with("[incomplete]\n")
@@ -379,7 +379,7 @@ fn rollback_fails_if_its_answer_cannot_be_written() {
         let mut command = world.command();
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let ended = command.args(arguments).stdout(full).stderr(Stdio::piped()).output().unwrap();
-        assert_eq!(ended.status.code(), Some(2));
+        assert_eq!(ended.status.code(), Some(4));
         assert!(String::from_utf8_lossy(&ended.stderr).contains("[unheard]"), "{ended:?}");
     }
 }

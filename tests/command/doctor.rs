@@ -25,7 +25,7 @@ fn examine(
     let data = json.json();
     let verdict = &data["verdict"];
     let exit = said.exit;
-    assert_eq!(exit, Some(if verdict == "trouble" { 2 } else { 0 }), "{data}");
+    assert_eq!(exit, Some(if verdict == "trouble" { 3 } else { 0 }), "{data}");
     assert_eq!(said.stderr.ends_with("[trouble]\n"), verdict == "trouble", "{}", said.stderr);
     for finding in data["findings"].as_array().unwrap() {
         let shown = finding["verdict"].as_str().unwrap();
@@ -89,7 +89,7 @@ fn a_store_that_is_in_trouble() {
     fs::write(world.path("large"), vec![0; 10 * 1024 * 1024 + 1]).unwrap();
     let said = expect_finding(&world, "base", "trouble", "is not a directory");
     expect_finding(&world, "configuration", "trouble", "enabled is");
-    assert_eq!(world.herma(&["checkpoint"]).exit, Some(2), "what it says is true");
+    assert_eq!(world.herma(&["checkpoint"]).exit, Some(3), "what it says is true");
     assert_text("doctor-trouble", &steady(&world, &[said]));
     fs::remove_file(world.base()).unwrap();
     world.configure("");
@@ -142,7 +142,7 @@ fn doctor_reports_permissions_of_the_base_that_are_too_wide() {
     world.write("a.txt", "one\n");
     world.checkpoint("first");
     fs::set_permissions(world.root.join("hermes"), Permissions::from_mode(0o755)).unwrap();
-    for (mode, verdict, exit) in [(0o700, "ok", 0), (0o755, "notice", 0), (0o777, "trouble", 2)] {
+    for (mode, verdict, exit) in [(0o700, "ok", 0), (0o755, "notice", 0), (0o777, "trouble", 3)] {
         fs::set_permissions(world.base(), Permissions::from_mode(mode)).unwrap();
         let said = expect_finding(&world, "privacy", verdict, "");
         assert_eq!(said.exit, Some(exit));
@@ -182,7 +182,7 @@ fn doctor_notices_locks_that_are_held_or_left_behind() {
     fs::remove_file(&left).unwrap();
     fs::create_dir(&left).unwrap();
     File::open(&left).unwrap().set_modified(long_ago).unwrap();
-    assert_eq!(expect_finding(&world, "locks", "trouble", "is a directory").exit, Some(2));
+    assert_eq!(expect_finding(&world, "locks", "trouble", "is a directory").exit, Some(3));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn doctor_reports_a_current_directory_of_which_no_checkpoint_can_be_taken() {
     shell.env_clear().env("HOME", world.home()).envs(herma_tests::coverage());
     shell.current_dir(&gone);
     let said = world.run(shell, &["doctor", "--json"]);
-    assert_eq!(said.exit, Some(2));
+    assert_eq!(said.exit, Some(3));
     assert_finding(&said.json(), "project", "trouble", "the current directory no longer exists");
 }
 

@@ -214,6 +214,7 @@ fn undo_goes_back_before_the_last_turn_and_then_before_that_rollback() {
     world.write("a.txt", "mine");
     world.write("b.txt", "mine");
     turn("t1", "broken");
+    assert_eq!(world.herma(&["rollback", "undo"]).refusal(), "nothing_to_undo");
     world.herma(&["undo"]).done();
     assert_eq!(state(), [text("mine"), text("mine"), None, None]);
     world.herma(&["undo"]).done();

@@ -50,7 +50,7 @@ fn rollback_keeps_what_the_checkpoint_left_out_also_where_it_is_exact() {
     for words in [&["rollback", "1"][..], &["rollback", "1", "--exact"]] {
         let world = changed_since();
         let said = world.herma(words);
-        assert_eq!(said.exit, Some(2), "{}", said.stderr);
+        assert_eq!(said.exit, Some(4), "{}", said.stderr);
         names_both(&said, "kept");
         assert!(!said.text().contains("removed") && !said.text().contains("newer than"));
         assert!(world.has("big.dat") && !world.has("sub/b2"));

@@ -69,6 +69,28 @@ fn cat_prints_a_file_as_it_was_to_the_byte() {
     }
 }
 
+// rule: restore/file-literal
+#[test]
+fn rollback_takes_a_file_as_in_a_shell_where_the_project_has_no_such_file() {
+    let world = three();
+    world.write("src/b.txt", "below\n");
+    let id = world.checkpoint("below");
+    fs::remove_file(world.path("b.txt")).unwrap();
+    fs::remove_file(world.path("src/b.txt")).unwrap();
+    let restore = |path: &str| {
+        world.herma_in(&world.path("src"), &["rollback", &id, path]).done();
+    };
+    // The file of the project comes first, as the command has always had it.
+    restore("b.txt");
+    assert!(world.has("b.txt") && !world.has("src/b.txt"));
+    world.remove("b.txt");
+    restore("../b.txt");
+    assert!(world.has("b.txt"));
+    let absolute = world.path("src/b.txt");
+    restore(absolute.to_str().unwrap());
+    assert!(world.has("src/b.txt"));
+}
+
 #[test]
 fn log_lists_the_checkpoints_that_changed_a_file() {
     let world = three();

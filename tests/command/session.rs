@@ -57,7 +57,7 @@ never reached
 fn a_session_takes_checkpoints_before_its_tools_and_rolls_back_with_the_conversation() {
     let world = enabled();
     let said = run_session(&world, WORK);
-    assert_eq!(said.exit, Some(2), "two lines could not be done");
+    assert_eq!(said.exit, Some(4), "two lines could not be done");
     assert_text("session", &world.transcript(&[said]));
     assert!(!world.has("README.orig") && world.has("main.py"));
 }
@@ -123,7 +123,7 @@ fn a_session_without_a_usable_store_goes_on_and_reports_that_once() {
     world.configure("checkpoints:\n  enabled: perhaps\n");
     let said = run_session(&world, "say one\nwrite_file a.txt three\n/rollback 1\n");
     assert!(said.text().contains("notice:") && said.text().contains("perhaps"), "{}", said.text());
-    assert_eq!((world.read("a.txt").as_str(), said.exit), ("three\n", Some(2)));
+    assert_eq!((world.read("a.txt").as_str(), said.exit), ("three\n", Some(4)));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn time_limit_stops_a_terminal_command_with_the_processes_that_it_started() {
         "{}",
         said.text()
     );
-    assert!(!said.text().contains("| late") && said.exit == Some(2));
+    assert!(!said.text().contains("| late") && said.exit == Some(4));
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn patch_changes_nothing_if_a_hunk_does_not_fit() {
         "{}",
         said.text()
     );
-    assert!(said.exit == Some(2) && !world.has("new.txt") && world.read("a.txt") == "one\n");
+    assert!(said.exit == Some(4) && !world.has("new.txt") && world.read("a.txt") == "one\n");
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn a_session_reports_failed_tools_and_goes_on() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    assert_eq!((world.read("b.txt").as_str(), said.exit), ("two\n", Some(2)));
+    assert_eq!((world.read("b.txt").as_str(), said.exit), ("two\n", Some(4)));
     assert!(!world.has("a.txt") && !world.has("gone.txt"));
 }
 

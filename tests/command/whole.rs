@@ -66,13 +66,13 @@ fn the_example_leaves_nothing_behind_because_it_begins_with_scratch() {
 fn scratch_ends_a_session_that_it_cannot_move_into_a_temporary_project() {
     let world = CommandFixture::new();
     let said = run_session(&world, "say x\nscratch\nwrite_file a 1\n");
-    assert_eq!(said.exit, Some(2));
+    assert_eq!(said.exit, Some(4));
     assert!(said.text().contains("the session ends here"), "{}", said.text());
     fs::write(world.root.join("script"), "scratch\nwrite_file a 1\n").unwrap();
     let mut command = world.command();
     command.env("TMPDIR", world.root.join("missing")).args(["session", "--script"]);
     let ended = command.arg(world.root.join("script")).output().unwrap();
-    assert_eq!(ended.status.code(), Some(2));
+    assert_eq!(ended.status.code(), Some(4));
     assert_eq!(paths_below(&world.project()), Vec::<PathBuf>::new());
 }
 
@@ -167,11 +167,11 @@ fn compensate_reports_a_failed_compensation_which_stays_failed_until_again_or_ac
     let fails = "register pr echo the service is down >&2; exit 3\n";
     let said =
         run_session(&world, &format!("{fails}{OPENED}/rollback-actions\n/rollback-actions\n"));
-    assert_eq!(said.exit, Some(2));
+    assert_eq!(said.exit, Some(4));
     let text = said.text();
     assert!(text.contains("the service is down") && text.contains("--again"), "{text}");
     assert!(text.contains("There is nothing to compensate\n2 compensations failed"), "{text}");
-    assert_eq!(world.herma(&["actions", "compensate", "--again"]).exit, Some(2));
+    assert_eq!(world.herma(&["actions", "compensate", "--again"]).exit, Some(4));
     let stays = world.herma(&["actions", "accept", "--json"]).done().json();
     assert_eq!(stays["actions"].as_array().unwrap().len(), 2);
     world.herma(&["actions", "compensate", "--again"]).done();
@@ -203,7 +203,7 @@ fn checkpoint_with_a_label_is_pinned_until_unpin() {
     world.herma(&["unpin", "base"]).done();
     take("four\n");
     let gone = world.herma(&["rollback", "base"]);
-    assert_eq!((gone.exit, gone.refusal()), (Some(2), "bad_target"));
+    assert_eq!((gone.exit, gone.refusal()), (Some(3), "bad_target"));
     let shown = world.herma(&["rollback", "show", "1"]).done().text();
     assert!(shown.contains("# only files, no agent state"), "{shown}");
 }
@@ -212,7 +212,7 @@ fn checkpoint_with_a_label_is_pinned_until_unpin() {
 fn rollback_restores_files_and_reports_what_is_wrong_with_the_state_of_the_agent() {
     let world = enabled();
     let none = world.herma(&["actions"]);
-    assert_eq!((none.exit, none.refusal()), (Some(2), "no_agent"));
+    assert_eq!((none.exit, none.refusal()), (Some(3), "no_agent"));
     let lines = "progress 2\nback\n/checkpoint 12\n/unpin nothing\ncompact\nslow 31 true\n\
         hand_off sub\nback\nexplain rm a\nprogress 0.5\ngoal g\nremember m\nlog\n/rollback-actions\n";
     let said = run_session(&world, lines);
@@ -257,7 +257,7 @@ fn a_session_reports_unusable_files_of_the_agent_where_it_needs_them() {
     let lines = "goal g\nregister pr true\noutside pr 1\nactions\n/checkpoint base\n\
         progress 0.6\nslow 31 true\ncard c doing Write\ncard c done\n";
     let said = run_session(&world, lines);
-    assert_eq!(said.exit, Some(2));
+    assert_eq!(said.exit, Some(4));
     for expected in [
         "compensations.json\" cannot be read",
         "failed: the agent's log of external actions cannot be used",
@@ -270,7 +270,7 @@ fn a_session_reports_unusable_files_of_the_agent_where_it_needs_them() {
     world.configure("checkpoints:\n  enabled: yes\n");
     let more = "outside pr 1\nexplain rm a\nactions\n/pin base\nremember m\nslow 31 true\n";
     let said = run_session(&world, &format!("{lines}{more}"));
-    assert_eq!(said.exit, Some(2));
+    assert_eq!(said.exit, Some(4));
     assert!(said.text().contains("the goal is: g"), "{}", said.text());
     let refused = said.text().matches("failed: \"").count();
     assert!(refused >= 5, "{refused}: {}", said.text());
@@ -294,7 +294,7 @@ fn verify_reports_a_damaged_envelope_and_prune_reports_pins_over_the_size_limit(
     let envelope = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
     fs::write(envelope, "no id").unwrap();
     let verified = world.herma(&["checkpoints", "verify"]);
-    assert_eq!(verified.exit, Some(2));
+    assert_eq!(verified.exit, Some(5));
     assert!(verified.text().contains("its files are intact"), "{}", verified.text());
     // Bytes that cannot be compressed.
     let mut state = 1u64;
@@ -347,7 +347,7 @@ fn rollback_in_the_folder_of_the_agents_own_state_keeps_the_log_of_external_acti
     herma(&["actions", "compensate"]).done();
     assert_eq!(fs::read_to_string(&log).unwrap(), "2\n");
     let inside = herma(&["checkpoint", home.join("agent").to_str().unwrap()]);
-    assert_eq!((inside.exit, inside.refusal()), (Some(2), "scope_base"));
+    assert_eq!((inside.exit, inside.refusal()), (Some(3), "scope_base"));
 }
 
 // rule: agent/all-or-none

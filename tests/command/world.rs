@@ -62,7 +62,8 @@ impl CommandOutput {
     /// nothing.
     #[track_caller]
     pub fn refusal(&self) -> &str {
-        assert_eq!((self.exit, self.text().as_str()), (Some(2), ""), "{}", self.command_line);
+        let is_failure = matches!(self.exit, Some(2..=6));
+        assert_eq!((is_failure, self.text().as_str()), (true, ""), "{}", self.command_line);
         let (_, code) = self.stderr.trim_end().rsplit_once('[').expect(&self.stderr);
         code.strip_suffix(']').expect(&self.stderr)
     }

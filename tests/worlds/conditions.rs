@@ -186,6 +186,10 @@ pub const PROJECT: &[(&str, Occurrence)] = &[
         In(|history| any_path(history, |path| path.ends_with(b"/src/.gitignore"))),
     ),
     (
+        "an ignore file of the implementation",
+        In(|history| any_path(history, |path| path.ends_with(b".hermaignore"))),
+    ),
+    (
         "a `.gitattributes`",
         In(|history| any_path(history, |path| path.ends_with(b".gitattributes"))),
     ),

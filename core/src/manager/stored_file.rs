@@ -31,6 +31,18 @@ impl Manager {
         })
     }
 
+    /// Whether a checkpoint holds a file or link at that path.
+    ///
+    /// # Errors
+    /// A target that names no checkpoint, or one that is damaged; a path that is not one below the project.
+    pub fn holds(&self, dir: &Path, target: &[u8], typed: &[u8]) -> Result<bool> {
+        let project = self.project(dir);
+        let path = literal_path(self.disk.as_ref(), &project, typed)?;
+        self.on_target(dir, target, false, |open, checkpoint| {
+            Ok(item(open, checkpoint, &path)?.is_some())
+        })
+    }
+
     /// The paths of a checkpoint, sorted.
     ///
     /// # Errors

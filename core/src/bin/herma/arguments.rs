@@ -214,6 +214,9 @@ pub struct StoreRequest {
     pub dir: Option<PathBuf>,
     /// What to do.
     pub task: Task,
+    /// Whether `undo` also undoes what followed the newest checkpoint: `herma undo` does, and `rollback undo` is about
+    /// rollbacks alone.
+    pub undoes_turns: bool,
 }
 
 /// What to do.
@@ -273,7 +276,12 @@ impl Request {
         match rollback_words(words) {
             Some((line, json)) => match rollback_line::read(&line) {
                 Ok(parsed) if parsed.help => Request::parse_with_clap(words),
-                Ok(parsed) => Ok(Request::Store(StoreRequest::from_line(parsed, json))),
+                Ok(parsed) => {
+                    let request = StoreRequest::from_line(parsed, json);
+                    let command = words.iter().skip(1).find(|word| *word != "--json");
+                    let undoes_turns = command.is_some_and(|command| command == "undo");
+                    Ok(Request::Store(StoreRequest { undoes_turns, ..request }))
+                }
                 Err(misread) => Err(ParseError::Rollback { line: line.text, misread }),
             },
             None => Request::parse_with_clap(words),
@@ -329,7 +337,7 @@ impl Request {
                 return Ok(Request::Standalone { json, task: StandaloneTask::Page(page) });
             }
         };
-        Ok(Request::Store(StoreRequest { json, dir, task }))
+        Ok(Request::Store(StoreRequest { json, dir, task, undoes_turns: false }))
     }
 }
 
@@ -337,7 +345,8 @@ impl StoreRequest {
     /// The request of a parsed line that begins with `rollback`.
     pub fn from_line(parsed: rollback_line::ParsedRollback, json: bool) -> Self {
         let dir = parsed.dir.map(|dir| PathBuf::from(OsStr::from_bytes(&dir)));
-        StoreRequest { json: json || parsed.json, dir, task: Task::Rollback(parsed.task) }
+        let json = json || parsed.json;
+        StoreRequest { json, dir, task: Task::Rollback(parsed.task), undoes_turns: false }
     }
 
     /// Whether it changes the files of a project.
@@ -346,11 +355,32 @@ impl StoreRequest {
         matches!(self.task, Task::Rollback(Restore { dry_run: false, .. }))
     }
 
+    /// What it does for long in a large project, for the user who waits; what shows its own progress is not told here.
+    pub fn takes_long(&self) -> Option<&'static str> {
+        match &self.task {
+            Task::Rollback(rollback_line::Task::Restore { dry_run: false, .. }) => {
+                Some("Restoring (Ctrl-C stops between two files)")
+            }
+            Task::Rollback(rollback_line::Task::Show { .. })
+            | Task::Classify(_)
+            | Task::Store(_) => None,
+            Task::Take { .. } => Some("Saving the files of the project"),
+            _ => Some("Reading the files of the project"),
+        }
+    }
+
     /// Whether it finds or restores what is stored, which works whatever the configuration says.
     pub fn rescues(&self) -> bool {
         use StoreCommand::{Status, Verify};
         use Task::{Cat, Diff, Log, Rollback, Store};
         matches!(self.task, Rollback(_) | Diff(_) | Cat(_) | Log(_) | Store(Status | Verify))
+    }
+
+    /// Whether every failure has the exit code 2, as the commands of the model of the kind have it.
+    // rule: maintenance/commands
+    pub fn has_one_failure_code(&self) -> bool {
+        use StoreCommand::{Clear, ClearLegacy, Prune, Status};
+        matches!(self.task, Task::Store(Status | Prune(_) | Clear(_) | ClearLegacy(_)))
     }
 
     /// Whether the current directory determines the project.

@@ -18,7 +18,7 @@ Examples:
   herma doctor
   herma doctor --json
 
-Exit codes: 0 checkpoints work, perhaps with notices; 2 a problem prevents checkpoints.";
+Exit codes: 0 checkpoints work, perhaps with notices; 3 a problem prevents checkpoints.";
 
 /// The column in which findings begin.
 const INDENT: usize = 24;

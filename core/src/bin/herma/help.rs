@@ -53,8 +53,13 @@ such as !dist/, less. `herma checkpoints excluded` counts and lists what is excl
 Exit codes:
   0  done, or there was nothing to do
   1  declined: you were asked to confirm, and did not
-  2  failed, with a stable code in brackets at the end of the message, or invalid arguments
-  130  a rollback was interrupted; its output lists what was done";
+  2  invalid arguments; any failure of `herma checkpoints status`, `prune`, `clear`, `clear-legacy`
+  3  refused: nothing was changed
+  4  done only in part; the output lists what was not
+  5  what is stored is damaged
+  6  another process uses the store: try again
+  130  a rollback was interrupted; its output lists what was done
+The message of a failure ends with a stable code in brackets";
 
 pub const CHECKPOINT_EXAMPLES: &str = "\
 The project is the nearest directory that contains .git, Cargo.toml, package.json, Makefile or the
@@ -68,7 +73,7 @@ Examples:
   herma checkpoint ~/code/experiments --json
   herma checkpoint -- --odd-name  a directory whose name begins with dashes
 
-Exit codes: 0 done, or nothing changed; 2 failed.";
+Exit codes: 0 done, or nothing changed; 3 refused; 6 the store is in use.";
 
 pub const ROLLBACK_USAGE: &str = "\
 herma rollback [--dir DIR]
@@ -109,8 +114,8 @@ no checkpoints, the list shows the projects that have some.
 
 A restore first saves the present state as a checkpoint: `herma undo` goes back to it.
 
-Exit codes: 0 done; 2 failed, or some paths were not restored; 130 interrupted (Ctrl-C or SIGTERM),
-and the output lists what was done.";
+Exit codes: 0 done; 3 refused; 4 some paths were not restored; 5 the checkpoint is damaged;
+6 the store is in use; 130 interrupted (Ctrl-C or SIGTERM), and the output lists what was done.";
 
 pub const LIST_EXAMPLES: &str = "\
 `herma rollback` prints the same list, and `herma rollback show N` the same page.
@@ -119,7 +124,7 @@ Examples:
   herma list                      the checkpoints, newest first
   herma show 1                    why the newest was taken, and what it carries besides its files
 
-Exit codes: 0 done; 2 failed.";
+Exit codes: 0 done; 3 refused.";
 
 pub const UNDO_EXAMPLES: &str = "\
 `herma undo` undoes what happened last. After a rollback it gives the files back as they were before
@@ -134,7 +139,7 @@ Examples:
   herma redo                      once more as restored
   herma undo --dry-run            show what it would do
 
-Exit codes: 0 done; 2 failed, or nothing to undo; 130 interrupted.";
+Exit codes: 0 done; 3 refused, or nothing to undo; 4 some paths were not restored; 130 interrupted.";
 
 pub const CHECKPOINTS_EXAMPLES: &str = "\
 Examples:
@@ -157,7 +162,7 @@ Examples:
   herma checkpoints excluded --paths
   herma checkpoints excluded ~/code/experiments --json
 
-Exit codes: 0 done; 2 failed.";
+Exit codes: 0 done; 3 refused.";
 
 pub const PRUNE_EXAMPLES: &str = "\
 Removes projects whose directory no longer exists although its parent directory does, and projects,
@@ -180,7 +185,7 @@ exist any more, and NEW must not have checkpoints of its own.
 Examples:
   herma checkpoints move ~/code/old-name ~/code/new-name
 
-Exit codes: 0 done; 2 refused or failed.";
+Exit codes: 0 done; 3 refused.";
 
 pub const VERIFY_EXAMPLES: &str = "\
 Changes nothing. Of a damaged checkpoint everything but the listed files can still be restored. The
@@ -190,7 +195,7 @@ Examples:
   herma checkpoints verify
   herma checkpoints verify --json
 
-Exit codes: 0 everything is intact; 2 something is damaged, or the store cannot be read.";
+Exit codes: 0 everything is intact; 3 the store cannot be read; 5 something is damaged.";
 
 pub const CLEAR_EXAMPLES: &str = "\
 Files of other programs in the directory of the store stay.
@@ -222,7 +227,7 @@ Examples:
   herma session --script demo.txt  read the lines from a file
   herma session --dir ~/code/toy --time-limit 5
 
-Exit codes: 0 done; 2 a line was invalid or failed.";
+Exit codes: 0 done; 4 a line was invalid or failed.";
 
 pub const CLASSIFY_EXAMPLES: &str = "\
 The command is parsed as a shell does; nothing is run, and no file is read. What cannot be known in
@@ -234,7 +239,7 @@ Examples:
   herma classify -- git -C src checkout main   several are a program and its arguments
   herma classify --json -- rm -r build
 
-Exit codes: 0 done, whatever the answer is; 2 failed.";
+Exit codes: 0 done, whatever the answer is; 2 invalid arguments.";
 
 pub const ACTIONS_EXAMPLES: &str = "\
 External actions are what an agent did outside the project, such as opening a pull request. A
@@ -249,7 +254,7 @@ Examples:
   herma actions accept              accept those that rollbacks left behind
   herma actions audit               show who decided what, and when
 
-Exit codes: 0 done; 2 failed, or a compensation failed.";
+Exit codes: 0 done; 3 refused; 4 a compensation failed.";
 
 pub const PIN_EXAMPLES: &str = "\
 No limit and no prune removes a pinned checkpoint. A checkpoint with a label is pinned from the
@@ -259,4 +264,4 @@ Examples:
   herma pin 3
   herma unpin baseline-w19
 
-Exit codes: 0 done; 2 failed.";
+Exit codes: 0 done; 3 refused.";

@@ -13,13 +13,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// For the help of `herma hook`.
 pub const EXAMPLES: &str = "\
-Reads what the agent says of the tool from standard input, takes one checkpoint a turn of each project that the
-tool may change, prints {} and ends with 0 whatever happens. `herma init --agent NAME` sets it up, and `herma
-doctor` tells when it was called last.
+Reads what the agent says of the tool from standard input, takes one checkpoint a turn of each
+project that the tool may change, prints {} and ends with 0 whatever happens. `herma init` sets it
+up, and `herma doctor` tells when it was called last.
 
 Examples:
-  echo '{\"cwd\": \"/p\", \"tool_name\": \"Write\", \"tool_input\": {\"file_path\": \"a.txt\"}}' | herma hook claude
-  herma hook my-agent < call.json";
+  echo '{\"cwd\": \"/p\", \"tool_name\": \"Bash\", \"command\": \"rm a\"}' | herma hook claude
+  herma hook my-agent < call.json
+
+Exit codes: 0 always; 1 invalid arguments, since agents take 2 for an order to block the tool.";
 
 /// More than any agent says of a tool; what is cut off counts as a tool that may change anything.
 pub const INPUT_BYTES_MAX: u64 = 64 * 1024 * 1024;

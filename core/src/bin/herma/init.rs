@@ -22,8 +22,9 @@ use std::path::{Path, PathBuf};
 
 /// For the help of `herma init`.
 pub const EXAMPLES: &str = "\
-Adds a hook to the settings of your agent, so that it takes a checkpoint before the first tool of a turn that changes
-files. Your own hooks, comments and the order stay. Shows the difference and asks before it writes anything.
+Adds a hook to the settings of your agent, so that it takes a checkpoint before the first tool of a
+turn that changes files. Your own hooks, comments and the order stay. Shows the difference and asks
+before it writes anything.
 
 Examples:
   herma init                           list the agents, and which have the hook
@@ -31,7 +32,7 @@ Examples:
   herma init --agent gemini --force    do not ask
   herma init --agent claude --undo     take the hook out again
 
-Exit codes: 0 done, or nothing to do; 1 declined; 2 the settings cannot be read or written.";
+Exit codes: 0 done, or nothing to do; 1 declined; 3 the settings cannot be read or written.";
 
 #[derive(Debug, Args)]
 pub struct InitArguments {

@@ -21,7 +21,7 @@ Examples:
   herma diff 3 -- src          only below src
   herma diff --stat            only which files
 
-Exit codes: 0 done; 2 failed.";
+Exit codes: 0 done; 3 refused; 5 the checkpoint is damaged.";
 
 /// For the help of `herma cat`.
 pub const CAT_EXAMPLES: &str = "\
@@ -29,14 +29,14 @@ Examples:
   herma cat 1 src/main.rs                        print the file as it was
   herma cat 1 src/main.rs | diff - src/main.rs   compare it
 
-Exit codes: 0 done; 2 failed.";
+Exit codes: 0 done; 3 refused; 5 the checkpoint is damaged.";
 
 /// For the help of `herma log`.
 pub const LOG_EXAMPLES: &str = "\
 Examples:
   herma log src/main.rs        the checkpoints with another content than the one before
 
-Exit codes: 0 done; 2 failed.";
+Exit codes: 0 done; 3 refused; 5 the checkpoint is damaged.";
 
 #[derive(Debug, Args)]
 pub struct DiffArguments {
@@ -162,7 +162,7 @@ impl Herma {
 
     /// A typed path as the library takes it: relative to the project. One that leads elsewhere is left to the
     /// library, which refuses it.
-    fn in_project_path(&self, project: &Path, typed: &Path) -> Vec<u8> {
+    pub(crate) fn in_project_path(&self, project: &Path, typed: &Path) -> Vec<u8> {
         let here = &self.environment.current_directory;
         let from = if here.starts_with(project) { here } else { project };
         let full = from.join(typed);

@@ -12,6 +12,7 @@ mod classify;
 mod commands;
 mod completion;
 mod doctor;
+mod exit;
 mod help;
 mod hook;
 mod hooked_agents;
@@ -30,11 +31,13 @@ mod session;
 mod settings_edit;
 mod shell;
 mod store_arguments;
+mod waiting;
 mod whole;
 mod whole_pages;
 
 use arguments::{ParseError, Request, SessionArguments, StandaloneTask, StoreRequest};
 use commands::{Answer, Ending, Failure, Herma};
+use exit::{DECLINED, DONE, INCOMPLETE, INTERRUPTED, USAGE};
 use herma_core::configuration::Warning;
 use herma_core::disk::SystemDisk;
 use herma_core::doctor::{Surroundings, SystemMachine};
@@ -55,16 +58,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use text::Style;
-
-/// Done, also when there was nothing to do.
-const DONE: u8 = 0;
-/// The user was asked and declined.
-const DECLINED: u8 = 1;
-/// Not done, done only in part, or invalid arguments.
-const FAILED: u8 = 2;
-
-/// A signal ended a rollback early; the answer reports what was done.
-const INTERRUPTED: u8 = 130;
+use waiting::Waiting;
 
 /// A flag that SIGINT and SIGTERM set from now on; the second such signal ends the process.
 fn interrupt_flag() -> Arc<AtomicBool> {
@@ -86,7 +80,11 @@ fn main() -> ExitCode {
     }
     let exit = match Request::read(&words) {
         Ok(Request::Store(request)) => {
-            run_request(&request).unwrap_or_else(|failure| refuse(&failure, request.json))
+            let exit =
+                run_request(&request).unwrap_or_else(|failure| refuse(&failure, request.json));
+            // rule: maintenance/commands
+            let has_one = request.has_one_failure_code() && exit > DECLINED;
+            if has_one { USAGE } else { exit }
         }
         Ok(Request::Standalone { json, task }) => {
             run_standalone(json, &task).unwrap_or_else(|failure| refuse(&failure, json))
@@ -129,7 +127,7 @@ fn refuse_line(line: &[u8], misread: &SyntaxError, json: bool) -> u8 {
             &format!("herma: {text}For more information, try 'herma rollback --help'.\n"),
         );
     }
-    FAILED
+    USAGE
 }
 
 /// The environment of the process. A missing current directory is an error only if
@@ -172,11 +170,16 @@ fn run_request(request: &StoreRequest) -> Result<u8, Failure> {
     warnings.iter().for_each(warn);
     herma.recover(request).iter().for_each(|message| notice(message));
     let herma = herma.in_project_of(request);
-    let exit = match herma.run(request) {
+    let is_shown = !request.json && std::io::stderr().is_terminal();
+    let waiting = request.takes_long().filter(|_| is_shown);
+    let waiting = waiting.map(|what| Waiting::start(what, std::io::stderr()));
+    let answer = herma.run(request);
+    drop(waiting);
+    let exit = match answer {
         Ok(answer) => print_answer(&answer, request.json)?,
         Err(failure) => refuse(&failure, request.json),
     };
-    let is_interrupted = exit == FAILED && interrupt.load(Ordering::Relaxed);
+    let is_interrupted = exit > DECLINED && interrupt.load(Ordering::Relaxed);
     let exit = if is_interrupted { INTERRUPTED } else { exit };
     herma.afterwards(request).iter().for_each(|message| notice(message));
     Ok(exit)
@@ -240,7 +243,6 @@ fn print_answer(Answer { bytes, ending, .. }: &Answer, json: bool) -> Result<u8,
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => return Err(Failure::answer_not_written(&error)),
     }
-    // rule: maintenance/commands
     match ending {
         Ending::Done => Ok(DONE),
         Ending::Declined => Ok(DECLINED),
@@ -248,7 +250,7 @@ fn print_answer(Answer { bytes, ending, .. }: &Answer, json: bool) -> Result<u8,
             if !json {
                 print_failure(failure);
             }
-            Ok(FAILED)
+            Ok(exit::of(failure.code))
         }
     }
 }
@@ -277,7 +279,7 @@ fn run_session(arguments: &SessionArguments) -> Result<u8, Failure> {
     };
     match failures.map_err(|error| Failure::answer_not_written(&error))? {
         0 => Ok(DONE),
-        _ => Ok(FAILED),
+        _ => Ok(INCOMPLETE),
     }
 }
 
@@ -288,7 +290,7 @@ fn refuse(failure: &Failure, json: bool) -> u8 {
     } else {
         print_failure(failure);
     }
-    FAILED
+    exit::of(failure.code)
 }
 
 /// Prints clap's message: a usage error, or the help that was asked for.
@@ -299,7 +301,7 @@ fn refuse_usage(error: &clap::Error, json: bool) -> u8 {
         let message = rendered.split("\n\nUsage:").next().unwrap_or_default();
         let message = message.trim_start_matches("error: ").trim_end().to_owned();
         refuse_in_json(&Failure { code: "usage", message });
-        return FAILED;
+        return USAGE;
     }
     // The message repeats arguments, which may be file names that a shell completed.
     let lines: Vec<String> = rendered.lines().map(|line| text::line(line.as_bytes())).collect();
@@ -309,7 +311,7 @@ fn refuse_usage(error: &clap::Error, json: bool) -> u8 {
     } else {
         print(std::io::stderr(), &safe)
     }
-    if is_help { DONE } else { FAILED }
+    if is_help { DONE } else { USAGE }
 }
 
 fn refuse_in_json(failure: &Failure) {

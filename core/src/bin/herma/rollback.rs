@@ -9,6 +9,8 @@ use crate::{pages, text};
 use herma_core::rollback_line::Task;
 use herma_core::state::LOCK_FILE;
 use herma_core::{Direction, Error, LEFT_OUT, Remark, RestoreOptions, Restored, Scope, Trigger};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 impl Herma {
@@ -27,7 +29,12 @@ impl Herma {
             Task::Diff { target } => self.diff(project, target),
             Task::Show { target } => self.show(project, target),
             Task::Restore { target, file, options, dry_run, token } => {
-                let turn = self.undone_turn(project, target)?;
+                let file = file.as_ref().map(|typed| self.named_file(project, target, typed));
+                let file = file.as_ref();
+                let turn = match request.undoes_turns {
+                    true => self.undone_turn(project, target)?,
+                    false => None,
+                };
                 let scope = match file {
                     Some(file) => Scope::File(&file[..]),
                     None => Scope::All(RestoreOptions {
@@ -43,6 +50,17 @@ impl Herma {
                 }
             }
         }
+    }
+
+    /// The file that was typed, as the library takes it: relative to the project. If the checkpoint does not hold it,
+    /// it may be named as in a shell: absolute, or from the current directory.
+    fn named_file(&self, project: &Path, target: &[u8], typed: &[u8]) -> Vec<u8> {
+        let as_in_shell = self.in_project_path(project, Path::new(OsStr::from_bytes(typed)));
+        let holds = |path: &[u8]| self.manager.holds(project, target, path).unwrap_or(false);
+        if as_in_shell != typed && !holds(typed) && holds(&as_in_shell) {
+            return as_in_shell;
+        }
+        typed.to_vec()
     }
 
     /// The checkpoint to which `undo` goes back, unless what happened last is a rollback.

@@ -238,11 +238,26 @@ const DONE_WORDS: [&str; 7] =
 const PREVIEW_WORDS: [&str; 7] =
     ["restore", "remove", "leave", "keep", "missing", "fail", "unsaved"];
 
-/// One row for each path of the answer.
+/// After this many rows with the same word, the rest is counted.
+const ROWS_MAX: usize = 50;
+
+type PathRow = (&'static str, Tone, String);
+
+/// The rows with the same word, of which the terminal shows the first; `--json` has all.
+fn cut(mut rows: Vec<PathRow>) -> Vec<PathRow> {
+    let more = rows.len().saturating_sub(ROWS_MAX);
+    if let (2.., Some((word, tone, _))) = (more, rows.first().cloned()) {
+        rows.truncate(ROWS_MAX);
+        rows.push((word, tone, format!("… and {more} more (--json lists all)")));
+    }
+    rows
+}
+
+/// One row for each path of the answer, or for each of the first of many.
 fn rows(
     restored: &Restored,
     [restored_word, removed, left, kept, missing, failed, unsaved]: &[&'static str; 7],
-) -> Vec<(&'static str, Tone, String)> {
+) -> Vec<PathRow> {
     let others = restored.others.as_deref().unwrap_or_default();
     let marked = |path: &Vec<u8>, text: String| match others.binary_search(path) {
         Ok(_) => format!("{text} (edited outside the agent)"),
@@ -272,6 +287,7 @@ fn rows(
         not_done,
         explained(*unsaved, Tone::Notable, &restored.left_out),
     ]
+    .map(cut)
     .concat()
 }
 
@@ -356,6 +372,19 @@ mod tests {
         let page = text(interrupted(style, Some(&journal)));
         assert!(page.contains("1123456") && page.contains("0123456"), "{page}");
         assert!(interrupted(style, None).is_empty());
+    }
+
+    #[test]
+    fn restored_counts_what_follows_the_first_of_many_paths() {
+        let paths =
+            |count: usize| (0..count).map(|path| format!("{path:03}").into_bytes()).collect();
+        let lines = |count| {
+            let done = Restored { restored: paths(count), ..Restored::default() };
+            rows(&done, &DONE_WORDS).iter().map(|(_, _, text)| text.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!((lines(51).len(), lines(52).len()), (51, 51));
+        assert_eq!(lines(51).last().unwrap(), "050");
+        assert_eq!(lines(40_000)[49..], ["049", "… and 39950 more (--json lists all)"]);
     }
 
     #[test]

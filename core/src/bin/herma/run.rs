@@ -16,14 +16,15 @@ use std::process::Command;
 
 /// For the help of `herma run`.
 pub const EXAMPLES: &str = "\
-Takes a checkpoint of the project, runs the command, and tells what changed. On a terminal it offers to roll that
-back; `herma undo` brings it again.
+Takes a checkpoint of the project, runs the command, and tells what changed. On a terminal it offers
+to roll that back; `herma undo` brings it again.
 
 Examples:
   herma run -- my-agent 'rename the module'
   herma run -- npx some-codemod src
 
-Exit codes: that of the command, 128 + N if signal N ended it; 2 if there is no checkpoint, and so no command ran.";
+Exit codes: that of the command, 128 + N if signal N ended it; 3 if there is no checkpoint, and so
+no command ran.";
 
 /// The arguments.
 #[derive(Debug, Args)]

@@ -1,0 +1,79 @@
+//! A line on the terminal while a command works for longer than a second, so that nobody takes it for hung. Commands
+//! that know how far they are show that instead.
+
+use std::io::Write;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The time until the line appears, and between its changes.
+const STEP: Duration = Duration::from_secs(1);
+
+/// Shows the line until it is dropped.
+pub struct Waiting {
+    /// Dropped first, which ends the thread.
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Waiting {
+    /// Begins to wait for this, with the line on `output`.
+    pub fn start(what: &'static str, output: impl Write + Send + 'static) -> Self {
+        let (end, ended) = mpsc::channel();
+        let started = Instant::now();
+        let thread = std::thread::spawn(move || {
+            let mut output = output;
+            let mut is_shown = false;
+            while ended.recv_timeout(STEP) == Err(RecvTimeoutError::Timeout) {
+                let seconds = started.elapsed().as_secs();
+                // There is nowhere to tell that a line could not be written.
+                let _ = write!(output, "\r\x1b[K{what}, {seconds} s").and_then(|()| output.flush());
+                is_shown = true;
+            }
+            if is_shown {
+                let _ = write!(output, "\r\x1b[K").and_then(|()| output.flush());
+            }
+        });
+        Waiting { end: Some(end), thread: Some(thread) }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_appears_after_a_second_and_goes_at_the_end() {
+        let written = Written::default();
+        drop(Waiting::start("Restoring", written.clone()));
+        assert_eq!(*written.0.lock().unwrap(), b"");
+        let waiting = Waiting::start("Restoring", written.clone());
+        std::thread::sleep(STEP + STEP / 2);
+        drop(waiting);
+        assert_eq!(*written.0.lock().unwrap(), b"\r\x1b[KRestoring, 1 s\r\x1b[K");
+    }
+}
