@@ -177,7 +177,7 @@ class Cline(Agent):
     def configure(self):
         login = [self.bin("cline"), "auth", "openai-compatible", "-k", "any", "-m", "scripted", "-b",
                  f"http://127.0.0.1:{self.port}/v1"]
-        environment = {**os.environ, "HOME": str(self.home)}
+        environment = {**os.environ, "HOME": str(self.home), "PWD": str(self.project)}
         subprocess.run(login, env=environment, cwd=self.project, check=True, stdout=subprocess.DEVNULL)
 
     def turn(self, said, turn):
@@ -243,7 +243,8 @@ def run(arguments):
     (home / ".hermes").mkdir(parents=True)
     project.mkdir()
     subprocess.run(["git", "init", "--quiet", "."], cwd=project, check=True)
-    environment = {**os.environ, "HOME": str(home), "HERMES_HOME": str(home / ".hermes")}
+    # Some agents believe `PWD`, and would work in the folder of this script's user.
+    environment = {**os.environ, "HOME": str(home), "HERMES_HOME": str(home / ".hermes"), "PWD": str(project)}
     (home / ".hermes/config.yaml").write_text("checkpoints:\n  max_snapshots: 500\n")
     kind = AGENTS[arguments.agent]
     (folder / "script.json").write_text(json.dumps(script(kind, arguments.turns)))
