@@ -92,11 +92,11 @@ fn hook_of_an_agent_without_turns_begins_one_when_the_user_says_something() {
         edit();
         assert_eq!(reasons(&world).len(), 2 + turns);
     }
-    // Another session begins a turn: nothing is known of this one any more.
+    // The turn of another session is not that of this one.
     call(&world, "gemini", &json!({ "session_id": "other", "prompt": "do it" }));
     edit();
     edit();
-    assert_eq!(reasons(&world).len(), 7);
+    assert_eq!(reasons(&world).len(), 5);
 }
 
 // rule: turn/reset
@@ -129,11 +129,48 @@ fn hook_takes_the_projects_of_the_files_and_none_for_a_tool_that_only_reads() {
     let none = world.herma(&["rollback", "--json"]).done().json();
     assert_eq!(none["checkpoints"].as_array().unwrap().len(), 0);
     call(&world, "claude", &tool("Edit", json!({ "file_path": elsewhere.join("b.txt") })));
-    assert_eq!(world.checkpoints(), 0);
     let there = world.herma_in(&elsewhere, &["rollback", "--json"]).done().json();
     assert_eq!(there["checkpoints"].as_array().unwrap().len(), 1);
+    // What a tool calls a path may be none, so that the project of its directory has a checkpoint, too.
+    assert_eq!(world.checkpoints(), 1);
+    world.write("a.txt", "2\n");
     call(&world, "claude", &tool("Bash", json!({ "command": "rm a.txt" })));
-    assert_eq!(reasons(&world), ["before Bash: rm a.txt"]);
+    assert_eq!(reasons(&world)[0], "before Bash: rm a.txt");
+    fs::write(elsewhere.join("b.txt"), "2\n").unwrap();
+    call(&world, "claude", &tool("Bash", json!({ "command": "rm b.txt", "workdir": elsewhere })));
+    let there = world.herma_in(&elsewhere, &["rollback", "--json"]).done().json();
+    assert_eq!(there["checkpoints"].as_array().unwrap().len(), 2);
+    // In the home directory there is no project, which doctor tells.
+    let at_home = json!({ "cwd": world.home(), "tool_name": "Bash", "command": "rm x" });
+    assert!(hook(&world, "claude", &at_home).stderr.contains("notice"));
+    assert!(world.herma(&["doctor"]).text().contains("took no checkpoint"));
+}
+
+// rule: turn/once
+#[test]
+fn hooks_that_overlap_take_one_checkpoint_of_the_turn() {
+    let world = CommandFixture::new();
+    for file in 0..3_000 {
+        world.write(format!("{file}.txt"), format!("{file}\n"));
+    }
+    let spawn = || {
+        let mut command = Command::new(binary());
+        command.args(["hook", "claude"]);
+        start(&world, command, &write_in(&world, "t").to_string())
+    };
+    let started: Vec<Child> = (0..4)
+        .map(|number| {
+            let child = spawn();
+            std::thread::sleep(std::time::Duration::from_millis(30));
+            // A tool that went on while the others wait.
+            world.write(format!("new-{number}"), "1");
+            child
+        })
+        .collect();
+    for child in started {
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+    assert_eq!(world.checkpoints(), 1);
 }
 
 // rule: turn/no-backend
@@ -245,7 +282,12 @@ fn run_tells_what_a_command_changed_and_ends_with_its_code() {
     let same = world.herma(&["run", "--", "true"]);
     assert!(same.stderr.starts_with("Nothing changed in"), "{}", same.stderr);
     assert_eq!(same.exit, Some(0));
-    assert_eq!(world.herma(&["run", "--", "./missing"]).refusal(), "cannot_run");
+    let missing = world.herma(&["run", "--", "./missing"]);
+    assert!(
+        missing.exit == Some(127) && missing.stderr.contains("cannot be run"),
+        "{}",
+        missing.stderr
+    );
     let in_home = world.herma_in(&world.home(), &["run", "--", "touch", "ran"]);
     assert_eq!(in_home.refusal(), "scope_home");
     assert!(!world.home().join("ran").exists(), "no checkpoint, no command");
@@ -343,6 +385,64 @@ fn init_refuses_settings_that_it_cannot_read_and_hooks_of_the_user() {
         assert_eq!(world.everything(), before, "{text}");
         fs::remove_file(&path).unwrap();
     }
+}
+
+#[test]
+fn init_replaces_a_hook_of_a_program_that_was_elsewhere_and_keeps_one_that_only_looks_like_ours() {
+    let world = CommandFixture::new();
+    let path = world.home().join(".claude/settings.json");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let theirs = "/home/herma/bin/audit --tag hook claude-style";
+    let settings = json!({ "hooks": { "PreToolUse": [
+        { "hooks": [{ "type": "command", "command": "/old/gone/herma hook claude" }] },
+        { "matcher": "Bash", "hooks": [{ "type": "command", "command": theirs }, { "command": "mine" }] },
+        { "matcher": "Edit", "hooks": [] }] } });
+    fs::write(&path, settings.to_string()).unwrap();
+    world.herma(&["init", "--agent", "claude", "--force"]).done();
+    let after = fs::read_to_string(&path).unwrap();
+    assert!(!after.contains("/old/gone"), "{after}");
+    assert_eq!(after.matches(&format!("{} hook claude", binary().display())).count(), 2, "{after}");
+    world.herma(&["init", "--agent", "claude", "--undo", "--force"]).done();
+    let left: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(left["hooks"]["PreToolUse"].as_array().unwrap().len(), 2, "{left}");
+    assert!(left.to_string().contains(theirs), "{left}");
+}
+
+#[test]
+fn undo_of_init_refuses_where_the_user_wrote_into_what_is_ours() {
+    let world = CommandFixture::new();
+    for (agent, file, more) in [
+        ("hermes", "hermes/config.yaml", "  post_tool_call:\n    - command: user\n"),
+        ("cline", "home/.cline/hooks/PreToolUse", "echo mine\n"),
+        ("copilot", "home/.copilot/hooks/herma.json", "// mine\n"),
+    ] {
+        let path = world.root.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        if agent == "hermes" {
+            fs::write(&path, "a: 1\nmcp_servers:\n").unwrap();
+        }
+        world.herma(&["init", "--agent", agent, "--force"]).done();
+        let changed = fs::read_to_string(&path).unwrap() + more;
+        fs::write(&path, &changed).unwrap();
+        let said = world.herma(&["init", "--agent", agent, "--undo", "--force"]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), changed, "{agent}: {}", said.text());
+        assert_eq!(said.exit, Some(if agent == "hermes" { 3 } else { 0 }), "{agent}");
+    }
+}
+
+// rule: restore/undo-redo
+#[test]
+fn undo_goes_back_before_the_last_change_where_the_newest_checkpoint_is_the_present() {
+    let world = CommandFixture::new();
+    world.write("a.txt", "mine\n");
+    call(&world, "claude", &write_in(&world, "t1"));
+    world.write("a.txt", "broken\n");
+    // The next turn took a checkpoint and changed nothing.
+    call(&world, "claude", &write_in(&world, "t2"));
+    world.herma(&["undo"]).done();
+    assert_eq!(world.read("a.txt"), "mine\n");
+    world.herma(&["undo"]).done();
+    assert_eq!(world.read("a.txt"), "broken\n");
 }
 
 #[test]

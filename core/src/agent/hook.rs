@@ -42,16 +42,28 @@ pub struct ToolCall {
     pub name: String,
     /// The files that it names, and those of its patches.
     pub files: Vec<PathBuf>,
+    /// The directory in which it runs, if it names one.
+    pub place: Option<PathBuf>,
     /// The lines of shell that it runs.
     pub commands: Vec<String>,
 }
 
+/// A command may be as long as the files that it writes.
+const REASON_LENGTH_MAX: usize = 200;
+
 /// Tools that change no file, without regard to case, `_` and `-`. Any other name counts as changing files.
 const READERS: &[&str] = &[
+    "activateskill",
+    "askfollowupquestion",
+    "asktool",
     "askuser",
     "askuserquestion",
-    "asktool",
+    "attemptcompletion",
+    "bashoutput",
+    "clarify",
     "codebasesearch",
+    "codesearch",
+    "enterplanmode",
     "exitplanmode",
     "fetch",
     "fetchrules",
@@ -62,27 +74,40 @@ const READERS: &[&str] = &[
     "grep",
     "grepsearch",
     "list",
+    "listcodedefinitionnames",
     "listdir",
     "listdirectory",
     "listfiles",
+    "listmcpresources",
     "ls",
+    "lsp",
+    "question",
     "read",
+    "readbash",
     "readfile",
     "readfiles",
     "readlints",
     "readmanyfiles",
+    "reportintent",
     "search",
     "searchcodebase",
     "searchfilecontent",
     "searchfiles",
     "sessionsearch",
-    "skillview",
+    "skill",
     "skillslist",
+    "skillview",
+    "taskcreate",
+    "taskget",
+    "tasklist",
+    "taskupdate",
     "todo",
     "todoread",
     "todowrite",
+    "toolsearch",
     "updateplan",
     "view",
+    "viewimage",
     "visionanalyze",
     "webextract",
     "webfetch",
@@ -108,6 +133,7 @@ const PROMPT: &[&str] = &["submitted_prompt", "prompt", "userPromptSubmit.prompt
 const EVENT: &[&str] = &["hook_event_name", "hookName"];
 const FILE: &[&str] =
     &["file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file"];
+const PLACE: &[&str] = &["workdir", "working_directory", "dir_path", "directory", "cwd"];
 const COMMAND: &[&str] = &["command", "cmd", "commands"];
 const PATCH: &[&str] = &["patch", "patchText", "input"];
 
@@ -157,6 +183,7 @@ fn tool(call: &Value) -> ToolCall {
         let paths = patch::paths(body.as_bytes());
         read.files.extend(paths.iter().map(|path| PathBuf::from(OsStr::from_bytes(path))));
     }
+    read.place = found(&arguments, PLACE).and_then(text_of).map(PathBuf::from);
     read.commands = found(&arguments, COMMAND).map(commands).unwrap_or_default();
     read
 }
@@ -178,11 +205,19 @@ impl ToolCall {
     pub fn reason(&self) -> String {
         let name = if self.name.is_empty() { "a tool" } else { &self.name };
         let file = || self.files.first().map(|file| file.to_string_lossy().into_owned());
-        match self.commands.first().cloned().or_else(file) {
+        let reason = match self.commands.first().cloned().or_else(file) {
             Some(what) => format!("before {name}: {what}"),
             None => format!("before {name}"),
-        }
+        };
+        shortened(&reason)
     }
+}
+
+/// The first line of a text, of which the list shows only so much.
+pub fn shortened(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let kept: String = line.chars().take(REASON_LENGTH_MAX).collect();
+    if kept.len() == text.trim_end().len() { kept } else { kept + "…" }
 }
 
 /// A line, several of them, or one program and its words.
@@ -306,6 +341,15 @@ mod tests {
         let patch = r#"{"tool_name":"apply_patch","tool_input":{"input":
             "*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n+b\n*** End Patch\n"}}"#;
         assert_eq!(tool_of(patch).files, [PathBuf::from("a.txt")]);
+        let elsewhere =
+            tool_of(r#"{"tool_name":"shell","tool_input":{"command":"rm b","workdir":"/q"}}"#);
+        assert_eq!(elsewhere.place, Some("/q".into()));
+        let long = tool_of(&format!(
+            r#"{{"tool_name":"Bash","command":"cat <<E\n{}\nE"}}"#,
+            "x".repeat(1000)
+        ));
+        assert_eq!(long.reason(), "before Bash: cat <<E…");
+        assert_eq!(shortened(&"é".repeat(300)).chars().count(), 201);
     }
 
     #[test]

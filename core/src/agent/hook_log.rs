@@ -1,11 +1,12 @@
-//! What the calls of hooks leave for each other and for the user: the turn that the user began last, and when each
-//! agent called its hook last. Both are in small files of the folder `herma-hooks`, next to the base: `AGENT.turn`
-//! and `AGENT.json`. They only decide whether one checkpoint more is taken, so nothing waits for the disk.
+//! What the calls of hooks leave for each other and for the user: the turn that the user began last in a session, and when each
+//! agent called its hook last. Both are in small files of the folder `herma-hooks`, next to the base:
+//! `AGENT.SESSION.turn`, with a hash of the session, and `AGENT.json`. They only decide whether one checkpoint more is taken, so nothing waits for the disk.
 
 use crate::disk::atomic_write::make_new_named;
-use crate::disk::{Disk, folder};
+use crate::disk::{Disk, Stat, folder};
 use crate::environment::Environment;
 use crate::error::{Context, Result};
+use crate::project::hash_of;
 use crate::store::make_directories;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -30,12 +31,8 @@ pub struct LastCall {
     pub failure: Option<String>,
 }
 
-/// A turn that the user began.
-#[derive(Serialize, Deserialize)]
-struct Begun {
-    session: String,
-    turn: String,
-}
+/// The file of a session's turn is removed after so long without a turn.
+const TURN_SECONDS_MAX: i64 = 30 * 24 * 60 * 60;
 
 impl<'a> HookLog<'a> {
     /// The logs next to a base.
@@ -56,11 +53,11 @@ impl<'a> HookLog<'a> {
     /// # Errors
     /// A file cannot be removed.
     pub fn forget(&self, agent: &str) -> Result<()> {
-        for suffix in ["json", "turn"] {
-            let path = self.folder.join(format!("{agent}.{suffix}"));
-            if self.disk.stat(&path).is_ok() {
-                self.disk.remove_file(&path).context("removing", &path)?;
-            }
+        let is_its =
+            |name: &String| name.strip_prefix(agent).is_some_and(|rest| rest.starts_with('.'));
+        let names = folder::text_names(self.disk, &self.folder).unwrap_or_default();
+        for name in names.iter().filter(|name| is_its(name)) {
+            folder::remove_file(self.disk, &self.folder.join(name))?;
         }
         Ok(())
     }
@@ -84,20 +81,29 @@ impl<'a> HookLog<'a> {
         names.iter().filter_map(agent).collect()
     }
 
-    /// Records that the user began a turn, with an id that no other turn has.
+    /// Records that the user began a turn of a session at that time, with an id that no other turn has.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn begin_turn(&self, agent: &str, session: &str, turn: &str) -> Result<()> {
-        let begun = Begun { session: session.to_owned(), turn: turn.to_owned() };
-        let name = format!("{agent}.turn");
-        self.write(&name, &serde_json::to_vec(&begun).unwrap_or_default())
+    pub fn begin_turn(&self, agent: &str, session: &str, turn: &str, now: i64) -> Result<()> {
+        self.remove_old_turns(now);
+        self.write(&turn_of(agent, session), turn.as_bytes())
     }
 
-    /// The turn of a session, if that session was the last to begin one.
+    /// The turn of a session, if the user began one.
     pub fn turn(&self, agent: &str, session: &str) -> Option<String> {
-        let begun: Begun = serde_json::from_slice(&self.read(&format!("{agent}.turn"))?).ok()?;
-        (begun.session == session).then_some(begun.turn)
+        String::from_utf8(self.read(&turn_of(agent, session))?).ok()
+    }
+
+    /// One that cannot be removed is only a file too many.
+    fn remove_old_turns(&self, now: i64) {
+        for name in folder::text_names(self.disk, &self.folder).unwrap_or_default() {
+            let path = self.folder.join(&name);
+            let is_old = |stat: Stat| now.saturating_sub(stat.modified.0) > TURN_SECONDS_MAX;
+            if name.ends_with(".turn") && self.disk.stat(&path).is_ok_and(is_old) {
+                let _ = self.disk.remove_file(&path);
+            }
+        }
     }
 
     fn read(&self, name: &str) -> Option<Vec<u8>> {
@@ -112,4 +118,8 @@ impl<'a> HookLog<'a> {
         let fresh = make_new_named(&self.folder, &format!("{name}.new"), write)?;
         self.disk.rename(&fresh, &path).context("replacing", &path)
     }
+}
+
+fn turn_of(agent: &str, session: &str) -> String {
+    format!("{agent}.{}.turn", hash_of(Path::new(session)))
 }

@@ -12,7 +12,7 @@ mod tool;
 
 pub use crate::policy::{Decision, Event, Policy};
 pub use conversation::{Conversation, Turn};
-pub use hook::{HookCall, Moment, ToolCall};
+pub use hook::{HookCall, Moment, ToolCall, shortened};
 pub use hook_log::{HookLog, LastCall};
 pub use tool::Tool;
 

@@ -4,6 +4,7 @@ use super::Manager;
 use super::captures::ProjectCapture;
 use super::open_project::OpenProject;
 use super::owner::OperationLocks;
+use super::turn::{has_turn, record_turn};
 use crate::agent_state::{Carried, Occasion, Stored, Taking};
 use crate::capture::Captured;
 use crate::capture::index;
@@ -21,9 +22,25 @@ use crate::store::{commit, metadata, pre_restore, ref_recovery, refs, usage};
 
 impl Manager {
     pub(super) fn take(&self, project: &Project, occasion: &Occasion<'_>) -> Result<Taken> {
+        self.take_in_turn(project, occasion, None)
+    }
+
+    /// As [`Manager::take`], at most once for a turn, also if requests for it come at the same time.
+    // rule: turn/once
+    pub(super) fn take_in_turn(
+        &self,
+        project: &Project,
+        occasion: &Occasion<'_>,
+        turn: Option<&str>,
+    ) -> Result<Taken> {
         occasion.check()?;
         project.check_scope(self.disk.as_ref(), &self.environment)?;
         let OperationLocks { store, project_lock, state, undone } = self.lock_to_take(project)?;
+        if let Some(turn) = turn
+            && has_turn(&store, project, turn)?
+        {
+            return Ok(Taken::without_checkpoint(Outcome::Deduped));
+        }
         let mut open = OpenProject::new(&store, project);
         let taking = Taking::new(occasion, &self.state, state.as_ref());
         // The agent may continue while files are read.
@@ -33,6 +50,9 @@ impl Manager {
             self.record_capture(&mut open, &mut capture, &taking)?;
         notices.extend(undone);
         notices.extend(self.end_interrupted(&open, &capture.captured.current));
+        if let Some(turn) = turn {
+            record_turn(&store, project, turn);
+        }
         let is_new = matches!(outcome, Outcome::Created { .. });
         let evicted = is_new.then(|| self.limit(&open).keep_newest());
         // The upkeep takes the locks that it needs.

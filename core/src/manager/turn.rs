@@ -28,26 +28,31 @@ impl Manager {
         // Of the same length for every turn.
         let turn = hash_of(Path::new(turn));
         let base = self.base();
-        if let Some(store) = Store::open(self.disk.as_ref(), &base)? {
-            let metadata = metadata::stored(self.disk.as_ref(), &store.path, &project.hash)?;
-            if metadata.is_some_and(|metadata| metadata.turn.as_deref() == Some(&turn)) {
-                return Ok(Taken::without_checkpoint(Outcome::Deduped));
-            }
+        if let Some(store) = Store::open(self.disk.as_ref(), &base)?
+            && has_turn(&store, &project, &turn)?
+        {
+            return Ok(Taken::without_checkpoint(Outcome::Deduped));
         }
-        let taken = self.take(&project, occasion)?;
-        if let Err(error) = self.record_turn(&project, turn) {
-            // The next request takes another checkpoint, which is no loss.
-            tracing::debug!("the turn of {} was not recorded: {error}", project.hash);
-        }
-        Ok(taken)
+        self.take_in_turn(&project, occasion, Some(&turn))
     }
+}
 
-    fn record_turn(&self, project: &Project, turn: String) -> Result<()> {
-        let base = self.base();
-        let Some(store) = Store::open(self.disk.as_ref(), &base)? else { return Ok(()) };
-        let _lock = store.lock_project(&project.hash)?;
-        metadata::change(store.disk, &store.path, &project.hash, |metadata| {
-            metadata.turn = Some(turn);
-        })
+/// Whether the newest request with a turn was for this one.
+///
+/// # Errors
+/// The disk fails.
+pub(super) fn has_turn(store: &Store<'_>, project: &Project, turn: &str) -> Result<bool> {
+    let metadata = metadata::stored(store.disk, &store.path, &project.hash)?;
+    Ok(metadata.is_some_and(|metadata| metadata.turn.as_deref() == Some(turn)))
+}
+
+/// Records the turn of a request. The project's lock is held.
+pub(super) fn record_turn(store: &Store<'_>, project: &Project, turn: &str) {
+    let recorded = metadata::change(store.disk, &store.path, &project.hash, |metadata| {
+        metadata.turn = Some(turn.to_owned());
+    });
+    if let Err(error) = recorded {
+        // The next request takes another checkpoint, which is no loss.
+        tracing::debug!("the turn of {} was not recorded: {error}", project.hash);
     }
 }

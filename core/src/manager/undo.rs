@@ -16,8 +16,9 @@ use crate::store::snapshot::{self, Item, Snapshot};
 use std::path::Path;
 
 impl Manager {
-    /// The newest checkpoint, by its full id, if no rollback, undo or redo followed it: what happened last is
-    /// what followed that checkpoint, such as a turn of an agent.
+    /// The newest checkpoint that differs from the present files, by its full id, if no rollback, undo or redo
+    /// followed the newest of all: what happened last is a change after it, such as a turn of an agent. Where none
+    /// differs, the newest.
     ///
     /// # Errors
     /// As [`Manager::list`].
@@ -25,14 +26,24 @@ impl Manager {
         let project = self.project(dir);
         let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else { return Ok(None) };
         let open = OpenProject::new(&store, &project);
-        let Some(newest) = self.history(&open)?.first().map(|newest| newest.id.to_string()) else {
+        let history = self.history(&open)?;
+        let Some(newest) = history.first().map(|newest| newest.id.to_string()) else {
             return Ok(None);
         };
         let directions = [Direction::Undo, Direction::Redo].into_iter();
         let mut last = directions.filter_map(|direction| open.newest_rollback(direction).ok());
         let is_followed =
             last.any(|rollback| rollback.before.is_none_or(|before| before == newest));
-        Ok((!is_followed).then_some(newest))
+        if is_followed {
+            return Ok(None);
+        }
+        let current = self.current(&open)?.snapshot;
+        let differs = |checkpoint: &&Checkpoint| {
+            let Ok(Checkpoint { id, tree, .. }) = checkpoint.intact() else { return true };
+            !snapshot::read(&open.objects, *id, *tree).is_ok_and(|snapshot| snapshot == current)
+        };
+        let differing = history.iter().find(differs).map(|checkpoint| checkpoint.id.to_string());
+        Ok(Some(differing.unwrap_or(newest)))
     }
 }
 

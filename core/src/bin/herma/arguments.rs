@@ -278,8 +278,7 @@ impl Request {
                 Ok(parsed) if parsed.help => Request::parse_with_clap(words),
                 Ok(parsed) => {
                     let request = StoreRequest::from_line(parsed, json);
-                    let command = words.iter().skip(1).find(|word| *word != "--json");
-                    let undoes_turns = command.is_some_and(|command| command == "undo");
+                    let undoes_turns = command_of(words) == Some(OsStr::new("undo"));
                     Ok(Request::Store(StoreRequest { undoes_turns, ..request }))
                 }
                 Err(misread) => Err(ParseError::Rollback { line: line.text, misread }),
@@ -349,6 +348,12 @@ impl StoreRequest {
         StoreRequest { json, dir, task: Task::Rollback(parsed.task), undoes_turns: false }
     }
 
+    /// The request of a task about that project, as if it had been typed there.
+    pub fn about(project: &Path, task: rollback_line::Task) -> Self {
+        let dir = Some(project.to_owned());
+        StoreRequest { json: false, dir, task: Task::Rollback(task), undoes_turns: false }
+    }
+
     /// Whether it changes the files of a project.
     pub fn restores(&self) -> bool {
         use rollback_line::Task::Restore;
@@ -393,6 +398,11 @@ impl StoreRequest {
         };
         is_about_project && !self.dir.as_deref().is_some_and(is_independent)
     }
+}
+
+/// The subcommand that was typed, if any.
+pub fn command_of(words: &[OsString]) -> Option<&OsStr> {
+    words.iter().skip(1).find(|word| *word != "--json").map(OsString::as_os_str)
 }
 
 fn pin(arguments: PinArguments, is_pinned: bool) -> (Option<PathBuf>, Task) {

@@ -17,6 +17,8 @@ pub const INCOMPLETE: u8 = 4;
 pub const DAMAGED: u8 = 5;
 /// Another process uses the store: the same command may succeed later.
 pub const BUSY: u8 = 6;
+/// The command of `herma run` cannot be run.
+pub const CANNOT_RUN: u8 = 127;
 /// A signal ended a rollback early; the answer reports what was done.
 pub const INTERRUPTED: u8 = 130;
 
@@ -29,6 +31,7 @@ pub fn of(code: Code) -> u8 {
         }
         "bad_state" | "corrupt_checkpoint" | "damaged" => DAMAGED,
         "busy" => BUSY,
+        "cannot_run" => CANNOT_RUN,
         _ => REFUSED,
     }
 }

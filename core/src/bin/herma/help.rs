@@ -131,7 +131,7 @@ pub const UNDO_EXAMPLES: &str = "\
 it; files that the rollback brought go, unless they were changed since. Typed again, it undoes the
 rollback before that, and `herma redo` goes forward again. If the newest checkpoint is newer than
 every rollback, as after the turn of an agent, it restores that checkpoint and removes the files
-created since. All of these save the present state first.
+created since; typed again, it brings them back. All of these save the present state first.
 
 Examples:
   herma rollback 1                restore the newest checkpoint

@@ -72,7 +72,8 @@ impl Hook<'_> {
     fn begin_turn(&self, call: &HookCall) -> Result<(), Failure> {
         let moment = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let session = call.session.as_deref().unwrap_or_default();
-        self.log.begin_turn(self.agent, session, &format!("{moment}-{}", std::process::id()))?;
+        let turn = format!("{moment}-{}", std::process::id());
+        self.log.begin_turn(self.agent, session, &turn, SystemClock.seconds())?;
         self.herma().manager.sweep();
         Ok(())
     }
@@ -85,13 +86,17 @@ impl Hook<'_> {
         let named: Vec<String> = named.into_iter().flatten().collect();
         let turn = format!("{} {session} {}", self.agent, named.join(" "));
         let turn = (!named.is_empty()).then_some(turn);
+        let projects = self.projects(call, tool);
         let take = |project: &PathBuf| self.take(project, turn.as_deref(), &reason).err();
-        let failures: Vec<String> = self
-            .projects(call, tool)
-            .iter()
-            .filter_map(take)
-            .map(|failure| failure.message)
-            .collect();
+        // The agent may work in the home directory, on files of a project.
+        let is_told =
+            |failure: &Failure| projects.len() == 1 || !failure.code.starts_with("scope_");
+        let taken = projects.iter().filter_map(take).filter(is_told).map(|failure| failure.message);
+        let mut failures: Vec<String> = taken.collect();
+        if projects.is_empty() {
+            failures
+                .push("it is in no project: in the home directory, or in a missing one".to_owned());
+        }
         let failure = (!failures.is_empty()).then(|| failures.join("; "));
         let last = LastCall { time: SystemClock.seconds(), reason, failure: failure.clone() };
         let unrecorded = self.log.record(self.agent, &last).err();
@@ -112,16 +117,19 @@ impl Hook<'_> {
         Ok(())
     }
 
-    /// The projects of the files that the tool names, or else of the directory where the agent works.
+    /// The projects of the files that the tool names, and of the directories where it and the agent work: what a tool
+    /// calls a path may be none, and a link may lead elsewhere.
     fn projects(&self, call: &HookCall, tool: &ToolCall) -> BTreeSet<PathBuf> {
         let here = call.directory.as_deref().unwrap_or(Path::new(""));
         let directory = self.environment.current_directory.join(here);
-        let mut files: Vec<PathBuf> = tool.files.iter().map(|file| directory.join(file)).collect();
-        if files.is_empty() || !tool.commands.is_empty() {
-            files.push(directory.clone());
-        }
+        let at = |path: &PathBuf| match path.starts_with("~") {
+            true => path.clone(),
+            false => directory.join(path),
+        };
+        let named = tool.files.iter().chain(&tool.place).map(at);
         let project =
-            |file: &PathBuf| project_of_tool(&SystemDisk, self.environment, &directory, file);
-        files.iter().filter_map(project).filter(|project| project.is_dir()).collect()
+            |file: PathBuf| project_of_tool(&SystemDisk, self.environment, &directory, &file);
+        let projects = named.chain([directory.clone()]).filter_map(project);
+        projects.filter(|project| project.is_dir()).collect()
     }
 }

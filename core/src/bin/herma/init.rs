@@ -188,29 +188,45 @@ fn edits(agent: &HookedAgent, path: &Path, undo: bool) -> Result<Vec<Edit>, Fail
         }
         Settings::Yaml(event) => {
             let new = |before: &str| match undo {
-                true => edit::without_yaml_hook(before),
+                true => edit::without_yaml_hook(before, name, event),
                 false => edit::with_yaml_hook(before, name, event, &command),
             };
             edited(&new)
         }
         Settings::Files(names, text) => {
-            let text = text(&command);
-            names.iter().map(|file| own_file(&path.join(file), name, &text, undo)).collect()
+            names.iter().map(|file| own_file(&path.join(file), text, &command, undo)).collect()
         }
     }
 }
 
-/// A file that holds nothing but the hook; one that somebody else wrote stays.
-fn own_file(path: &Path, agent: &str, text: &str, undo: bool) -> Result<Edit, Failure> {
+/// A file that holds nothing but the hook; one that somebody else wrote or changed stays.
+fn own_file(
+    path: &Path,
+    text: fn(&str) -> String,
+    command: &str,
+    undo: bool,
+) -> Result<Edit, Failure> {
     let before = read(path)?;
-    let is_foreign = before.as_deref().is_some_and(|before| !edit::is_ours(before, agent));
-    let after = match (undo, is_foreign) {
-        (false, true) => return Err(unusable(path, "it is a hook of your own")),
-        (true, true) => before.clone(),
-        (true, false) => None,
-        (false, false) => Some(text.to_owned()),
+    let is_ours = before.as_deref().is_none_or(|before| is_made_by(before, text));
+    let after = match (undo, is_ours) {
+        (false, false) => return Err(unusable(path, "it is a file of your own")),
+        (true, false) => before.clone(),
+        (true, true) => None,
+        (false, true) => Some(text(command)),
     };
     Ok(Edit { path: path.to_owned(), before, after, mode: 0o700 })
+}
+
+/// Whether a file is what `herma init` writes, whatever the path of the program was.
+fn is_made_by(found: &str, text: fn(&str) -> String) -> bool {
+    const MARK: &str = "COMMAND";
+    let template = text(MARK);
+    let same_line = |(found, template): (&str, &str)| match template.split_once(MARK) {
+        Some((before, after)) => found.starts_with(before) && found.ends_with(after),
+        None => found == template,
+    };
+    found.lines().count() == template.lines().count()
+        && found.lines().zip(template.lines()).all(same_line)
 }
 
 fn read(path: &Path) -> Result<Option<String>, Failure> {
@@ -222,7 +238,7 @@ fn read(path: &Path) -> Result<Option<String>, Failure> {
 }
 
 fn unusable(path: &Path, why: &str) -> Failure {
-    let message = format!("{path:?} cannot take the hook: {why}; nothing was changed");
+    let message = format!("{path:?} cannot be edited: {why}; it was not changed");
     Failure { code: "settings", message }
 }
 
@@ -236,6 +252,9 @@ impl Edit {
 
     /// Replaces the file in one step; a link stays, and what it leads to is replaced.
     fn write(&self) -> Result<(), Failure> {
+        if read(&self.path)? != self.before {
+            return Err(unusable(&self.path, "it was changed meanwhile"));
+        }
         self.try_write().map_err(|error| {
             let message = format!("{:?} cannot be written ({error}); it is as it was", self.path);
             Failure { code: "settings", message }

@@ -166,6 +166,15 @@ impl Herma {
         let here = &self.environment.current_directory;
         let from = if here.starts_with(project) { here } else { project };
         let full = from.join(typed);
+        // The project is named without links.
+        let parent = full
+            .parent()
+            .filter(|_| typed.is_absolute())
+            .and_then(|parent| parent.canonicalize().ok());
+        let full = match (parent, full.file_name()) {
+            (Some(parent), Some(name)) => parent.join(name),
+            _ => full,
+        };
         let inside = full.strip_prefix(project).map(Path::as_os_str);
         inside.unwrap_or(OsStr::new(typed.as_os_str())).as_bytes().to_vec()
     }

@@ -50,7 +50,7 @@ use run::RunArguments;
 use session::Session;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufReader, ErrorKind, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -105,7 +105,9 @@ fn main() -> ExitCode {
             let json = options.into_iter().any(|word| word == "--json");
             match error {
                 // An agent takes 2 for an order to block its tool.
-                ParseError::Usage(error) if words.get(1).is_some_and(|word| word == "hook") => {
+                ParseError::Usage(error)
+                    if arguments::command_of(&words) == Some(OsStr::new("hook")) =>
+                {
                     refuse_usage(&error, json).min(DECLINED)
                 }
                 ParseError::Usage(error) => refuse_usage(&error, json),
@@ -196,11 +198,17 @@ fn run_command(arguments: &RunArguments) -> Result<u8, Failure> {
     let (herma, warnings) = Herma::new(read_environment(true)?, false, style())?;
     warnings.iter().for_each(warn);
     let project = herma.project(arguments.dir.as_deref());
+    // A signal is for the command; what it changed until then is told.
+    let _interrupt = interrupt_flag();
     herma.in_project(&project).run_command(arguments)
 }
 
 /// Answers the call of an agent's hook. Whatever happens, the agent goes on.
 fn run_hook(agent: &str) -> u8 {
+    if std::io::stdin().is_terminal() {
+        notice("an agent writes to the input of this command: see `herma hook --help`");
+        return DECLINED;
+    }
     let mut input = Vec::new();
     let read = std::io::stdin().lock().take(hook::INPUT_BYTES_MAX).read_to_end(&mut input);
     let failure = match (read_environment(false), read) {

@@ -1,11 +1,14 @@
 //! `herma run -- COMMAND`: a checkpoint, the command, and what it changed; for agents without hooks, and for whatever
 //! else changes many files.
 
-use crate::commands::{Failure, Herma};
+use crate::arguments::StoreRequest;
+use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::maintenance::is_confirmed;
 use crate::pages;
 use crate::text::shell_word;
 use clap::Args;
+use herma_core::agent::shortened;
+use herma_core::rollback_line::Task;
 use herma_core::{Outcome, RestoreOptions};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -23,8 +26,8 @@ Examples:
   herma run -- my-agent 'rename the module'
   herma run -- npx some-codemod src
 
-Exit codes: that of the command, 128 + N if signal N ended it; 3 if there is no checkpoint, and so
-no command ran.";
+Exit codes: that of the command, 128 + N if signal N ended it; 3 if no checkpoint can be taken, and so
+no command ran; 127 if the command cannot be run.";
 
 /// The arguments.
 #[derive(Debug, Args)]
@@ -46,8 +49,8 @@ impl Herma {
         let project = self.project(arguments.dir.as_deref());
         let words: Vec<String> =
             arguments.words.iter().map(|word| shell_word(word.as_bytes())).collect();
-        let taken =
-            self.manager.checkpoint(&project, &format!("before run: {}", words.join(" ")))?;
+        let reason = shortened(&format!("before run: {}", words.join(" ")));
+        let taken = self.manager.checkpoint(&project, &reason)?;
         let before = match taken.outcome {
             Outcome::Created { id } => Some(id),
             _ => self.manager.list(&project)?.into_iter().next().map(|newest| newest.id),
@@ -55,8 +58,17 @@ impl Herma {
         let (program, rest) = arguments.words.split_first().ok_or_else(|| cannot_run("nothing"))?;
         let status = Command::new(program).args(rest).status();
         let status = status.map_err(|error| cannot_run(&format!("{program:?} ({error})")))?;
-        if let Some(before) = before {
-            self.tell_changes(&project, &before)?;
+        // The command has run: its code counts, whatever can be told.
+        let told = match before {
+            Some(before) => {
+                self.tell_changes(&project, &before).err().map(|failure| failure.message)
+            }
+            None => {
+                Some("the project was empty, so there is no checkpoint to go back to".to_owned())
+            }
+        };
+        if let Some(message) = told {
+            let _ = writeln!(std::io::stderr(), "herma: {message}");
         }
         let signal = || status.signal().map_or(1, |signal| 128 + signal);
         Ok(status.code().unwrap_or_else(signal) as u8)
@@ -71,18 +83,25 @@ impl Herma {
         let _ = error.write_all(&pages::changed(self.style, project, &diff));
         let is_asked = !diff.entries.is_empty() && std::io::stdin().is_terminal();
         if is_asked && is_confirmed("Roll this back? [y/N] ") {
-            let options = RestoreOptions { exact: true, force: false };
-            let restored = self.manager.restore(project, before.as_bytes(), options)?;
-            let paths = restored.restored.len() + restored.removed.len();
-            let _ =
-                writeln!(error, "Rolled back {paths} paths; `herma undo` brings the changes again");
+            let task = Task::Restore {
+                target: before.as_bytes().to_vec(),
+                file: None,
+                options: RestoreOptions { exact: true, force: false },
+                dry_run: false,
+                token: None,
+            };
+            let request = StoreRequest::about(project, task.clone());
+            let Answer { bytes, ending, .. } = self.roll_back(&request, &task, project)?;
+            let _ = error.write_all(&bytes);
+            if let Ending::Incomplete(failure) = ending {
+                return Err(failure);
+            }
         }
         Ok(())
     }
 }
 
 fn cannot_run(what: &str) -> Failure {
-    let message =
-        format!("{what} cannot be run; a checkpoint was taken, and nothing else was done");
+    let message = format!("{what} cannot be run");
     Failure { code: "cannot_run", message }
 }

@@ -3,15 +3,37 @@
 
 use herma_core::text::line;
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 
 /// Ends the lines of YAML that are ours.
 const OURS: &str = "  # herma init";
 
-/// Whether a hook is the one of that agent that `herma init` made.
-pub fn is_ours(text: &str, agent: &str) -> bool {
-    text.contains("herma") && text.contains(&format!(" hook {agent}"))
+/// Whether a command is the hook of that agent that `herma init` made, whatever the path of the program was.
+pub fn is_ours(command: &str, agent: &str) -> bool {
+    let program = command.strip_suffix(&format!(" hook {agent}")).unwrap_or_default();
+    let name = program.trim_end_matches(['\'', '"']).rsplit('/').next().unwrap_or_default();
+    name.starts_with("herma")
+}
+
+/// The command of a hook that is to be added.
+fn command_in(hook: &Value) -> &str {
+    let in_group = hook["hooks"][0]["command"].as_str();
+    in_group.or_else(|| hook["command"].as_str()).unwrap_or_default()
+}
+
+/// Whether a hook of the array, or of a group in it, has that command.
+fn has_command(hooks: &CstArray, command: &str) -> bool {
+    hooks.elements().iter().any(|element| {
+        let group = element.as_object().and_then(|group| group.array_value("hooks"));
+        group.is_some_and(|group| has_command(&group, command))
+            || command_of(element).is_some_and(|found| found == command)
+    })
+}
+
+/// The command of a hook in JSON.
+fn command_of(hook: &CstNode) -> Option<String> {
+    hook.as_object()?.get("command")?.value()?.as_string_lit()?.decoded_value().ok()
 }
 
 /// A JSON document with a hook for each event, which is appended where there is none yet.
@@ -33,7 +55,9 @@ pub fn with_json_hooks(
     let all = object.object_value_or_create("hooks").ok_or_else(|| wrong("hooks"))?;
     for (event, hook) in hooks {
         let of_event = all.array_value_or_create(event).ok_or_else(|| wrong(event))?;
-        if !of_event.elements().iter().any(|element| is_ours(&element.to_string(), agent)) {
+        if !has_command(&of_event, command_in(hook)) {
+            // The program may have been elsewhere.
+            remove_ours(&of_event, agent);
             of_event.append(input(hook));
         }
     }
@@ -49,12 +73,13 @@ pub fn without_json_hooks(text: &str, agent: &str, events: &[&str]) -> Result<St
     let Some(object) = root.object_value() else { return Ok(text.to_owned()) };
     let Some(all) = object.object_value("hooks") else { return Ok(text.to_owned()) };
     for event in events {
-        if let Some(of_event) = all.array_value(event) {
-            remove_ours(&of_event, agent);
+        if let Some(of_event) = all.array_value(event)
+            && remove_ours(&of_event, agent)
+        {
             remove_if_empty(&all, event, of_event.elements().is_empty());
+            remove_if_empty(&object, "hooks", all.properties().is_empty());
         }
     }
-    remove_if_empty(&object, "hooks", all.properties().is_empty());
     Ok(root.to_string())
 }
 
@@ -63,18 +88,25 @@ fn parse(text: &str) -> Result<CstRootNode, String> {
         .map_err(|error| format!("it is not valid JSON: {}", line(error.to_string().as_bytes())))
 }
 
-/// Removes our hooks, and groups in which there is no other.
-fn remove_ours(hooks: &CstArray, agent: &str) {
+/// Removes our hooks, and the groups that are empty then; returns whether there was one.
+fn remove_ours(hooks: &CstArray, agent: &str) -> bool {
+    let mut is_any = false;
     for element in hooks.elements() {
         let group = element.as_object().and_then(|group| group.array_value("hooks"));
-        if let Some(inner) = &group {
-            remove_ours(inner, agent);
-        }
-        let is_ours = is_ours(&element.to_string(), agent);
-        if group.map_or(is_ours, |inner| inner.elements().is_empty()) {
+        let is_gone = match &group {
+            Some(inner) => {
+                let was_ours = remove_ours(inner, agent);
+                is_any |= was_ours;
+                was_ours && inner.elements().is_empty()
+            }
+            None => command_of(&element).is_some_and(|command| is_ours(&command, agent)),
+        };
+        if is_gone {
+            is_any = true;
             element.remove();
         }
     }
+    is_any
 }
 
 fn remove_if_empty(object: &CstObject, name: &str, is_empty: bool) {
@@ -107,13 +139,8 @@ pub fn with_yaml_hook(
     event: &str,
     command: &str,
 ) -> Result<String, String> {
+    let text = &without_yaml_hook(text, agent, event)?;
     let before = yaml(text)?;
-    if before["hooks"][event]
-        .as_array()
-        .is_some_and(|hooks| hooks.iter().any(|hook| is_ours(&hook.to_string(), agent)))
-    {
-        return Ok(text.to_owned());
-    }
     let hook = format!("- command: {}", Value::from(command));
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let top = lines.iter().position(|line| names(line, "hooks"));
@@ -142,7 +169,8 @@ pub fn with_yaml_hook(
         }
     };
     lines.splice(at..at, fresh);
-    let after = lines.join("\n") + "\n";
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let after = lines.join(end) + end;
     let mut expected = before;
     if expected.is_null() {
         expected = Value::Object(serde_json::Map::new());
@@ -161,12 +189,40 @@ pub fn with_yaml_hook(
 /// A YAML document without the lines that are ours.
 ///
 /// # Errors
-/// The rest would not be YAML: something was written below our lines.
-pub fn without_yaml_hook(text: &str) -> Result<String, String> {
-    let kept = |line: &&str| !line.ends_with(OURS);
-    let after: String = text.split_inclusive('\n').filter(|line| kept(&line.trim_end())).collect();
-    yaml(&after)?;
-    Ok(after)
+/// What is left would mean something else: something was written below our lines.
+pub fn without_yaml_hook(text: &str, agent: &str, event: &str) -> Result<String, String> {
+    let is_kept = |line: &&str| !line.trim_end().ends_with(OURS);
+    let after: String = text.split_inclusive('\n').filter(is_kept).collect();
+    let is_other =
+        |hook: &Value| !hook["command"].as_str().is_some_and(|command| is_ours(command, agent));
+    let mut expected = yaml(text)?;
+    if let Some(hooks) = expected["hooks"][event].as_array() {
+        let others: Vec<Value> = hooks.iter().filter(|hook| is_other(hook)).cloned().collect();
+        expected["hooks"][event] = others.into();
+    }
+    let is_same = yaml(&after).is_ok_and(|after| meaning(after, event) == meaning(expected, event));
+    match is_same {
+        true => Ok(after),
+        false => Err(format!(
+            "something was written below the lines that end in{OURS}: take these out yourself"
+        )),
+    }
+}
+
+/// A document in which hooks that are empty are left out.
+fn meaning(mut document: Value, event: &str) -> Value {
+    let is_empty = |value: &Value| match value {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        other => other.is_null(),
+    };
+    if let Some(hooks) = document.get_mut("hooks").and_then(Value::as_object_mut) {
+        hooks.retain(|name, value| name != event || !is_empty(value));
+    }
+    if let Some(fields) = document.as_object_mut() {
+        fields.retain(|name, value| name != "hooks" || !is_empty(value));
+    }
+    if is_empty(&document) { Value::Null } else { document }
 }
 
 fn unwritable(hook: &str) -> String {
