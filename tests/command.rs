@@ -9,6 +9,7 @@ mod configuration;
 mod doctor;
 mod excluded;
 mod hooks;
+mod init;
 mod left_out;
 mod looking;
 mod maintenance;
