@@ -47,7 +47,7 @@ fn restore_adds_no_old_wal_to_a_database_that_outgrew_the_file_size_limit() {
         (vec!["app.db".into()], Rows::ok(9_000))
     );
     let (answer, exit) = databases.rollback(&["1"]);
-    assert_eq!(exit, Some(2), "{answer}");
+    assert_eq!(exit, Some(4), "{answer}");
     assert_eq!(paths(&answer, "restored"), [""; 0], "{answer}");
     assert_eq!(paths(&answer, "kept"), ["app.db", "app.db-wal"]);
     let expected = "part of the database app.db, whose app.db is in no checkpoint";
@@ -101,7 +101,7 @@ fn restore_adds_no_hot_journal_to_a_database_that_outgrew_the_file_size_limit() 
     databases.insert("app.db", 8_000, 300);
     databases.run("close", "app.db");
     let (answer, exit) = databases.rollback(&["1"]);
-    assert_eq!((exit, paths(&answer, "restored")), (Some(2), vec![]), "{answer}");
+    assert_eq!((exit, paths(&answer, "restored")), (Some(4), vec![]), "{answer}");
     assert_eq!(
         (databases.files("app.db"), databases.rows("app.db")),
         (vec!["app.db".into()], Rows::ok(9_000))
@@ -144,7 +144,7 @@ fn restore_leaves_a_database_whose_wal_is_ignored_unchanged() {
     databases.insert("app.db", 400, 20);
     databases.kill();
     let (answer, exit) = databases.rollback(&[&id]);
-    assert_eq!((exit, paths(&answer, "kept")), (Some(2), vec!["app.db-wal".into()]), "{answer}");
+    assert_eq!((exit, paths(&answer, "kept")), (Some(4), vec!["app.db-wal".into()]), "{answer}");
     assert_eq!(databases.rows("app.db"), Rows::ok(400));
     // Now the database file itself differs, too.
     databases.open("app.db", "wal");
@@ -155,7 +155,7 @@ fn restore_leaves_a_database_whose_wal_is_ignored_unchanged() {
     let (answer, exit) = databases.rollback(&[&id]);
     assert_eq!(
         (exit, paths(&answer, "kept")),
-        (Some(2), vec!["app.db".into(), "app.db-wal".into()])
+        (Some(4), vec!["app.db".into(), "app.db-wal".into()])
     );
     let expected = "part of the database app.db, whose app.db-wal is ignored";
     assert_eq!(reasons(&answer, "kept"), [expected, expected]);
@@ -197,7 +197,7 @@ fn restore_file_restores_all_files_of_a_database_or_none() {
     databases.run("fold", "app.db");
     databases.insert("app.db", 300, 20);
     let (first, exit) = databases.rollback(&[&id, "app.db"]);
-    assert_eq!((exit, paths(&first, "restored")), (Some(2), vec![]), "{first}");
+    assert_eq!((exit, paths(&first, "restored")), (Some(4), vec![]), "{first}");
     let expected = "part of the database app.db, which another process is using";
     assert_eq!(reasons(&first, "kept"), [expected, expected]);
     assert_eq!(databases.rows("app.db"), Rows::ok(2_000));
@@ -219,7 +219,7 @@ fn restore_waits_until_no_process_has_the_database_open() {
     databases.open("app.db", "wal");
     databases.insert("app.db", 50, 20);
     let (answer, exit) = databases.rollback(&[&id]);
-    assert_eq!((exit, paths(&answer, "removed")), (Some(2), vec![]), "{answer}");
+    assert_eq!((exit, paths(&answer, "removed")), (Some(4), vec![]), "{answer}");
     assert_eq!(databases.rows("app.db"), Rows::ok(150));
     databases.run("close", "app.db");
     let (answer, exit) = databases.rollback(&[&id]);
@@ -275,7 +275,7 @@ fn restore_refuses_a_partial_database_in_a_checkpoint_of_another_tool() {
     databases.insert("app.db", 7, 20);
     databases.run("close", "app.db");
     let (answer, exit) = databases.rollback(&[&id]);
-    assert_eq!((exit, paths(&answer, "restored")), (Some(2), vec![]), "{answer}");
+    assert_eq!((exit, paths(&answer, "restored")), (Some(4), vec![]), "{answer}");
     let expected = "part of the database app.db, of which the checkpoint has only a part";
     assert_eq!(reasons(&answer, "kept"), [expected, expected]);
     assert_eq!(databases.rows("app.db"), Rows::ok(7));
@@ -316,7 +316,7 @@ fn restore_includes_the_level_db_journal_although_it_is_named_like_a_log() {
     databases.put("db", 1_000, 400, 2_000);
     databases.run("compact", "db");
     let (answer, exit) = databases.rollback(&[&id, "--exact"]);
-    assert_eq!((exit, paths(&answer, "removed")), (Some(2), vec![]), "{answer}");
+    assert_eq!((exit, paths(&answer, "removed")), (Some(4), vec![]), "{answer}");
     // The file LOG is not part of the database; it may be kept as well, since it changes meanwhile.
     let in_use = |reason: &String| reason.ends_with("db, which another process is using");
     assert!(reasons(&answer, "kept").iter().any(in_use), "{answer}");
@@ -349,7 +349,7 @@ fn restore_refuses_a_level_db_whose_journal_another_tool_left_out() {
     databases.put("db", 500, 100, 20);
     databases.run("close", "db");
     let (answer, exit) = databases.rollback(&[&id]);
-    assert_eq!((exit, databases.keys("db")), (Some(2), Rows::ok(600)), "{answer}");
+    assert_eq!((exit, databases.keys("db")), (Some(4), Rows::ok(600)), "{answer}");
     let expected = "part of the database db, of which the checkpoint has only a part";
     assert!(reasons(&answer, "kept").iter().all(|reason| reason == expected), "{answer}");
 }

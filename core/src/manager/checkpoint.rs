@@ -26,7 +26,6 @@ impl Manager {
     }
 
     /// As [`Manager::take`], at most once for a turn, also if requests for it come at the same time.
-    // rule: turn/once
     pub(super) fn take_in_turn(
         &self,
         project: &Project,

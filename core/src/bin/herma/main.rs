@@ -82,7 +82,6 @@ fn main() -> ExitCode {
         Ok(Request::Store(request)) => {
             let exit =
                 run_request(&request).unwrap_or_else(|failure| refuse(&failure, request.json));
-            // rule: maintenance/commands
             let has_one = request.has_one_failure_code() && exit > DECLINED;
             if has_one { USAGE } else { exit }
         }
