@@ -98,6 +98,9 @@ pub fn git_alone() -> Command {
     git.env_clear().env("PATH", path);
     git.env("HOME", "/nowhere").env("GIT_CONFIG_NOSYSTEM", "1").env("LC_ALL", "C");
     git.env("GIT_CONFIG_GLOBAL", "/dev/null");
+    // A commit would start a process that goes on after it, beside the observation of the sandbox.
+    git.env("GIT_CONFIG_COUNT", "1");
+    git.env("GIT_CONFIG_KEY_0", "maintenance.auto").env("GIT_CONFIG_VALUE_0", "false");
     git
 }
 
