@@ -152,7 +152,7 @@ fn undo_of_init_refuses_where_the_user_wrote_into_what_is_ours() {
 fn init_shows_the_difference_and_asks() {
     let world = CommandFixture::new();
     let said = world.herma(&["init", "--agent", "claude"]);
-    assert_eq!(said.exit, Some(1), "nobody agreed");
+    assert_eq!(said.exit, Some(1), "without an answer it declines");
     assert!(!world.home().join(".claude").exists());
     let program = binary().to_str().unwrap();
     let text = world.transcript(&[

@@ -1,6 +1,7 @@
-//! What the calls of hooks leave for each other and for the user: the turn that the user began last in a session, and when each
-//! agent called its hook last. Both are in small files of the folder `herma-hooks`, next to the base:
-//! `AGENT.SESSION.turn`, with a hash of the session, and `AGENT.json`. They only decide whether one checkpoint more is taken, so nothing waits for the disk.
+//! What the calls of hooks leave for each other and for the user: the turn that the user began last in a session, and
+//! when each agent called its hook last. Both are in small files of the folder `herma-hooks`, next to the base:
+//! `AGENT.SESSION.turn`, with a hash of the session, and `AGENT.json`. They only decide whether one checkpoint more is
+//! taken, so nothing waits for the disk.
 
 use crate::disk::atomic_write::make_new_named;
 use crate::disk::{Disk, Stat, folder};

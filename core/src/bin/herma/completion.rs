@@ -140,11 +140,13 @@ impl Typed {
         listed.into_iter().enumerate().flat_map(names).collect()
     }
 
-    /// The files of a checkpoint that begin with `current`, up to the next folder, as they are named from `folder`
-    /// of the project.
-    fn files(&self, target: &OsStr, folder: &Path, current: &OsStr) -> Vec<CompletionCandidate> {
+    /// The files of a checkpoint that begin with `current`, up to the next folder; named from the current directory,
+    /// or else from the project.
+    fn files(&self, target: &OsStr, from_here: bool, current: &OsStr) -> Vec<CompletionCandidate> {
         let Some(herma) = self.herma() else { return Vec::new() };
         let project = herma.project(None);
+        let here = self.environment.current_directory.strip_prefix(&project).ok();
+        let folder = here.filter(|_| from_here).unwrap_or(Path::new(""));
         let paths = herma.manager.stored_paths(&project, target.as_bytes()).unwrap_or_default();
         let named = paths.iter().filter_map(|path| {
             let named = Path::new(OsStr::from_bytes(path)).strip_prefix(folder).ok()?;
@@ -165,7 +167,7 @@ impl Typed {
                 self.checkpoints().into_iter().chain(verbs).collect()
             }
             [verb, _] if VERBS.iter().any(|known| verb == known) => self.checkpoints(),
-            [target, _] => self.files(target, Path::new(""), current),
+            [target, _] => self.files(target, false, current),
             _ => Vec::new(),
         };
         found.retain(|candidate| candidate.get_value().as_bytes().starts_with(current.as_bytes()));
@@ -174,10 +176,7 @@ impl Typed {
 
     /// The files of the checkpoint that is the first operand, as they are named from the current directory.
     fn files_of_checkpoint(&self, current: &OsStr) -> Vec<CompletionCandidate> {
-        let operands = self.operands();
-        let Some((target, herma)) = operands.first().zip(self.herma()) else { return Vec::new() };
-        let project = herma.project(None);
-        let folder = self.environment.current_directory.strip_prefix(&project);
-        self.files(target, folder.unwrap_or(Path::new("")), current)
+        let target = self.operands().first().copied();
+        target.map(|target| self.files(target, true, current)).unwrap_or_default()
     }
 }

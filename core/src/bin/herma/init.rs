@@ -88,7 +88,7 @@ pub fn answer(
     };
     let path = agent.path(&environment.home, variable);
     let edits = edits(agent, &path, arguments.undo)?;
-    let edits: Vec<Edit> = edits.into_iter().filter(|edit| edit.before != edit.after).collect();
+    let edits: Vec<Edit> = edits.into_iter().filter(Edit::is_change).collect();
     let difference: String = edits.iter().map(Edit::difference).collect();
     let question = format!("{difference}\nWrite this? [y/N] ");
     let declined = !edits.is_empty() && !arguments.force && !is_confirmed(&question);
@@ -119,9 +119,8 @@ fn list(
 ) -> Result<Answer, Failure> {
     let listed = AGENTS.iter().map(|agent| {
         let settings = agent.path(&environment.home, &variable);
-        let is_change = |edit: &Edit| edit.before != edit.after;
         let is_hooked =
-            edits(agent, &settings, true).is_ok_and(|edits| edits.iter().any(is_change));
+            edits(agent, &settings, true).is_ok_and(|edits| edits.iter().any(Edit::is_change));
         ListedAgent { agent: agent.name, settings, is_hooked }
     });
     let listed: Vec<ListedAgent> = listed.collect();
@@ -199,7 +198,7 @@ fn edits(agent: &HookedAgent, path: &Path, undo: bool) -> Result<Vec<Edit>, Fail
     }
 }
 
-/// A file that holds nothing but the hook; one that somebody else wrote or changed stays.
+/// Adds or removes a file that holds only the hook. A file that the user wrote or changed is not touched.
 fn own_file(
     path: &Path,
     text: fn(&str) -> String,
@@ -243,6 +242,10 @@ fn unusable(path: &Path, why: &str) -> Failure {
 }
 
 impl Edit {
+    fn is_change(&self) -> bool {
+        self.before != self.after
+    }
+
     fn difference(&self) -> String {
         let [before, after] =
             [&self.before, &self.after].map(|text| text.as_deref().unwrap_or_default());

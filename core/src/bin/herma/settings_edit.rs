@@ -36,7 +36,7 @@ fn command_of(hook: &CstNode) -> Option<String> {
     hook.as_object()?.get("command")?.value()?.as_string_lit()?.decoded_value().ok()
 }
 
-/// A JSON document with a hook for each event, which is appended where there is none yet.
+/// Adds a hook to each event of a JSON document, unless the event has it already.
 ///
 /// # Errors
 /// The text is not JSON, or `hooks` is not what it should be.

@@ -1,5 +1,5 @@
-//! A line on the terminal while a command works for longer than a second, so that nobody takes it for hung. Commands
-//! that know how far they are show that instead.
+//! Shows on the terminal that a command is still working, once it has worked for a second. Commands that know how far
+//! they are show that instead.
 
 use std::io::Write;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
