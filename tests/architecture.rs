@@ -20,7 +20,7 @@ const MODEL: &str = "
     world allowed store operations together tests";
 
 const CORE: &str = "
-    io_error path shared text token triggers
+    io_error path progress shared text token triggers
     error policy remark ignore unit
     disk environment configuration own_folders project
     store agent_state history report

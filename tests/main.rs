@@ -24,6 +24,7 @@ mod large_files;
 mod maintenance;
 mod many_files;
 mod outside;
+mod paths;
 mod planted_bugs;
 mod previews;
 mod ratchets;

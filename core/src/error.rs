@@ -110,7 +110,7 @@ pub enum Error {
         why: &'static str,
     },
     /// The checkpoint has no such file.
-    #[error("the checkpoint has no file \"{0}\"; nothing was changed")]
+    #[error("the checkpoint has no file or folder \"{0}\"; nothing was changed")]
     NotInCheckpoint(String),
     /// The checkpoint left the file out.
     #[error("\"{path}\" was left out of the checkpoint ({why}); nothing was changed")]

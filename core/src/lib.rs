@@ -38,6 +38,7 @@ mod own_folders;
 mod path;
 mod policy;
 pub mod printed;
+mod progress;
 mod project;
 mod remark;
 mod report;
@@ -54,8 +55,11 @@ pub use agent_state::{ActionNote, Envelope, Occasion, PartNote};
 pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};
 pub use maintenance::prune::{PruneOptions, PruneStep};
-pub use manager::{Comparison, Look, Manager, PartChanged, RestoreOptions, Scope, text_difference};
+pub use manager::{
+    Comparison, Held, Look, Manager, PartChanged, RestoreOptions, Scope, text_difference,
+};
 pub use policy::Trigger;
+pub use progress::FileProgress;
 pub use project::{hash_of as project_hash, project_directory, project_of_file, project_of_tool};
 pub use report::{
     AgentRestored, Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Evicted,

@@ -2,7 +2,7 @@
 //! (`seed 000`): one line per checkpoint, whatever its reason contains.
 
 use crate::report::Listed;
-use crate::text::{Style, Tone, count, line, local_time};
+use crate::text::{Style, Tone, ago, count, line, local_time};
 
 /// The number of digits of an id that are printed.
 pub const SHORT: usize = 7;
@@ -12,11 +12,12 @@ pub fn short(style: Style, id: &str) -> String {
     style.paint(Tone::Notable, id.get(..SHORT).unwrap_or(id))
 }
 
-/// The lines of a list: name, short id, date and time, reason and changes of each checkpoint; a label and
-/// damage are printed on lines of their own.
+/// The lines of a list: name, short id, date and time, reason and changes of each checkpoint, and its age if it is
+/// `now`; a label, a pin
+/// and damage are printed on lines of their own.
 // rule: list/layout
 // rule: capture/reason-one-line
-pub fn list(style: Style, checkpoints: &[Listed]) -> Vec<String> {
+pub fn list(style: Style, checkpoints: &[Listed], now: Option<i64>) -> Vec<String> {
     let names: Vec<String> =
         checkpoints.iter().map(|checkpoint| checkpoint.name.to_string()).collect();
     let width = names.iter().map(String::len).max().unwrap_or_default();
@@ -29,15 +30,21 @@ pub fn list(style: Style, checkpoints: &[Listed]) -> Vec<String> {
             let files = count(stats.files, "file", "files");
             format!("  ({files}, +{}/-{})", stats.added, stats.removed)
         });
+        let age = now.map(|now| format!("  {:<8}", ago(*time, now))).unwrap_or_default();
         lines.push(format!(
-            "  {name:>width$}. {}  {}  {reason}{}",
+            "  {name:>width$}. {}  {}{age}  {reason}{}",
             short(style, id),
             local_time(*time),
             stats.unwrap_or_default(),
         ));
-        if let Some(label) = label {
-            let pinned = if *pinned { "pinned" } else { "not pinned" };
-            lines.push(format!("  {:>width$}  label: {} ({pinned})", "", line(label.as_bytes())));
+        match (label, pinned) {
+            (Some(label), _) => {
+                let pinned = if *pinned { "pinned" } else { "not pinned" };
+                let label = line(label.as_bytes());
+                lines.push(format!("  {:>width$}  label: {label} ({pinned})", ""));
+            }
+            (None, true) => lines.push(format!("  {:>width$}  pinned", "")),
+            (None, false) => {}
         }
         if let Some(damage) = damage {
             let damage = style.paint(Tone::Bad, &format!("damaged: {}", line(damage.as_bytes())));

@@ -23,3 +23,11 @@ impl Remark {
 pub(crate) fn escaped<S: Serializer>(path: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&shown(path))
 }
+
+/// As [`escaped`], for a list of paths.
+pub(crate) fn all_escaped<S: Serializer>(
+    paths: &[Vec<u8>],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|path| shown(path)))
+}

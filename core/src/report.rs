@@ -16,8 +16,9 @@ pub use stored::{
     Pruned, Status, Swept, Verified,
 };
 
-use crate::remark::escaped;
+use crate::remark::{all_escaped, escaped};
 use crate::store::restoring::Record;
+use crate::text::shell_word;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -96,11 +97,15 @@ pub struct Interrupted {
     /// The full id of the checkpoint of the state before it; `None` if there was nothing to capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
+    /// The files and folders that it restores; empty for the complete project.
+    #[serde(serialize_with = "all_escaped", skip_serializing_if = "Vec::is_empty")]
+    pub below: Vec<Vec<u8>>,
 }
 
 impl From<Record> for Interrupted {
-    fn from(Record { target, before }: Record) -> Self {
-        Interrupted { target, before }
+    fn from(Record { target, before, below }: Record) -> Self {
+        let below = below.unwrap_or_default();
+        Interrupted { target, before, below }
     }
 }
 
@@ -108,10 +113,15 @@ impl From<Record> for Interrupted {
 impl fmt::Display for Interrupted {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let short = |id: &str| id.get(..7).unwrap_or(id).to_owned();
-        let target = short(&self.target);
+        let mut target = short(&self.target);
+        for (index, path) in self.below.iter().enumerate() {
+            let separator = if index == 0 { " --" } else { "" };
+            target += &format!("{separator} {}", shell_word(path));
+        }
         write!(
             formatter,
-            "a rollback to {target} was interrupted: `herma rollback {target}` continues it"
+            "a rollback to {} was interrupted: `herma rollback {target}` continues it",
+            short(&self.target)
         )?;
         match &self.before {
             Some(before) => {

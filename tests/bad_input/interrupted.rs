@@ -94,7 +94,8 @@ fn interrupted_by_ends_a_restore_which_reports_its_progress_and_how_to_continue(
         let is_complete = exchange == FILES - 1;
         assert_eq!((restored.interrupted, restored.undoes_turn), (!is_complete, is_complete));
         let before = restored.safety.unwrap();
-        let named = Interrupted { target: id.clone(), before: Some(before.clone()) };
+        let named =
+            Interrupted { target: id.clone(), before: Some(before.clone()), below: Vec::new() };
         assert_eq!(interrupted(&machine), (!is_complete).then(|| named.clone()));
         // Either command completes the interrupted restore.
         let (command, content) = if exchange == 1 { (&before, "new\n") } else { (&id, "old\n") };

@@ -41,7 +41,9 @@ fn diff_compares_two_checkpoints_and_only_the_named_paths() {
     assert!(all.contains("3 files changed"), "{all}");
     assert_eq!(world.herma(&["diff", "--", "../x"]).refusal(), "bad_path");
     // A path is no pattern and no prefix of a name.
-    let none = world.herma(&["diff", "3", "--stat", "--", "s", "src/a"]).done().text();
+    let none = world.herma(&["diff", "3", "--stat", "--", "src/a"]);
+    assert_eq!(none.refusal(), "not_in_checkpoint");
+    let none = world.herma(&["diff", "3", "2", "--stat", "--", "b.txt"]).done().text();
     assert!(none.starts_with("Nothing changed"), "{none}");
     assert_eq!(world.herma(&["diff", "9"]).refusal(), "unknown_checkpoint");
     assert_eq!(world.herma(&["diff", "1", "9"]).refusal(), "unknown_checkpoint");

@@ -18,7 +18,7 @@ fn there_is_a_page_of_the_command_and_of_each_subcommand() {
         world.herma(&["man", &page]).done();
     }
     let rollback = world.herma(&["man", "rollback"]).done().text();
-    assert!(rollback.contains("A file of the checkpoint, relative to"), "{rollback}");
+    assert!(rollback.contains("A file or folder of the checkpoint"), "{rollback}");
     let prune = world.herma(&["man", "checkpoints-prune"]).done();
     let json = world.herma(&["man", "checkpoints-prune", "--json"]).done().json();
     assert_eq!(json["page"], "herma-checkpoints-prune");

@@ -76,9 +76,9 @@ fn a_caret_points_at_the_word_that_cannot_be_read() {
     let said = [
         &["rollback", "1", "--exat"][..],
         &["rollback", "1", "diff"],
-        &["rollback", "1", "in", "the", "way"],
+        &["rollback", "--to"],
         &["rollback", "diff"],
-        &["rollback", "1", "edited.txt", "--exact"],
+        &["rollback", "undo", "--exact"],
         &["rollback", "--dir", "a", "diff", "1", "2"],
         &["rollback", "1", "--as-previewed", "12"],
     ]

@@ -200,7 +200,7 @@ fn a_session_reports_failed_tools_and_goes_on() {
         "killed by signal 9",
         "left out: big.bin",
         "write_file PATH TEXT",
-        "rollback N FILE [--dry-run]",
+        "rollback N [PATH...] [--exact]",
         "failed: ",
     ] {
         assert!(text.contains(part), "{part}: {text}");

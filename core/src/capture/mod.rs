@@ -25,6 +25,7 @@ use crate::error::{Context, Error, Result};
 use crate::ignore::Excludes;
 use crate::own_folders::OwnFolders;
 use crate::path::on_disk;
+use crate::progress::FileProgress;
 use crate::store::left_out::{LeftOut, Reason};
 use crate::store::object::blob_of;
 use crate::store::objects::Objects;
@@ -88,6 +89,8 @@ pub struct Capture<'a> {
     /// The stat of a file made before anything is read, whose time is that of the file system's clock.
     /// Without it no file is recorded in the new index.
     pub started: Option<Stat>,
+    /// How many files were read.
+    pub progress: &'a FileProgress,
 }
 
 impl Capture<'_> {

@@ -58,6 +58,7 @@ impl Manager {
             interrupted: restoring::died(store, &project.hash).then_some(project.hash.as_str()),
             index,
             started,
+            progress: &self.progress,
         }
     }
 

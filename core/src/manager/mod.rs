@@ -31,6 +31,7 @@ pub use diff::Comparison;
 pub use hunks::text_difference;
 pub use owner::PartChanged;
 pub use scope::{RestoreOptions, Scope};
+pub use stored_file::Held;
 
 use crate::agent_state::{Occasion, State};
 use crate::capture;
@@ -42,6 +43,7 @@ use crate::maintenance::{clear, status, sweep, verify};
 use crate::own_folders::OwnFolders;
 use crate::path::shown;
 use crate::policy::Trigger;
+use crate::progress::FileProgress;
 use crate::project::Project;
 use crate::report::{
     Cleared, ClearedLegacy, Excluded, Holdings, Outcome, Pruned, Status, Swept, Taken, Verified,
@@ -70,6 +72,7 @@ pub struct Manager {
     state: State,
     /// Whether a restore is to end before it is complete.
     interrupt: Arc<AtomicBool>,
+    progress: Arc<FileProgress>,
 }
 
 impl Manager {
@@ -89,6 +92,7 @@ impl Manager {
             upkeep_time: UpkeepTime::default(),
             state: State::default(),
             interrupt: Arc::default(),
+            progress: Arc::default(),
         }
     }
 
@@ -96,6 +100,11 @@ impl Manager {
     /// that reports what was done and what was not.
     pub fn interrupted_by(self, interrupt: Arc<AtomicBool>) -> Self {
         Manager { interrupt, ..self }
+    }
+
+    /// The same with checkpoints and restores that record how far they are.
+    pub fn showing(self, progress: Arc<FileProgress>) -> Self {
+        Manager { progress, ..self }
     }
 
     /// The same with the state of an agent: every checkpoint carries it, and a full restore restores it.

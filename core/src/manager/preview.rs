@@ -100,7 +100,7 @@ impl Manager {
             Scope::All(_) => {
                 self.state.wanted_parts(&pending.open.objects, &pending.wanted.envelope)
             }
-            Scope::File(_) => Ok(WantedParts::default()),
+            Scope::File(_) | Scope::Below(..) => Ok(WantedParts::default()),
         }
     }
 
@@ -112,7 +112,7 @@ impl Manager {
     ) -> Option<AgentRestored> {
         match pending.scope {
             Scope::All(_) => self.state.restored(&pending.of_state(), is_done),
-            Scope::File(_) => None,
+            Scope::File(_) | Scope::Below(..) => None,
         }
     }
 
@@ -128,6 +128,7 @@ impl Manager {
             Err(error) => (self.current(open)?, Some(error)),
         };
         let mut restore = self.restore_into(open, &current, wanted);
+        restore.below = scope.below();
         restore.made = undone.as_ref().map(|undone| &undone.made);
         restore.may_remove = refused.is_none();
         let Preview { would, token } = self.plan_into(pending, &restore)?;
@@ -190,6 +191,7 @@ impl Manager {
             current,
             leftovers,
             interrupt: &self.interrupt,
+            progress: &self.progress,
             temporary,
             staged: Default::default(),
             target,
@@ -200,6 +202,7 @@ impl Manager {
             captured_units,
             holds_units: *holds_units,
             may_remove: true,
+            below: None,
             made: None,
         }
     }

@@ -236,6 +236,7 @@ impl Manager {
         let current = &present.capture.captured.current;
         // The objects of the pre-restore checkpoint are not needed to restore another.
         let mut restore = self.restore_into(&pending.open, current, &pending.wanted);
+        restore.below = pending.scope.below();
         restore.may_remove = present.forced_past.is_none();
         restore.made = pending.undone.as_ref().map(|undone| &undone.made);
         restore
@@ -276,13 +277,14 @@ impl Manager {
 /// Records that the restore is about to write, so that the next operation reports it if it is interrupted.
 fn begin_record(pending: &PendingRestore<'_>, before: Option<Oid>) {
     let OpenProject { store, project, .. } = pending.open;
-    let record = pending.scope.is_all().then(|| restoring::Record {
+    let record = (!pending.scope.is_file()).then(|| restoring::Record {
         target: pending.wanted.id.to_string(),
         before: before.map(|before| before.to_string()),
+        below: pending.scope.below().map(<[_]>::to_vec),
     });
     let earlier = restoring::read(store.disk, &store.path, &project.hash);
     let both = record.as_ref().zip(earlier);
-    if both.is_some_and(|(record, earlier)| record.target != earlier.target) {
+    if both.is_some_and(|(record, earlier)| !record.continues(&earlier)) {
         pending.open.record_interrupted();
     }
     if let Err(error) = restoring::begin(store, &project.hash, record.as_ref()) {
@@ -290,10 +292,11 @@ fn begin_record(pending: &PendingRestore<'_>, before: Option<Oid>) {
     }
 }
 
-/// Removes the record. The restore of a single file does not complete an interrupted full restore.
+/// Removes the record. The restore of a single file does not complete an interrupted restore.
 fn end_record(pending: &PendingRestore<'_>) {
     let OpenProject { store, project, .. } = pending.open;
-    if pending.scope.is_all() || restoring::read(store.disk, &store.path, &project.hash).is_none() {
+    if !pending.scope.is_file() || restoring::read(store.disk, &store.path, &project.hash).is_none()
+    {
         let _ = restoring::end(store, &project.hash);
     }
 }

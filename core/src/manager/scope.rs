@@ -1,4 +1,4 @@
-//! How much of a checkpoint is restored: all of it, or one file whose typed path is resolved once.
+//! How much of a checkpoint is restored: all of it, one file, or some files and folders. Typed paths are resolved once.
 
 use super::literal_path::literal_path;
 use super::owner::Purpose;
@@ -17,20 +17,41 @@ pub struct RestoreOptions {
     pub force: bool,
 }
 
-/// How much of a checkpoint is restored. Requests name a file by its typed path, a `&[u8]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How much of a checkpoint is restored. Requests name files by typed paths, each a `&[u8]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope<P> {
     /// All of it.
     All(RestoreOptions),
-    /// One file, by its path relative to the project.
+    /// One file, by its path relative to the project. No other path is touched.
     File(P),
+    /// Some files, and all that is in some folders, by their paths relative to the project.
+    Below(Vec<P>, RestoreOptions),
 }
 
-/// A scope whose path names its file literally.
+/// A scope whose paths name their files literally.
 pub(super) type LiteralScope = Scope<Vec<u8>>;
 
+impl<P> Scope<P> {
+    /// Its options; a single file has none.
+    pub fn options(&self) -> RestoreOptions {
+        match self {
+            Scope::All(options) | Scope::Below(_, options) => *options,
+            Scope::File(_) => RestoreOptions::default(),
+        }
+    }
+
+    /// Its paths; none where it is everything.
+    pub fn paths(&self) -> &[P] {
+        match self {
+            Scope::All(_) => &[],
+            Scope::File(path) => std::slice::from_ref(path),
+            Scope::Below(paths, _) => paths,
+        }
+    }
+}
+
 impl Scope<&[u8]> {
-    /// The scope with the path that the typed path names.
+    /// The scope with the paths that the typed paths name.
     ///
     /// # Errors
     /// [`Error::BadPath`].
@@ -38,6 +59,10 @@ impl Scope<&[u8]> {
         match self {
             Scope::All(options) => Ok(Scope::All(options)),
             Scope::File(typed) => literal_path(disk, project, typed).map(Scope::File),
+            Scope::Below(typed, options) => {
+                let paths = typed.iter().map(|typed| literal_path(disk, project, typed));
+                Ok(Scope::Below(paths.collect::<Result<_>>()?, options))
+            }
         }
     }
 }
@@ -46,12 +71,26 @@ impl LiteralScope {
     pub(super) fn purpose(&self) -> Purpose {
         match self {
             Scope::All(_) => Purpose::RestoreAll,
-            Scope::File(_) => Purpose::RestoreFile,
+            Scope::File(_) | Scope::Below(..) => Purpose::RestoreFile,
         }
     }
 
+    /// Whether the conversation and the agent state belong to it.
     pub(super) fn is_all(&self) -> bool {
         matches!(self, Scope::All(_))
+    }
+
+    /// Whether it is a single file, which cannot be restored halfway.
+    pub(super) fn is_file(&self) -> bool {
+        matches!(self, Scope::File(_))
+    }
+
+    /// The files and folders to which a restore is confined, if it may touch others in their way.
+    pub(super) fn below(&self) -> Option<&[Vec<u8>]> {
+        match self {
+            Scope::Below(paths, _) => Some(paths),
+            Scope::All(_) | Scope::File(_) => None,
+        }
     }
 
     /// Why no pre-restore checkpoint can be taken, where the restore is forced to go on without.
@@ -61,15 +100,20 @@ impl LiteralScope {
     // rule: restore/safety-required
     pub(super) fn go_on_without(&self, error: Error) -> Result<String> {
         match self {
-            Scope::All(RestoreOptions { force: true, .. }) => Ok(error.to_string()),
-            Scope::All(_) | Scope::File(_) => Err(Error::NoPreRestoreCheckpoint(Box::new(error))),
+            Scope::All(options) | Scope::Below(_, options) if options.force => {
+                Ok(error.to_string())
+            }
+            _ => Err(Error::NoPreRestoreCheckpoint(Box::new(error))),
         }
     }
 
     /// The plan of a restore. Without a pre-restore checkpoint nothing may be removed.
     pub(super) fn plan(&self, restore: &Restore<'_>) -> Result<Restored> {
         match self {
-            Scope::All(options) => Ok(restore.plan(options.exact && restore.may_remove)),
+            Scope::All(options) | Scope::Below(_, options) => {
+                restore.check_covered()?;
+                Ok(restore.plan(options.exact && restore.may_remove))
+            }
             Scope::File(path) => restore.plan_path(path),
         }
     }
@@ -77,7 +121,9 @@ impl LiteralScope {
     /// Carries out a restore. Without a pre-restore checkpoint nothing may be removed.
     pub(super) fn restore(&self, restore: &Restore<'_>) -> Result<Restored> {
         match self {
-            Scope::All(options) => Ok(restore.restore_all(options.exact && restore.may_remove)),
+            Scope::All(options) | Scope::Below(_, options) => {
+                Ok(restore.restore_all(options.exact && restore.may_remove))
+            }
             Scope::File(path) => restore.restore_path(path),
         }
     }

@@ -11,6 +11,15 @@ use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
 use crate::store::snapshot::{self, Item};
 use std::path::Path;
 
+/// What a checkpoint holds at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// A file or a link.
+    File,
+    /// A folder with files somewhere in it.
+    Folder,
+}
+
 impl Manager {
     /// The content of a file or the target of a link in a checkpoint.
     ///
@@ -31,15 +40,23 @@ impl Manager {
         })
     }
 
-    /// Whether a checkpoint holds a file or link at that path.
+    /// What a checkpoint holds at that path, if anything.
     ///
     /// # Errors
     /// A target that names no checkpoint, or one that is damaged; a path that is not one below the project.
-    pub fn holds(&self, dir: &Path, target: &[u8], typed: &[u8]) -> Result<bool> {
+    pub fn held(&self, dir: &Path, target: &[u8], typed: &[u8]) -> Result<Option<Held>> {
         let project = self.project(dir);
         let path = literal_path(self.disk.as_ref(), &project, typed)?;
         self.on_target(dir, target, false, |open, checkpoint| {
-            Ok(item(open, checkpoint, &path)?.is_some())
+            let Checkpoint { id, tree, .. } = *checkpoint.intact()?;
+            let snapshot = snapshot::read_around(&open.objects, id, tree, &path)?;
+            let is_inside = |held: &Vec<u8>| {
+                held.strip_prefix(&path[..]).is_some_and(|rest| rest.starts_with(b"/"))
+            };
+            Ok(match snapshot.contains_key(&path) {
+                true => Some(Held::File),
+                false => snapshot.keys().any(is_inside).then_some(Held::Folder),
+            })
         })
     }
 

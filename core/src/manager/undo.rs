@@ -92,16 +92,18 @@ impl OpenProject<'_> {
         let (Some(direction), Scope::All(options)) = (Direction::parse(target), &scope) else {
             return Ok((None, scope));
         };
-        let Rollback { target, path, brought, .. } = self.newest_rollback(direction)?;
+        let Rollback { target, path, below, brought, .. } = self.newest_rollback(direction)?;
         let read =
             |id: Oid| snapshot::read(&self.objects, id, commit::read(&self.objects, id)?.tree);
         let made = match brought {
             Some(brought) => brought.iter().filter_map(Brought::item).collect(),
             None => Oid::parse(&target).and_then(|id| read(id).ok()).unwrap_or_default(),
         };
-        let scope = match path {
-            Some(path) => Scope::File(path),
-            None => Scope::All(RestoreOptions { exact: true, ..*options }),
+        let options = RestoreOptions { exact: true, ..*options };
+        let scope = match (path, below) {
+            (Some(path), _) => Scope::File(path),
+            (None, Some(below)) => Scope::Below(below, options),
+            (None, None) => Scope::All(options),
         };
         Ok((Some(Undone { direction, made }), scope))
     }
@@ -124,8 +126,8 @@ impl OpenProject<'_> {
         }
         let before = before.map(|before| before.to_string());
         let path = match &pending.scope {
-            Scope::All(_) => None,
             Scope::File(path) => Some(path.clone()),
+            Scope::All(_) | Scope::Below(..) => None,
         };
         let record = restoring::read(self.store.disk, &self.store.path, self.hash());
         let continued = record.filter(|record| path.is_none() && record.before != before);
@@ -133,6 +135,7 @@ impl OpenProject<'_> {
             before,
             target: pending.wanted.id.to_string(),
             path,
+            below: pending.scope.below().map(<[_]>::to_vec),
             brought: brought(restore, report),
         });
         let changed = !report.restored.is_empty() || !report.removed.is_empty();

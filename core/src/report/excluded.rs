@@ -1,8 +1,8 @@
 //! The report about what no checkpoint of a project holds, because patterns exclude it.
 
 use crate::ignore::Exclusion;
-use crate::path::shown;
-use serde::{Serialize, Serializer};
+use crate::remark::all_escaped;
+use serde::Serialize;
 
 /// The excluded entries of a project, by pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -42,8 +42,4 @@ impl Excluded {
         }
         Excluded { count, patterns }
     }
-}
-
-fn all_escaped<S: Serializer>(paths: &[Vec<u8>], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(paths.iter().map(|path| shown(path)))
 }

@@ -2,8 +2,7 @@
 
 use super::{Evicted, is_default};
 use crate::agent_state::AgentRestored;
-use crate::path::shown;
-use crate::remark::Remark;
+use crate::remark::{Remark, all_escaped};
 use crate::token::Token;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
@@ -92,10 +91,6 @@ pub struct Preview {
 
 fn displayed<S: Serializer>(token: &Token, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(token)
-}
-
-fn all_escaped<S: Serializer>(paths: &[Vec<u8>], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(paths.iter().map(|path| shown(path)))
 }
 
 fn some_escaped<S: Serializer>(

@@ -52,6 +52,8 @@ impl Restore<'_> {
 
     pub(super) fn unrecorded(&self) -> Unrecorded {
         let mut unrecorded = Unrecorded::of(self.disk, self.root, self.left_out);
+        unrecorded.kept.retain(|remark| self.covers(&remark.path));
+        unrecorded.missing.retain(|remark| self.covers(&remark.path));
         // Existing files of a unit are reported together with its other files, except those that SQLite
         // would rebuild, which were files of their own when they were left out.
         unrecorded.kept.retain(|remark| {

@@ -7,6 +7,7 @@
 //! locks.
 
 mod batch;
+mod coverage;
 mod ignores;
 mod left_out;
 mod leftovers;
@@ -31,6 +32,7 @@ pub use units::{CapturedProject, Units};
 
 use crate::disk::{Disk, Kind as FileKind, parallel};
 use crate::own_folders::OwnFolders;
+use crate::progress::FileProgress;
 use crate::report::{Remark, Restored};
 use crate::restore::batch::Batch;
 use crate::restore::placement::Staged;
@@ -65,10 +67,14 @@ pub struct Restore<'a> {
     pub leftovers: &'a [Vec<u8>],
     /// Whether the restore is to end: it is read between paths.
     pub interrupt: &'a AtomicBool,
+    /// How many files were written.
+    pub progress: &'a FileProgress,
     /// The prefix of the names of temporary files.
     pub temporary: String,
     /// The temporary files that this restore created, whether or not they still exist.
     pub staged: Staged,
+    /// The files and folders to which the restore is confined; `None` for everything.
+    pub below: Option<&'a [Vec<u8>]>,
     /// The snapshot to restore.
     pub target: &'a Snapshot,
     /// The permissions of the target.
@@ -90,7 +96,7 @@ pub struct Restore<'a> {
 }
 
 impl Restore<'_> {
-    /// Restores everything; `exact` also removes what was created since. Failures are in the
+    /// Restores everything that is covered; `exact` also removes what was created since. Failures are in the
     /// report.
     // rule: restore/happens
     pub fn restore_all(&self, exact: bool) -> Restored {
@@ -115,11 +121,12 @@ impl Restore<'_> {
         }
         self.settle(batch, &mut report);
         let mut units_report = Restored::default();
-        for unit in self.units.all() {
+        for unit in self.covered_units() {
             self.restore_unit(unit, exact, &mut units_report);
         }
         for path in self.current.keys() {
-            if self.target.contains_key(path)
+            if !self.covers(path)
+                || self.target.contains_key(path)
                 || report.removed.contains(path)
                 || self.units.of_path(path).is_some()
             {
@@ -143,7 +150,7 @@ impl Restore<'_> {
         report.interrupted = report.failed.iter().any(|remark| remark.why == INTERRUPTED);
         // The turn of the conversation is undone only together with all files.
         // rule: restore/undoes-turn
-        report.undoes_turn = report.failed.is_empty();
+        report.undoes_turn = report.failed.is_empty() && self.below.is_none();
         self.report_leftovers(&mut report);
         report.sort();
         report

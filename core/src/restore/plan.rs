@@ -40,7 +40,8 @@ impl Restore<'_> {
     /// The recorded paths to write: those that are not captured as recorded.
     // rule: restore/untouched
     pub(super) fn to_write(&self) -> impl Iterator<Item = (&Vec<u8>, &Item)> {
-        self.target.iter().filter(|(path, item)| self.current.get(*path) != Some(*item))
+        let differs = |(path, item): &(&Vec<u8>, &Item)| self.current.get(*path) != Some(*item);
+        self.target.iter().filter(move |entry| differs(entry) && self.covers(entry.0))
     }
 
     pub(super) fn step(&self, path: &[u8], item: &Item) -> io::Result<PlanStep> {
@@ -98,9 +99,9 @@ impl Restore<'_> {
                 Err(error) => report.failed.push(Remark::new(path, error.to_string())),
             }
         }
-        self.plan_units(self.units.all(), exact, &mut report, &mut removed);
+        self.plan_units(self.covered_units(), exact, &mut report, &mut removed);
         for path in self.current.keys().filter(|path| !self.target.contains_key(*path)) {
-            if removed.contains(path) || self.units.of_path(path).is_some() {
+            if !self.covers(path) || removed.contains(path) || self.units.of_path(path).is_some() {
                 continue;
             }
             match self.surplus(path, exact) {
@@ -116,7 +117,7 @@ impl Restore<'_> {
         report.kept.retain(|remark| !removed.contains(&remark.path));
         report.removed = removed.into_iter().collect();
         report.sort();
-        report.undoes_turn = report.failed.is_empty();
+        report.undoes_turn = report.failed.is_empty() && self.below.is_none();
         report
     }
 

@@ -50,14 +50,7 @@ impl Restore<'_> {
     // rule: restore/protects
     pub fn check_path(&self, path: &[u8]) -> Result<Item> {
         self.check_above(path)?;
-        let item = self.target.get(path).ok_or_else(|| {
-            // rule: restore/left-out
-            let left_out = self.why_left_out(path).map(ToString::to_string);
-            match left_out.or_else(|| Some(self.exclusion(path)?.to_string())) {
-                Some(why) => Error::LeftOut { path: shown(path), why },
-                None => Error::NotInCheckpoint(shown(path)),
-            }
-        })?;
+        let item = self.target.get(path).ok_or_else(|| self.not_held(path))?;
         let overwrites = |content| Err(Error::WouldOverwrite { path: shown(path), what: content });
         if self.is_in_own_folder(path) {
             return overwrites("the checkpoint store or the agent's own folder");
@@ -70,6 +63,16 @@ impl Restore<'_> {
             Some(FileKind::Directory) => overwrites("a directory with files in it"),
             Some(_) if self.current.contains_key(path) => Ok(*item),
             Some(_) => overwrites("content that is in no checkpoint"),
+        }
+    }
+
+    /// Why the target does not hold a path.
+    // rule: restore/left-out
+    pub(super) fn not_held(&self, path: &[u8]) -> Error {
+        let left_out = self.why_left_out(path).map(ToString::to_string);
+        match left_out.or_else(|| Some(self.exclusion(path)?.to_string())) {
+            Some(why) => Error::LeftOut { path: shown(path), why },
+            None => Error::NotInCheckpoint(shown(path)),
         }
     }
 

@@ -22,6 +22,7 @@ impl Restore<'_> {
     pub(super) fn write_in_parallel(&self, report: &mut Restored) -> Vec<Recorded<'_>> {
         let paths = self.to_write().filter(|(path, _)| self.units.of_path(path).is_none());
         let paths: Vec<Recorded<'_>> = paths.collect();
+        self.progress.begin(paths.len());
         if !parallel::is_shared(self.disk, paths.len()) {
             return paths;
         }
@@ -113,6 +114,7 @@ impl Restore<'_> {
             let settled = placement.settle(draft, &|full| self.is_captured(path, full));
             settled.map_err(|error| error.cause())
         });
+        self.progress.advance(batch.drafts.len());
         for ((path, _), settled) in batch.drafts.into_iter().zip(settled) {
             match settled {
                 Ok(true) => report.restored.push(path),

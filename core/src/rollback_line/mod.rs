@@ -18,8 +18,8 @@ pub const USAGE: &str = "\
 rollback [--dir DIR]
 rollback diff N [--dir DIR]
 rollback show N [--dir DIR]
-rollback N [--exact] [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]
-rollback N FILE [--dry-run] [--as-previewed TOKEN] [--dir DIR]
+rollback N [PATH...] [--exact] [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]
+rollback --to WHEN [PATH...] [--exact] [--force] [--dry-run] [--dir DIR]
 rollback undo [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]
 rollback redo [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]";
 
@@ -40,11 +40,11 @@ pub enum Task {
     },
     /// Restores a checkpoint, or reports what that would do.
     Restore {
-        /// Its number or id.
+        /// Its number, label or id, or `@` and an age or a time.
         target: Vec<u8>,
-        /// The only file to restore; `None` for all of them.
-        file: Option<Vec<u8>>,
-        /// The options of a full restore.
+        /// The files and folders to restore; none for all of them.
+        paths: Vec<Vec<u8>>,
+        /// How far the restore goes.
         options: RestoreOptions,
         /// Whether only to report what the restore would do.
         dry_run: bool,
@@ -84,12 +84,12 @@ pub struct SyntaxError {
 /// use herma_core::rollback_line::{Line, Task, read};
 ///
 /// let line = Line::split("1 'my file.txt' --dry-run".as_bytes()).unwrap();
-/// let Task::Restore { file, dry_run, .. } = read(&line).unwrap().task else { panic!() };
-/// assert_eq!((file.as_deref(), dry_run), (Some(&b"my file.txt"[..]), true));
+/// let Task::Restore { paths, dry_run, .. } = read(&line).unwrap().task else { panic!() };
+/// assert_eq!((paths, dry_run), (vec![b"my file.txt".to_vec()], true));
 ///
-/// let line = Line::split(b"1 my file.txt").unwrap();
+/// let line = Line::split(b"1 --exactly").unwrap();
 /// let misread = read(&line).unwrap_err();
-/// assert_eq!(&line.text[misread.at], b"file.txt");
+/// assert_eq!(&line.text[misread.at], b"--exactly");
 /// ```
 pub fn read(line: &Line) -> Result<ParsedRollback, SyntaxError> {
     let Sorted { words, literal, options } = Sorted::of(line)?;
@@ -110,39 +110,24 @@ pub fn read(line: &Line) -> Result<ParsedRollback, SyntaxError> {
     let is_list = matches!(words[..], [word] if word.bytes == b"list") && literal.is_empty();
     let is_diff = words.first().is_some_and(|word| word.bytes == b"diff");
     let named: Vec<&Word> = words.iter().chain(&literal).copied().collect();
-    let task = match (is_diff, named.as_slice()) {
+    let task = match (&options.to, is_diff, named.as_slice()) {
+        (Some((_, when)), _, paths) => options.restore([b"@", &when[..]].concat(), paths),
         _ if is_list => Task::List,
-        (_, []) => Task::List,
-        (true, [_]) => {
+        (None, _, []) => Task::List,
+        (None, true, [_]) => {
             return Err(line.lacks("diff needs a checkpoint, by its number, label or id: diff 1"));
         }
-        (true, [_, target]) => Task::Diff { target: target.bytes.clone() },
-        (true, [_, _, extra, ..]) => return Err(extra.misread("diff takes one checkpoint")),
+        (None, true, [_, target]) => Task::Diff { target: target.bytes.clone() },
+        (None, true, [_, _, extra, ..]) => return Err(extra.misread("diff takes one checkpoint")),
         // After `--` it is a file name like any other.
-        (false, [target, file]) if file.bytes == b"diff" && literal.is_empty() => {
+        (None, false, [target, file]) if file.bytes == b"diff" && literal.is_empty() => {
             let number = shown(target);
             return Err(file.misread(&format!(
                 "this is ambiguous: \"diff {number}\" shows what changed since checkpoint {number}, \
                  and \"{number} ./diff\" restores the file named diff"
             )));
         }
-        (false, [target, rest @ ..]) => {
-            let file = match rest {
-                [] => None,
-                [file] => Some(file.bytes.clone()),
-                [first, second, ..] => return Err(line.two_files(target, first, second, rest)),
-            };
-            Task::Restore {
-                target: target.bytes.clone(),
-                file,
-                options: RestoreOptions {
-                    exact: options.exact.is_some(),
-                    force: options.force.is_some(),
-                },
-                dry_run: options.dry_run.is_some(),
-                token: options.token.as_ref().map(|(_, token)| *token),
-            }
-        }
+        (None, false, [target, paths @ ..]) => options.restore(target.bytes.clone(), paths),
     };
     options.fit(&task)?;
     let dir = options.dir.map(|(_, dir)| dir);
@@ -156,15 +141,27 @@ struct Options {
     force: Option<Range<usize>>,
     dry_run: Option<Range<usize>>,
     token: Option<(Range<usize>, Token)>,
+    to: Option<(Range<usize>, Vec<u8>)>,
     dir: Option<(Range<usize>, Vec<u8>)>,
     json: bool,
     help: bool,
 }
 
-const NAMES: [&str; 7] =
-    ["--exact", "--force", "--dry-run", "--as-previewed", "--dir", "--json", "--help"];
+const NAMES: [&str; 8] =
+    ["--exact", "--force", "--dry-run", "--as-previewed", "--to", "--dir", "--json", "--help"];
 
 impl Options {
+    /// The restore with these options.
+    fn restore(&self, target: Vec<u8>, paths: &[&Word]) -> Task {
+        Task::Restore {
+            target,
+            paths: paths.iter().map(|path| path.bytes.clone()).collect(),
+            options: RestoreOptions { exact: self.exact.is_some(), force: self.force.is_some() },
+            dry_run: self.dry_run.is_some(),
+            token: self.token.as_ref().map(|(_, token)| *token),
+        }
+    }
+
     /// Checks that the options are valid for the task.
     fn fit(&self, task: &Task) -> Result<(), SyntaxError> {
         let misread = |at: &Range<usize>, message: &str| {
@@ -172,7 +169,7 @@ impl Options {
         };
         let exact_or_force = [&self.exact, &self.force].into_iter().flatten().next();
         let token = self.token.as_ref().map(|(at, _)| at);
-        if let (Task::Restore { target, file: None, .. }, Some(at)) = (task, &self.exact)
+        if let (Task::Restore { target, .. }, Some(at)) = (task, &self.exact)
             && Direction::parse(target).is_some()
         {
             let message =
@@ -180,11 +177,9 @@ impl Options {
             return misread(at, message);
         }
         match (task, exact_or_force, self.dry_run.as_ref(), token) {
-            (Task::Restore { file: Some(_), .. }, Some(at), ..)
-            | (Task::List | Task::Diff { .. } | Task::Show { .. }, Some(at), ..) => misread(
-                at,
-                "--exact and --force are only for restoring a complete checkpoint: rollback N --exact",
-            ),
+            (Task::List | Task::Diff { .. } | Task::Show { .. }, Some(at), ..) => {
+                misread(at, "--exact and --force are only for a restore: rollback N --exact")
+            }
             (Task::List | Task::Diff { .. } | Task::Show { .. }, _, Some(at), _) => {
                 misread(at, "--dry-run is only for a restore: rollback N --dry-run")
             }
@@ -235,6 +230,8 @@ impl Options {
                 };
                 self.token = Some((at, token));
             }
+            (b"--to", _) if self.to.is_some() => return Err(word.misread("--to is given twice")),
+            (b"--to", _) => self.to = Some(needed("an age or a time: --to 10m, --to 14:30")?),
             (b"--exact", None) => self.exact = Some(at),
             (b"--force", None) => self.force = Some(at),
             (b"--dry-run", None) => self.dry_run = Some(at),
@@ -251,13 +248,20 @@ impl Options {
 
 fn unknown(word: &Word, name: &[u8]) -> SyntaxError {
     let typed = shown_name(name);
-    let nearest = NAMES
-        .iter()
-        .max_by(|left, right| strsim::jaro(left, &typed).total_cmp(&strsim::jaro(right, &typed)));
-    let nearest = nearest.filter(|nearest| strsim::jaro(nearest, &typed) > 0.8);
-    let hint = nearest.map(|nearest| format!(": did you mean {nearest}?")).unwrap_or_default();
+    let hint = nearest(&NAMES, &typed);
+    let hint = hint.map(|nearest| format!(": did you mean {nearest}?")).unwrap_or_default();
     let after = "put -- before a file name that begins with a dash";
     word.misread(&format!("rollback has no option {typed}{hint} ({after})"))
+}
+
+/// The name that a misspelt or shortened word stands for, if one is near enough.
+pub fn nearest<'a>(names: &[&'a str], typed: &str) -> Option<&'a str> {
+    let likeness = |name: &str| match name.starts_with(typed) && typed.len() > 2 {
+        true => 1.0,
+        false => strsim::jaro(name, typed),
+    };
+    let likest = names.iter().max_by(|left, right| likeness(left).total_cmp(&likeness(right)));
+    likest.copied().filter(|name| likeness(name) > 0.8)
 }
 
 /// The words of a line, sorted into operands and options.
@@ -290,24 +294,6 @@ impl Line {
     /// The error for something that is missing at the end of the line.
     fn lacks(&self, message: &str) -> SyntaxError {
         SyntaxError { message: message.to_owned(), at: self.text.len()..self.text.len() }
-    }
-
-    fn two_files(
-        &self,
-        target: &Word,
-        first: &Word,
-        second: &Word,
-        files: &[&Word],
-    ) -> SyntaxError {
-        let number = shown(target);
-        let names: Vec<&[u8]> = files.iter().map(|word| &word.bytes[..]).collect();
-        second.misread(&format!(
-            "one file at a time: quote a name that contains spaces (\"{number} {}\"), or restore one \
-             file after the other (\"{number} {}\", then \"{number} {}\")",
-            quoted(&names.join(&b' ')),
-            quoted(&first.bytes),
-            quoted(&second.bytes),
-        ))
     }
 }
 

@@ -13,21 +13,31 @@ use std::path::{Path, PathBuf};
 /// Size limit of a record in bytes; no record is larger.
 const BYTES_MAX: u64 = 64 * 1024;
 
-/// The checkpoints of a restore of the complete project.
+/// The checkpoints of a restore of more than a single file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The checkpoint that is restored, by its full id.
     pub target: String,
     /// The pre-restore checkpoint, by its full id; `None` if there was nothing to capture.
     pub before: Option<String>,
+    /// The files and folders that are restored; `None` for the complete project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<Vec<Vec<u8>>>,
+}
+
+impl Record {
+    /// Whether it is the same restore once more.
+    pub fn continues(&self, earlier: &Record) -> bool {
+        self.target == earlier.target && self.below == earlier.below
+    }
 }
 
 fn path(store: &Path, hash: &str) -> PathBuf {
     store.join("restoring").join(hash)
 }
 
-/// Records that a restore is about to write into the project: of the complete project, or, without a
-/// record, of a single file, which cannot be restored halfway. The project's lock is held.
+/// Records that a restore is about to write into the project, or, without a record, a restore of a single
+/// file, which cannot be restored halfway. The project's lock is held.
 pub fn begin(store: &Store<'_>, hash: &str, record: Option<&Record>) -> Result<()> {
     let path = path(&store.path, hash);
     if record.is_none() && folder::stat(store.disk, &path)?.is_some() {
@@ -42,7 +52,7 @@ pub fn begin(store: &Store<'_>, hash: &str, record: Option<&Record>) -> Result<(
     // A restore that continues an interrupted one keeps its record, so that undoing undoes both.
     let earlier = read(store.disk, &store.path, hash);
     let record = record.map(|record| match earlier {
-        Some(earlier) if earlier.target == record.target => earlier,
+        Some(earlier) if record.continues(&earlier) => earlier,
         _ => record.clone(),
     });
     let text = record.as_ref().map(serde_json::to_vec).transpose();
@@ -68,7 +78,7 @@ pub fn died(store: &Store<'_>, hash: &str) -> bool {
     folder::stat(store.disk, &path(&store.path, hash)).is_ok_and(|stat| stat.is_some())
 }
 
-/// The record of a restore of the complete project that did not end; the restore may still run.
+/// The record of a restore of more than a single file that did not end; the restore may still run.
 pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Option<Record> {
     let bytes = folder::read_if_file(disk, &path(store, hash), BYTES_MAX).ok()??;
     serde_json::from_slice(&bytes).ok()

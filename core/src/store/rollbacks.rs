@@ -54,8 +54,11 @@ pub struct Rollback {
     pub before: Option<String>,
     /// The restored checkpoint, by its full id.
     pub target: String,
-    /// The path, if only one was restored.
+    /// The path, if only a single file was restored.
     pub path: Option<Vec<u8>>,
+    /// The files and folders, if only some were restored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<Vec<Vec<u8>>>,
     /// The files that had not been there, unless there were too many; limits may evict the checkpoint.
     pub brought: Option<Vec<Brought>>,
 }
@@ -80,8 +83,8 @@ impl Brought {
 }
 
 impl From<restoring::Record> for Rollback {
-    fn from(restoring::Record { target, before }: restoring::Record) -> Self {
-        Rollback { before, target, path: None, brought: None }
+    fn from(restoring::Record { target, before, below }: restoring::Record) -> Self {
+        Rollback { before, target, path: None, below, brought: None }
     }
 }
 
@@ -177,7 +180,7 @@ mod tests {
     use super::*;
 
     fn rollback(target: &str) -> Rollback {
-        Rollback { before: None, target: target.to_owned(), path: None, brought: None }
+        Rollback { before: None, target: target.to_owned(), path: None, below: None, brought: None }
     }
 
     #[test]

@@ -23,7 +23,13 @@ pub fn judge_line(typed: &[u8], state: &StartingState) -> Judgement {
         Err(_) => Ok(false.into()),
         Ok(Task::List) => Ok(true.into()),
         Ok(Task::Diff { target } | Task::Show { target }) => judge(&target, b"", state),
-        Ok(Task::Restore { target, file, .. }) => judge(&target, &file.unwrap_or_default(), state),
+        Ok(Task::Restore { target, paths, .. }) => {
+            let first = judge(&target, paths.first().map_or(b"", Vec::as_slice), state)?;
+            for path in paths.iter().skip(1) {
+                judge(&target, path, state)?;
+            }
+            Ok(first)
+        }
     }
 }
 

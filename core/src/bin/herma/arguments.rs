@@ -7,13 +7,14 @@ use crate::completion;
 use crate::doctor;
 use crate::help::{
     ACTIONS_EXAMPLES, AFTER_HELP, CHECKPOINT_EXAMPLES, CHECKPOINTS_EXAMPLES, CLASSIFY_EXAMPLES,
-    LIST_EXAMPLES, PIN_EXAMPLES, ROLLBACK_EXAMPLES, ROLLBACK_TEMPLATE, ROLLBACK_USAGE,
-    SESSION_EXAMPLES, UNDO_EXAMPLES,
+    LIST_EXAMPLES, PIN_EXAMPLES, RESTORE_USAGE, ROLLBACK_EXAMPLES, ROLLBACK_TEMPLATE,
+    ROLLBACK_USAGE, SESSION_EXAMPLES, UNDO_EXAMPLES,
 };
 use crate::hook;
 use crate::init::{self, InitArguments};
 use crate::look::{self, CatArguments, DiffArguments, LogArguments};
 use crate::manual;
+use crate::request::{StoreRequest, Task};
 use crate::rollback_arguments::{ListArguments, RollbackArguments, ShowArguments, UndoArguments};
 use crate::run::{self, RunArguments};
 use crate::store_arguments::{ActionsCommand, StoreCommand};
@@ -64,6 +65,13 @@ enum Command {
     /// Show what a checkpoint holds besides its files
     #[command(after_help = LIST_EXAMPLES)]
     Show(ShowArguments),
+    /// Restore a checkpoint, or some of its files and folders
+    #[command(
+        after_help = ROLLBACK_EXAMPLES,
+        override_usage = RESTORE_USAGE,
+        help_template = ROLLBACK_TEMPLATE
+    )]
+    Restore(RollbackArguments),
     /// Undo what happened last: a rollback, or all changes since the newest checkpoint
     #[command(after_help = UNDO_EXAMPLES)]
     Undo(UndoArguments),
@@ -205,55 +213,6 @@ pub enum StandaloneTask {
     Page(Option<String>),
 }
 
-/// A request to the store.
-#[derive(Debug)]
-pub struct StoreRequest {
-    /// Whether to answer in JSON.
-    pub json: bool,
-    /// The project's directory, if one was named.
-    pub dir: Option<PathBuf>,
-    /// What to do.
-    pub task: Task,
-    /// Whether `undo` also undoes what followed the newest checkpoint: `herma undo` does, and `rollback undo` is about
-    /// rollbacks alone.
-    pub undoes_turns: bool,
-}
-
-/// What to do.
-#[derive(Debug)]
-pub enum Task {
-    /// Take a checkpoint.
-    Take {
-        /// The reason.
-        reason: String,
-        /// The label, if any.
-        label: Option<String>,
-        /// The turn, if it is to have one checkpoint at most.
-        turn: Option<String>,
-    },
-    /// Pin or unpin a checkpoint.
-    Pin {
-        /// The number, label or id of the checkpoint.
-        target: Vec<u8>,
-        /// Whether to pin it.
-        is_pinned: bool,
-    },
-    /// Show or settle external actions.
-    Actions(ActionsCommand),
-    /// Show what changed since a checkpoint, or between two.
-    Diff(DiffArguments),
-    /// Print a file of a checkpoint.
-    Cat(CatArguments),
-    /// List the checkpoints that changed a file.
-    Log(LogArguments),
-    /// List the checkpoints, or show, compare or restore a checkpoint.
-    Rollback(rollback_line::Task),
-    /// Show what the store holds, or make it smaller.
-    Store(StoreCommand),
-    /// Report whether this shell command changes files.
-    Classify(String),
-}
-
 /// Why the arguments are not a request.
 pub enum ParseError {
     /// Invalid arguments, or a request for help.
@@ -309,6 +268,7 @@ impl Request {
             Command::Rollback(_)
             | Command::List(_)
             | Command::Show(_)
+            | Command::Restore(_)
             | Command::Undo(_)
             | Command::Redo(_) => (None, Task::Rollback(rollback_line::Task::List)),
             Command::Session(_) | Command::Run(_) if json => {
@@ -340,66 +300,6 @@ impl Request {
     }
 }
 
-impl StoreRequest {
-    /// The request of a parsed line that begins with `rollback`.
-    pub fn from_line(parsed: rollback_line::ParsedRollback, json: bool) -> Self {
-        let dir = parsed.dir.map(|dir| PathBuf::from(OsStr::from_bytes(&dir)));
-        let json = json || parsed.json;
-        StoreRequest { json, dir, task: Task::Rollback(parsed.task), undoes_turns: false }
-    }
-
-    /// The request of a task about that project, as if it had been typed there.
-    pub fn about(project: &Path, task: rollback_line::Task) -> Self {
-        let dir = Some(project.to_owned());
-        StoreRequest { json: false, dir, task: Task::Rollback(task), undoes_turns: false }
-    }
-
-    /// Whether it changes the files of a project.
-    pub fn restores(&self) -> bool {
-        use rollback_line::Task::Restore;
-        matches!(self.task, Task::Rollback(Restore { dry_run: false, .. }))
-    }
-
-    /// What it does for long in a large project, for the user who waits; what shows its own progress is not told here.
-    pub fn takes_long(&self) -> Option<&'static str> {
-        match &self.task {
-            Task::Rollback(rollback_line::Task::Restore { dry_run: false, .. }) => {
-                Some("Restoring (Ctrl-C stops between two files)")
-            }
-            Task::Rollback(rollback_line::Task::Show { .. })
-            | Task::Classify(_)
-            | Task::Store(_) => None,
-            Task::Take { .. } => Some("Saving the files of the project"),
-            _ => Some("Reading the files of the project"),
-        }
-    }
-
-    /// Whether it finds or restores what is stored, which works whatever the configuration says.
-    pub fn rescues(&self) -> bool {
-        use StoreCommand::{Status, Verify};
-        use Task::{Cat, Diff, Log, Rollback, Store};
-        matches!(self.task, Rollback(_) | Diff(_) | Cat(_) | Log(_) | Store(Status | Verify))
-    }
-
-    /// Whether every failure has the exit code 2, as the commands of the model of the kind have it.
-    // rule: maintenance/commands
-    pub fn has_one_failure_code(&self) -> bool {
-        use StoreCommand::{Clear, ClearLegacy, Prune, Status};
-        matches!(self.task, Task::Store(Status | Prune(_) | Clear(_) | ClearLegacy(_)))
-    }
-
-    /// Whether the current directory determines the project.
-    pub fn depends_on_current_directory(&self) -> bool {
-        let is_independent = |dir: &Path| dir.is_absolute() || dir.starts_with("~");
-        let is_about_project = match &self.task {
-            Task::Store(command) => matches!(command, StoreCommand::Excluded { .. }),
-            Task::Classify(_) | Task::Actions(_) => false,
-            _ => true,
-        };
-        is_about_project && !self.dir.as_deref().is_some_and(is_independent)
-    }
-}
-
 /// The subcommand that was typed, if any.
 pub fn command_of(words: &[OsString]) -> Option<&OsStr> {
     words.iter().skip(1).find(|word| *word != "--json").map(OsString::as_os_str)
@@ -426,12 +326,14 @@ fn line(words: &[String]) -> String {
 }
 
 /// The words after `rollback`, if that is the subcommand, and whether `--json` precedes it; `undo`, `redo`, `list`
-/// and `show` stand for `rollback undo` and so on.
+/// and `show` stand for `rollback undo` and so on, and `restore N` for `rollback N`.
 fn rollback_words(words: &[OsString]) -> Option<(Line, bool)> {
     let json_options = words.iter().skip(1).take_while(|word| *word == "--json").count();
     let (command, arguments) = words.get(json_options + 1..)?.split_first()?;
     let words = match command.to_str() {
         Some("rollback") => arguments,
+        // Without a checkpoint it would list them.
+        Some("restore") if !arguments.is_empty() => arguments,
         Some("undo" | "redo" | "list" | "show") => &words[json_options + 1..],
         _ => return None,
     };

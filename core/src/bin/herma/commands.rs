@@ -1,10 +1,10 @@
 //! Executes commands: one method per command, from the arguments to the bytes of the answer.
 
 use crate::agent_folder;
-use crate::arguments::{StoreRequest, Task};
 use crate::classify;
 use crate::pages;
 use crate::programs::{self, InProject};
+use crate::request::{StoreRequest, Task};
 use crate::store_arguments::StoreCommand;
 use crate::text::Style;
 use crate::whole;
@@ -12,8 +12,8 @@ use herma_core::configuration::{self, Configured, Warning};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::state::State;
 use herma_core::{
-    Clock, Code, Config, Direction, Environment, Error, Manager, Occasion, SystemClock, Taken,
-    Trigger, project_directory, project_of_file,
+    Clock, Code, Config, Direction, Environment, Error, FileProgress, Manager, Occasion,
+    SystemClock, Taken, Trigger, project_directory, project_of_file,
 };
 use serde::Serialize;
 use std::io;
@@ -185,6 +185,11 @@ impl Herma {
         Herma { manager, interrupt: interrupt.clone(), ..self }
     }
 
+    /// The same with checkpoints and rollbacks that record how far they are.
+    pub fn showing(self, progress: &Arc<FileProgress>) -> Self {
+        Herma { manager: self.manager.showing(progress.clone()), ..self }
+    }
+
     /// Executes a request.
     ///
     /// # Errors
@@ -258,8 +263,17 @@ impl Herma {
         self.disk.stat(project).is_ok()
     }
 
-    fn taken(&self, project: &Path, taken: Taken) -> Result<Answer, Failure> {
-        self.answer_in_project(project, &taken, || pages::taken(self.style, project, &taken))
+    fn taken(&self, project: &Path, mut taken: Taken) -> Result<Answer, Failure> {
+        let outer = project_of_file(self.disk.as_ref(), &self.environment, &project.join("file"));
+        if let Some(outer) = outer.filter(|outer| outer != project) {
+            taken.notices.push(format!(
+                "{project:?} is a folder of the project {outer:?}: a checkpoint of that holds its files, too"
+            ));
+        }
+        self.answer_in_project(project, &taken, || {
+            let newest = || self.manager.list(project).ok()?.into_iter().next();
+            pages::taken(self.style, project, &taken, newest)
+        })
     }
 
     fn status(&self) -> Result<Answer, Failure> {

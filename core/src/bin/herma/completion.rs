@@ -34,7 +34,7 @@ Exit codes: 0 done; 2 invalid arguments.";
 pub const VARIABLE: &str = "HERMA_COMPLETE";
 
 /// The verbs after `herma rollback`.
-const VERBS: [&str; 5] = ["diff", "list", "redo", "show", "undo"];
+pub const VERBS: [&str; 5] = ["diff", "list", "redo", "show", "undo"];
 
 /// The answer of `herma completions` in JSON.
 #[derive(Serialize)]
@@ -93,6 +93,10 @@ fn completed(typed: &Typed, subcommand: &str, argument: Arg) -> Arg {
         ("cat", "file") => {
             let files = move |current: &OsStr| typed.files_of_checkpoint(current);
             argument.add(ArgValueCompleter::new(files))
+        }
+        ("restore", "_words") => {
+            let words = move |current: &OsStr| typed.restore_words(current);
+            argument.add(ArgValueCompleter::new(words))
         }
         ("rollback", "_words") => {
             let words = move |current: &OsStr| typed.rollback_words(current);
@@ -167,8 +171,17 @@ impl Typed {
                 self.checkpoints().into_iter().chain(verbs).collect()
             }
             [verb, _] if VERBS.iter().any(|known| verb == known) => self.checkpoints(),
-            [target, _] => self.files(target, false, current),
-            _ => Vec::new(),
+            _ => self.restore_words(current),
+        };
+        found.retain(|candidate| candidate.get_value().as_bytes().starts_with(current.as_bytes()));
+        found
+    }
+
+    /// What may follow `herma restore`: a checkpoint, and then its files.
+    fn restore_words(&self, current: &OsStr) -> Vec<CompletionCandidate> {
+        let mut found = match self.operands()[..] {
+            [] | [_] => self.checkpoints(),
+            [target, ..] => self.files(target, true, current),
         };
         found.retain(|candidate| candidate.get_value().as_bytes().starts_with(current.as_bytes()));
         found

@@ -23,6 +23,7 @@ Environment:
   HERMES_HOME                     the store is in $HERMES_HOME/checkpoints, the state of an agent in
                                   $HERMES_HOME/agent [default: ~/.hermes]
   NO_COLOR                        no colours, if it is set to anything
+  PAGER                           shows lists and differences on a terminal [default: less -FRX]
 
 Configuration, below \"checkpoints:\" in $HERMES_HOME/config.yaml [~/.hermes/config.yaml]:
   enabled: false                  whether agents that use Herma take checkpoints automatically
@@ -79,9 +80,13 @@ pub const ROLLBACK_USAGE: &str = "\
 herma rollback [--dir DIR]
        herma rollback diff N [--dir DIR]
        herma rollback show N [--dir DIR]
-       herma rollback N [--exact] [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]
-       herma rollback N FILE [--dry-run] [--as-previewed TOKEN] [--dir DIR]
+       herma rollback N [PATH...] [OPTIONS]
+       herma rollback --to WHEN [PATH...] [OPTIONS]
        herma rollback undo|redo [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]";
+
+pub const RESTORE_USAGE: &str = "\
+herma restore N [PATH...] [OPTIONS]
+       herma restore --to WHEN [PATH...] [OPTIONS]";
 
 /// For clap all words are a single argument, so it cannot describe them itself.
 pub const ROLLBACK_TEMPLATE: &str = "\
@@ -91,9 +96,11 @@ pub const ROLLBACK_TEMPLATE: &str = "\
 
 Arguments:
   N     A checkpoint: its name in the list (1, 2, ..; u1, u2, .. were taken before rollbacks), its
-        label, or 4 to 64 digits of its id
-  FILE  A file of the checkpoint, relative to the project's directory; put -- before a name
-        that begins with a dash
+        label, 4 to 64 digits of its id, or @WHEN
+  WHEN  An age such as 10m, 2h or 1d, or a time of day such as 14:30: the newest checkpoint that is
+        at least so old
+  PATH  A file or folder of the checkpoint, as in a shell or relative to the project's directory;
+        put -- before a name that begins with a dash
 
 Options:
 {options}{after-help}";
@@ -107,6 +114,8 @@ Examples:
   herma rollback 1                restore all of checkpoint 1, and leave files created since
   herma rollback 4270a8c --exact  the same by id, and remove files created since
   herma rollback 1 src/main.py    restore one file, and change no other
+  herma rollback 1 src lib.py     restore a folder and a file
+  herma rollback --to 10m         go back to the newest checkpoint that is ten minutes old
   herma rollback 1 -- --odd       restore a file whose name begins with dashes
 
 The list shows for each checkpoint how it differs from the one below it. If the current project has

@@ -96,26 +96,48 @@ impl Herma {
         project: &Path,
         arguments: &DiffArguments,
     ) -> Result<Answer, Failure> {
-        let is_all = |path: &PathBuf| {
-            let typed = self.environment.current_directory.join(path);
-            std::fs::canonicalize(typed).is_ok_and(|full| full == project)
-        };
+        let is_all = |path: &PathBuf| self.is_project(project, path);
         let paths: Vec<Vec<u8>> = match arguments.paths.iter().any(is_all) {
             true => Vec::new(),
             false => {
                 arguments.paths.iter().map(|path| self.in_project_path(project, path)).collect()
             }
         };
+        let targets = arguments.targets.iter().map(|typed| typed.as_bytes());
+        let targets: Vec<_> =
+            targets.map(|typed| self.named_checkpoint(project, typed)).collect::<Result<_, _>>()?;
         let comparison = Comparison {
-            since: arguments.targets.first().map_or(b"1", |since| since.as_bytes()),
-            until: arguments.targets.get(1).map(|until| until.as_bytes()),
+            since: targets.first().map_or(b"1", |since| since),
+            until: targets.get(1).map(|until| &until[..]),
             paths: &paths,
         };
         let diff = self.manager.compare(project, comparison)?;
+        if diff.entries.is_empty() {
+            self.check_paths(project, comparison)?;
+        }
         self.answer_in_project(project, &diff, || match arguments.stat {
             true => pages::changed(self.style, project, &diff),
             false => pages::diff(self.style, project, &diff),
         })
+    }
+
+    /// Checks that each path is in a compared checkpoint or in the project.
+    fn check_paths(&self, project: &Path, comparison: Comparison<'_>) -> Result<(), Failure> {
+        let Comparison { since, until, paths } = comparison;
+        let is_held = |path: &[u8]| {
+            [Some(since), until].into_iter().flatten().any(|target| {
+                self.manager.held(project, target, path).is_ok_and(|held| held.is_some())
+            })
+        };
+        let exists =
+            |path: &[u8]| std::fs::symlink_metadata(project.join(OsStr::from_bytes(path))).is_ok();
+        match paths.iter().find(|path| !is_held(path) && (until.is_some() || !exists(path))) {
+            None => Ok(()),
+            Some(path) => Err(Failure {
+                code: "not_in_checkpoint",
+                message: format!("there is no {:?} on either side", line(path)),
+            }),
+        }
     }
 
     /// The content of a file in a checkpoint; in JSON lossily as UTF-8.
@@ -124,8 +146,8 @@ impl Herma {
     /// A checkpoint or a file that is not there.
     pub fn print_file(&self, project: &Path, arguments: &CatArguments) -> Result<Answer, Failure> {
         let path = self.in_project_path(project, &arguments.file);
-        let target = arguments.target.as_bytes();
-        let content = self.manager.stored_content(project, target, &path)?;
+        let target = self.named_checkpoint(project, arguments.target.as_bytes())?;
+        let content = self.manager.stored_content(project, &target, &path)?;
         let text = String::from_utf8_lossy(&content);
         let is_text = std::str::from_utf8(&content).is_ok();
         self.answer_in_project(project, &Printed { content: &text, is_text }, || content.clone())
@@ -158,6 +180,13 @@ impl Herma {
             }
             page.0.into_bytes()
         })
+    }
+
+    /// Whether a typed path is the project's own directory.
+    pub(crate) fn is_project(&self, project: &Path, typed: &Path) -> bool {
+        let full = std::fs::canonicalize(self.environment.current_directory.join(typed));
+        // An empty word is a variable that was not set.
+        !typed.as_os_str().is_empty() && full.is_ok_and(|full| full == project)
     }
 
     /// A typed path as the library takes it: relative to the project. One that leads elsewhere is left to the

@@ -17,12 +17,16 @@ mod help;
 mod hook;
 mod hooked_agents;
 mod init;
+mod layout;
 mod look;
 mod maintenance;
 mod maintenance_pages;
 mod manual;
+mod moment;
+mod pager;
 mod pages;
 mod programs;
+mod request;
 mod rollback;
 mod rollback_arguments;
 mod rollback_pages;
@@ -35,7 +39,7 @@ mod waiting;
 mod whole;
 mod whole_pages;
 
-use arguments::{ParseError, Request, SessionArguments, StandaloneTask, StoreRequest};
+use arguments::{ParseError, Request, SessionArguments, StandaloneTask};
 use commands::{Answer, Ending, Failure, Herma};
 use exit::{DECLINED, DONE, INCOMPLETE, INTERRUPTED, USAGE};
 use herma_core::configuration::Warning;
@@ -46,6 +50,7 @@ use herma_core::text;
 use herma_core::{Config, Environment, SystemClock};
 use init::InitArguments;
 use programs::{Reason, Refusal};
+use request::StoreRequest;
 use run::RunArguments;
 use session::Session;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -173,10 +178,16 @@ fn run_request(request: &StoreRequest) -> Result<u8, Failure> {
     let herma = herma.in_project_of(request);
     let is_shown = !request.json && std::io::stderr().is_terminal();
     let waiting = request.takes_long().filter(|_| is_shown);
-    let waiting = waiting.map(|what| Waiting::start(what, std::io::stderr()));
+    let progress = Arc::default();
+    let herma = herma.showing(&progress);
+    let waiting = waiting.map(|what| Waiting::start(what, progress, std::io::stderr()));
     let answer = herma.run(request);
     drop(waiting);
+    let is_for_people = !request.json && !request.prints_files();
+    let answer = if is_for_people { answer.map(wrapped) } else { answer };
+    let is_paged = request.may_be_long() && !request.json && std::io::stdout().is_terminal();
     let exit = match answer {
+        Ok(answer) if is_paged && page(&answer) => DONE,
         Ok(answer) => print_answer(&answer, request.json)?,
         Err(failure) => refuse(&failure, request.json),
     };
@@ -234,7 +245,8 @@ fn run_standalone(json: bool, task: &StandaloneTask) -> Result<u8, Failure> {
                 hermes_home: variable("HERMES_HOME").map(PathBuf::from),
                 current_directory: std::env::current_dir().ok(),
             };
-            doctor::answer(json, style(), &surroundings)?
+            let answer = doctor::answer(json, style(), &surroundings)?;
+            if json { answer } else { wrapped(answer) }
         }
         StandaloneTask::Completions(shell) => completion::script(*shell, json)?,
         StandaloneTask::Page(page) => manual::page(page.as_deref(), json)?,
@@ -242,8 +254,31 @@ fn run_standalone(json: bool, task: &StandaloneTask) -> Result<u8, Failure> {
     print_answer(&answer, json)
 }
 
+/// The answer with lines that are at most as long as the terminal is wide.
+fn wrapped(answer: Answer) -> Answer {
+    let columns = layout::terminal_columns();
+    match (columns, std::str::from_utf8(&answer.bytes)) {
+        (Some(columns), Ok(text)) => {
+            Answer { bytes: layout::wrapped(text, columns).into_bytes(), ..answer }
+        }
+        _ => answer,
+    }
+}
+
+/// Shows an answer in a pager, which a signal ends first. Returns whether it was shown.
+fn page(answer: &Answer) -> bool {
+    let _interrupt = interrupt_flag();
+    matches!(answer.ending, Ending::Done) && pager::shows(&answer.bytes, variable)
+}
+
 /// Prints an answer, and returns the exit code.
 fn print_answer(Answer { bytes, ending, .. }: &Answer, json: bool) -> Result<u8, Failure> {
+    let bytes = match ending {
+        Ending::Incomplete(Failure { code, message }) if json => {
+            &programs::with_error(bytes, &Reason { code, message })?
+        }
+        _ => bytes,
+    };
     match std::io::stdout().lock().write_all(bytes).and_then(|()| std::io::stdout().flush()) {
         Ok(()) => {}
         // The reader closed the pipe.

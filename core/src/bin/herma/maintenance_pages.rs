@@ -1,5 +1,6 @@
 //! Texts for people about store maintenance: questions, progress and results.
 
+use crate::layout::{columns, padded};
 use crate::maintenance::PruneNames;
 use crate::pages::{Page, directory};
 use crate::text::{count, line, shell_word, size};
@@ -101,7 +102,7 @@ pub fn excluded(project: &Path, excluded: &Excluded, with_paths: bool) -> Vec<u8
     let verb = if excluded.count == 1 { "is" } else { "are" };
     page.line(format_args!("{entries} of {directory} {verb} excluded from checkpoints:"));
     let text = |pattern: &ExcludedBy| line(&pattern.exclusion.pattern);
-    let widths = excluded.patterns.iter().map(|pattern| text(pattern).chars().count());
+    let widths = excluded.patterns.iter().map(|pattern| columns(&text(pattern)));
     let width = widths.max().unwrap_or_default().clamp("PATTERN".len(), PATTERN_WIDTH_MAX);
     page.line(format_args!("  ENTRIES  {:<width$}  WHERE", "PATTERN"));
     for pattern in &excluded.patterns {
@@ -112,7 +113,8 @@ pub fn excluded(project: &Path, excluded: &Excluded, with_paths: bool) -> Vec<u8
                 format!("{}, line {number}", line(path))
             }
         };
-        page.line(format_args!("  {:>7}  {:<width$}  {place}", pattern.count, text(pattern)));
+        let text = padded(&text(pattern), width);
+        page.line(format_args!("  {:>7}  {text}  {place}", pattern.count));
         for path in pattern.paths.iter().filter(|_| with_paths) {
             page.line(format_args!("             {}", line(path)));
         }

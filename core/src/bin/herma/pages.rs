@@ -4,11 +4,12 @@
 //! Every name, reason and message is escaped by [`crate::text`]. Only a patch that is written to a file
 //! or to another program stays unchanged, so that git can apply it.
 
+use crate::layout::{columns, padded};
 use crate::text::{Style, Tone, ago, count, line, name, size};
 use herma_core::printed::{self, SHORT, short};
 use herma_core::{
-    Change, Diff, DiffEntry, Evicted, Listed, Outcome, ProjectState, Remark, SizeKept, Stats,
-    Status, Taken, Unlisted,
+    Change, Clock, Diff, DiffEntry, Evicted, Listed, Outcome, ProjectState, Remark, SizeKept,
+    Stats, Status, SystemClock, Taken, Unlisted,
 };
 use std::fmt::{Display, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -39,8 +40,13 @@ pub fn directory(path: &Path) -> String {
     name(path.as_os_str().as_bytes())
 }
 
-/// The outcome of a manual checkpoint.
-pub fn taken(style: Style, project: &Path, taken: &Taken) -> Vec<u8> {
+/// The outcome of a manual checkpoint; `newest` looks for the newest one, if none was taken.
+pub fn taken(
+    style: Style,
+    project: &Path,
+    taken: &Taken,
+    newest: impl FnOnce() -> Option<Listed>,
+) -> Vec<u8> {
     let mut page = Page::default();
     let project = directory(project);
     match &taken.outcome {
@@ -51,10 +57,15 @@ pub fn taken(style: Style, project: &Path, taken: &Taken) -> Vec<u8> {
             "No checkpoint taken of {project}: this turn already has its checkpoint"
         )),
         // A checkpoint that the command takes is never turned off.
-        Outcome::Unchanged | Outcome::Disabled => page.line(format_args!(
-            "No checkpoint taken of {project}: nothing changed since the last one, or there are no \
-             files to capture"
-        )),
+        Outcome::Unchanged | Outcome::Disabled => match newest() {
+            Some(Listed { id, .. }) => page.line(format_args!(
+                "No checkpoint taken of {project}: nothing changed since checkpoint {}",
+                short(style, &id)
+            )),
+            None => page.line(format_args!(
+                "No checkpoint taken of {project}: there are no files to capture"
+            )),
+        },
     }
     if !taken.skipped.is_empty() {
         page.blank();
@@ -122,7 +133,8 @@ pub fn listed(
     }
     page.line(format_args!("📸 Checkpoints for {project}:"));
     page.blank();
-    for line in printed::list(style, checkpoints) {
+    let now = style.terminal.then(|| SystemClock.seconds());
+    for line in printed::list(style, checkpoints, now) {
         page.line(line);
     }
     if !unlisted.is_empty() {
@@ -134,6 +146,8 @@ pub fn listed(
             names.join(", ")
         ));
     }
+    page.blank();
+    page.line("Changes are since the checkpoint below.");
     page.blank();
     page.line("  herma rollback <N>           restore to checkpoint N");
     page.line("  herma rollback diff <N>      show what changed since checkpoint N");
@@ -167,10 +181,10 @@ pub fn changed(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
         return page.0.into_bytes();
     }
     let names: Vec<String> = diff.entries.iter().map(|entry| name(&entry.path)).collect();
-    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
+    let longest = names.iter().map(|name| columns(name)).max().unwrap_or_default();
     let width = longest.min(NAME_WIDTH_MAX);
     for (entry, name) in diff.entries.iter().zip(names) {
-        page.line(format_args!(" {name:<width$} | {}", amount(style, entry)));
+        page.line(format_args!(" {} | {}", padded(&name, width), amount(style, entry)));
     }
     page.line(summary(&diff.stats));
     write_left_out(diff, &mut page);
@@ -291,13 +305,14 @@ fn projects(style: Style, status: &Status, now: i64, page: &mut Page) {
         (workdir, checkpoints, touched, state)
     });
     let rows: Vec<_> = rows.collect();
-    let longest = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or_default();
+    let longest = rows.iter().map(|row| columns(&row.0)).max().unwrap_or_default();
     let width = longest.clamp("DIRECTORY".len(), NAME_WIDTH_MAX);
     page.line(format_args!("  {:<width$}  CHECKPOINTS  LAST USED      STATE", "DIRECTORY"));
     for (workdir, checkpoints, touched, state) in rows {
         let tone = if state == "ok" { Tone::Good } else { Tone::Notable };
         let state = style.paint(tone, state);
-        page.line(format_args!("  {workdir:<width$}  {checkpoints:>11}  {touched:<13}  {state}"));
+        let workdir = padded(&workdir, width);
+        page.line(format_args!("  {workdir}  {checkpoints:>11}  {touched:<13}  {state}"));
     }
 }
 

@@ -53,6 +53,14 @@ pub struct Reason<'a> {
     pub message: &'a str,
 }
 
+/// The JSON text of an answer, with the reason why a part was not done as another member.
+pub fn with_error(answer: &[u8], reason: &Reason<'_>) -> serde_json::Result<Vec<u8>> {
+    let Some(members) = answer.strip_suffix(b"}\n") else { return Ok(answer.to_vec()) };
+    let error = json(reason)?;
+    let error = error.strip_suffix(b"\n").unwrap_or(&error);
+    Ok([members, b",\"error\":", error, b"}\n"].concat())
+}
+
 /// The JSON text of an answer, with its line end.
 pub fn json(answer: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     let mut text = Vec::new();

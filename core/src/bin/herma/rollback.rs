@@ -1,14 +1,17 @@
 //! `herma rollback`: its list, its previews and the restore itself.
 
 use crate::agent_folder;
-use crate::arguments::StoreRequest;
 use crate::commands::{Answer, ConversationRollback, Ending, Failure, Herma};
+use crate::completion::VERBS;
 use crate::programs::Listing;
+use crate::request::StoreRequest;
 use crate::rollback_pages::{self, RestoreAnswer, RestoreRequest, Undo};
 use crate::{pages, text};
-use herma_core::rollback_line::Task;
+use herma_core::rollback_line::{Task, nearest};
 use herma_core::state::LOCK_FILE;
-use herma_core::{Direction, Error, LEFT_OUT, Remark, RestoreOptions, Restored, Scope, Trigger};
+use herma_core::{
+    Direction, Error, Held, LEFT_OUT, Remark, RestoreOptions, Restored, Scope, Trigger,
+};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -26,22 +29,24 @@ impl Herma {
     ) -> Result<Answer, Failure> {
         match task {
             Task::List => self.list(request, project),
-            Task::Diff { target } => self.diff(project, target),
-            Task::Show { target } => self.show(project, target),
-            Task::Restore { target, file, options, dry_run, token } => {
-                let file = file.as_ref().map(|typed| self.named_file(project, target, typed));
-                let file = file.as_ref();
+            Task::Diff { target } => self.diff(project, &self.named_checkpoint(project, target)?),
+            Task::Show { target } => self.show(project, &self.named_checkpoint(project, target)?),
+            Task::Restore { target, paths, options, dry_run, token } => {
+                let target = &self.named_checkpoint(project, target)?;
+                let is_all =
+                    |typed: &Vec<u8>| self.is_project(project, Path::new(OsStr::from_bytes(typed)));
+                let paths: Vec<_> = match paths.iter().any(is_all) {
+                    true => Vec::new(),
+                    false => {
+                        paths.iter().map(|typed| self.named_path(project, target, typed)).collect()
+                    }
+                };
                 let turn = match request.undoes_turns {
                     true => self.undone_turn(project, target)?,
                     false => None,
                 };
-                let scope = match file {
-                    Some(file) => Scope::File(&file[..]),
-                    None => Scope::All(RestoreOptions {
-                        exact: options.exact || turn.is_some(),
-                        ..*options
-                    }),
-                };
+                let options = RestoreOptions { exact: options.exact || turn.is_some(), ..*options };
+                let scope = self.scope(project, target, &paths, options);
                 let target = turn.as_ref().map_or(&target[..], |turn| turn.as_bytes());
                 let wanted = RestoreRequest { target, scope, token: *token };
                 match dry_run {
@@ -52,15 +57,34 @@ impl Herma {
         }
     }
 
-    /// The file that was typed, as the library takes it: relative to the project. If the checkpoint does not hold it,
+    /// The path that was typed, as the library takes it: relative to the project. If the checkpoint does not hold it,
     /// it may be named as in a shell: absolute, or from the current directory.
-    fn named_file(&self, project: &Path, target: &[u8], typed: &[u8]) -> Vec<u8> {
+    fn named_path(&self, project: &Path, target: &[u8], typed: &[u8]) -> Vec<u8> {
         let as_in_shell = self.in_project_path(project, Path::new(OsStr::from_bytes(typed)));
-        let holds = |path: &[u8]| self.manager.holds(project, target, path).unwrap_or(false);
-        if as_in_shell != typed && !holds(typed) && holds(&as_in_shell) {
+        let held = |path: &[u8]| self.manager.held(project, target, path).ok().flatten();
+        if as_in_shell != typed && held(typed).is_none() && held(&as_in_shell).is_some() {
             return as_in_shell;
         }
         typed.to_vec()
+    }
+
+    /// How much is restored. The restore of a single file touches no other path.
+    fn scope<'p>(
+        &self,
+        project: &Path,
+        target: &[u8],
+        paths: &'p [Vec<u8>],
+        options: RestoreOptions,
+    ) -> Scope<&'p [u8]> {
+        let is_plain = options == RestoreOptions::default();
+        let is_folder = |path: &[u8]| {
+            self.manager.held(project, target, path).is_ok_and(|held| held == Some(Held::Folder))
+        };
+        match paths {
+            [] => Scope::All(options),
+            [path] if is_plain && !is_folder(path) => Scope::File(path),
+            paths => Scope::Below(paths.iter().map(Vec::as_slice).collect(), options),
+        }
     }
 
     /// The checkpoint to which `undo` goes back, unless what happened last is a rollback.
@@ -112,9 +136,9 @@ impl Herma {
         project: &Path,
         wanted: &RestoreRequest<'_>,
     ) -> Result<Answer, Failure> {
-        let agent_manager = self.manager_of_removed_agent(project, wanted.target, wanted.scope);
+        let agent_manager = self.manager_of_removed_agent(project, wanted.target, &wanted.scope);
         let manager = agent_manager.as_ref().unwrap_or(&self.manager);
-        let preview = manager.preview(project, wanted.target, wanted.scope);
+        let preview = manager.preview(project, wanted.target, wanted.scope.clone());
         let preview = preview.map_err(|error| self.refused(project, error))?;
         self.answer_in_project(project, &preview, || {
             let is_named = request.dir.is_some();
@@ -129,11 +153,11 @@ impl Herma {
         wanted: &RestoreRequest<'_>,
     ) -> Result<Answer, Failure> {
         let project_existed = self.exists(project);
-        let RestoreRequest { target, scope, token } = *wanted;
+        let RestoreRequest { target, ref scope, token } = *wanted;
         let agent_manager = self.manager_of_removed_agent(project, target, scope);
         let manager = agent_manager.as_ref().unwrap_or(&self.manager);
         let agent_folder = agent_manager.as_ref().and_then(|_| self.create_agent_folder());
-        let restored = manager.restore_scope(project, target, scope, token);
+        let restored = manager.restore_scope(project, target, scope.clone(), token);
         if let Some(folder) = agent_folder {
             self.settle_agent_folder(&folder, project, restored.is_ok());
         }
@@ -142,7 +166,7 @@ impl Herma {
         let is_named = request.dir.is_some();
         let direction = Direction::parse(target);
         let answer =
-            RestoreAnswer { project, is_named, restored: &restored, undo: &undo, direction };
+            RestoreAnswer { project, is_named, scope, restored: &restored, undo: &undo, direction };
         self.restored(&answer)
     }
 
@@ -158,13 +182,17 @@ impl Herma {
         }
     }
 
-    /// Adds a hint, since a file may have been named from a directory inside the project.
+    /// Adds a hint: a file may have been named from a directory inside the project, and a verb misspelt.
     fn refused(&self, project: &Path, error: Error) -> Failure {
         let elsewhere = self.environment.current_directory != project;
         let hint = match error {
             Error::NotInCheckpoint(_) if elsewhere => {
                 format!(": give its path relative to {project:?}")
             }
+            Error::BadTarget(ref typed) => match nearest(&VERBS, typed) {
+                Some(verb) => format!("; did you mean `herma rollback {verb}`?"),
+                None => String::new(),
+            },
             _ => String::new(),
         };
         let failure = Failure::from(error);

@@ -14,6 +14,9 @@ pub struct RollbackArguments {
     /// The project's directory [default: that of the current directory]
     #[arg(long = "dir", value_name = "DIR")]
     _dir: Option<PathBuf>,
+    /// Restore the newest checkpoint that is at least so old
+    #[arg(long = "to", value_name = "WHEN")]
+    _to: Option<OsString>,
     /// Also remove files created since; a checkpoint saves them first
     #[arg(long = "exact")]
     _exact: bool,

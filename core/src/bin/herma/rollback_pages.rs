@@ -41,6 +41,8 @@ pub struct RestoreAnswer<'a> {
     pub project: &'a Path,
     /// Whether the command named the project with `--dir`.
     pub is_named: bool,
+    /// How much was restored.
+    pub scope: &'a Scope<&'a [u8]>,
     /// What the restore did.
     pub restored: &'a Restored,
     /// Where the state before the restore can be found.
@@ -119,21 +121,24 @@ pub fn preview(
         let id = would.id.get(..SHORT).unwrap_or(&would.id);
         let is_step = Direction::parse(wanted.target).is_some();
         let target = if is_step { name(wanted.target) } else { id.to_owned() };
-        let options = match wanted.scope {
-            Scope::File(file) => format!(" -- {}", shell_word(file)),
-            Scope::All(RestoreOptions { exact, force }) => {
-                [(exact, " --exact"), (force, " --force")]
-                    .iter()
-                    .filter_map(|(is_given, option)| is_given.then_some(*option))
-                    .collect()
-            }
-        };
+        let RestoreOptions { exact, force } = wanted.scope.options();
+        let options: String = [(exact, " --exact"), (force, " --force")]
+            .iter()
+            .filter_map(|(is_given, option)| is_given.then_some(*option))
+            .collect();
+        let options = options + &paths(&wanted.scope);
         let named = named(project, is_named);
         page.blank();
         page.line("Nothing was changed. To do exactly this:");
         page.line(format_args!("  herma rollback {target} --as-previewed {token}{named}{options}"));
     }
     page.0.into_bytes()
+}
+
+/// The words that name the paths of a scope in a suggested command.
+fn paths(scope: &Scope<&[u8]>) -> String {
+    let paths: Vec<String> = scope.paths().iter().map(|path| shell_word(path)).collect();
+    if paths.is_empty() { String::new() } else { format!(" -- {}", paths.join(" ")) }
 }
 
 /// Whether a file or a part of the agent's state was changed, or would be.
@@ -160,7 +165,9 @@ pub fn restored(style: Style, answer: &RestoreAnswer<'_>) -> Vec<u8> {
     } else if !restored.kept.is_empty() || !restored.missing.is_empty() {
         page.line(format_args!("Restored nothing of checkpoint {id} in {directory}"));
     } else {
-        page.line(format_args!("Nothing to restore: {directory} already matches checkpoint {id}"));
+        let paths: Vec<String> = answer.scope.paths().iter().map(|path| name(path)).collect();
+        let place = if paths.is_empty() { directory } else { paths.join(", ") };
+        page.line(format_args!("Nothing to restore: {place} already matches checkpoint {id}"));
     }
     let rows = rows(restored, &DONE_WORDS);
     if !rows.is_empty() {
@@ -186,7 +193,7 @@ fn named(project: &Path, is_named: bool) -> String {
 
 /// What to do next, and where the state before the restore is.
 fn footer(style: Style, answer: &RestoreAnswer<'_>, changed: bool) -> Page {
-    let RestoreAnswer { project, is_named, restored, undo, direction } = *answer;
+    let RestoreAnswer { project, is_named, restored, undo, direction, .. } = *answer;
     let named = named(project, is_named);
     let mut page = Page::default();
     // If no checkpoint could be taken, even an exact restore removes nothing.
@@ -295,6 +302,8 @@ fn rows(
 mod tests {
     use super::*;
 
+    const ALL: Scope<&[u8]> = Scope::All(RestoreOptions { exact: false, force: false });
+
     #[test]
     fn footer_names_the_newest_checkpoint_only_if_something_changed() {
         let style = Style::of_output(false, |_| None);
@@ -302,6 +311,7 @@ mod tests {
         let answer = RestoreAnswer {
             project: Path::new("/p"),
             is_named: false,
+            scope: &ALL,
             restored: &Restored::default(),
             undo: &undo,
             direction: None,
@@ -327,6 +337,7 @@ mod tests {
         let answer = RestoreAnswer {
             project,
             is_named: false,
+            scope: &ALL,
             restored: &done,
             undo: &undo,
             direction: None,
@@ -359,6 +370,7 @@ mod tests {
         let answer = RestoreAnswer {
             project: Path::new("/p"),
             is_named: false,
+            scope: &ALL,
             restored: &done,
             undo: &undo,
             direction: None,
@@ -368,7 +380,7 @@ mod tests {
         assert!(page.contains("missing   big  (larger than 1 byte)"), "{page}");
         assert!(page.contains("To continue: herma rollback 1123456\n"), "{page}");
         let before = Some("0123456789".to_owned());
-        let journal = Interrupted { target: "1123456789".into(), before };
+        let journal = Interrupted { target: "1123456789".into(), before, below: Vec::new() };
         let page = text(interrupted(style, Some(&journal)));
         assert!(page.contains("1123456") && page.contains("0123456"), "{page}");
         assert!(interrupted(style, None).is_empty());
@@ -393,8 +405,14 @@ mod tests {
         let undo = Undo::Taken("0123456789".into());
         let restored = |done: &Restored, direction| {
             let project = Path::new("/home/you/project");
-            let answer =
-                RestoreAnswer { project, is_named: true, restored: done, undo: &undo, direction };
+            let answer = RestoreAnswer {
+                project,
+                is_named: true,
+                scope: &ALL,
+                restored: done,
+                undo: &undo,
+                direction,
+            };
             text(super::restored(style, &answer))
         };
         let done = Restored { restored: vec![b"my file".to_vec()], ..Restored::default() };

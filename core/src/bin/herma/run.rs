@@ -1,10 +1,10 @@
 //! `herma run -- COMMAND`: a checkpoint, the command, and what it changed; for agents without hooks, and for whatever
 //! else changes many files.
 
-use crate::arguments::StoreRequest;
 use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::maintenance::is_confirmed;
 use crate::pages;
+use crate::request::StoreRequest;
 use crate::text::shell_word;
 use clap::Args;
 use herma_core::agent::shortened;
@@ -85,7 +85,7 @@ impl Herma {
         if is_asked && is_confirmed("Roll this back? [y/N] ") {
             let task = Task::Restore {
                 target: before.as_bytes().to_vec(),
-                file: None,
+                paths: Vec::new(),
                 options: RestoreOptions { exact: true, force: false },
                 dry_run: false,
                 token: None,

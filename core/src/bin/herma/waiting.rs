@@ -1,7 +1,8 @@
-//! Shows on the terminal that a command is still working, once it has worked for a second. Commands that know how far
-//! they are show that instead.
+//! Shows on the terminal that a command is still working, and how far it is, once it has worked for a second.
 
+use herma_core::FileProgress;
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -18,7 +19,11 @@ pub struct Waiting {
 
 impl Waiting {
     /// Begins to wait for this, with the line on `output`.
-    pub fn start(what: &'static str, output: impl Write + Send + 'static) -> Self {
+    pub fn start(
+        what: &'static str,
+        progress: Arc<FileProgress>,
+        output: impl Write + Send + 'static,
+    ) -> Self {
         let (end, ended) = mpsc::channel();
         let started = Instant::now();
         let thread = std::thread::spawn(move || {
@@ -26,8 +31,13 @@ impl Waiting {
             let mut is_shown = false;
             while ended.recv_timeout(STEP) == Err(RecvTimeoutError::Timeout) {
                 let seconds = started.elapsed().as_secs();
+                let files = match progress.files() {
+                    (_, 0) => String::new(),
+                    (done, total) => format!(", {done} of {total} files"),
+                };
+                let line = format!("\r\x1b[K{what}{files}, {seconds} s");
                 // There is nowhere to tell that a line could not be written.
-                let _ = write!(output, "\r\x1b[K{what}, {seconds} s").and_then(|()| output.flush());
+                let _ = write!(output, "{line}").and_then(|()| output.flush());
                 is_shown = true;
             }
             if is_shown {
@@ -51,7 +61,7 @@ impl Drop for Waiting {
 mod tests {
     use super::*;
     use std::io;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     #[derive(Clone, Default)]
     struct Written(Arc<Mutex<Vec<u8>>>);
@@ -69,9 +79,9 @@ mod tests {
     #[test]
     fn a_line_appears_after_a_second_and_goes_at_the_end() {
         let written = Written::default();
-        drop(Waiting::start("Restoring", written.clone()));
+        drop(Waiting::start("Restoring", Arc::default(), written.clone()));
         assert_eq!(*written.0.lock().unwrap(), b"");
-        let waiting = Waiting::start("Restoring", written.clone());
+        let waiting = Waiting::start("Restoring", Arc::default(), written.clone());
         std::thread::sleep(STEP + STEP / 2);
         drop(waiting);
         assert_eq!(*written.0.lock().unwrap(), b"\r\x1b[KRestoring, 1 s\r\x1b[K");

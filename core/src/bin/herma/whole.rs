@@ -241,10 +241,10 @@ impl Herma {
         &self,
         project: &Path,
         target: &[u8],
-        scope: Scope<&[u8]>,
+        scope: &Scope<&[u8]>,
     ) -> Option<Manager> {
         let is_removed = !self.environment.agent_folder().is_dir();
-        if !is_removed || matches!(scope, Scope::File(_)) {
+        if !is_removed || !matches!(scope, Scope::All(_)) {
             return None;
         }
         // The restore itself reports what is wrong with the target.

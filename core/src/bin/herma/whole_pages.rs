@@ -215,6 +215,7 @@ pub fn envelope(id: &str, listed: Option<&Listed>, envelope: Option<&Envelope>) 
         if let Some(checkpoint) = listed {
             page.line(format_args!("  taken_at: {}", quoted(&utc(checkpoint.time))));
             page.line(format_args!("  reason: {}", quoted(&checkpoint.reason)));
+            page.line(format_args!("  pinned: {}", checkpoint.pinned));
         }
         page.line("  # only files, no agent state");
         return page.0;

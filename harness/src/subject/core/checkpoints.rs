@@ -28,7 +28,7 @@ impl CoreSubject {
     pub(super) fn print_list(&self, directory: &Path) -> Result<Answer, Error> {
         let checkpoints = self.manager().list(directory)?;
         let style = Style::of_output(false, |_| None);
-        let printed = herma_core::printed::list(style, &checkpoints).join("\n");
+        let printed = herma_core::printed::list(style, &checkpoints, None).join("\n");
         let checkpoints = checkpoints.into_iter().map(listed).collect();
         Ok(Answer::Printed { checkpoints, printed })
     }

@@ -124,7 +124,8 @@ fn taken_names_evicted_checkpoints_left_out_files_and_notices() {
         let outcome = Outcome::Created { id: "0123456789".into() };
         let notices = vec!["mind\x1b that".into()];
         let skipped = vec![Remark { path: b"big".to_vec(), why: "larger than 1 byte".into() }];
-        text(super::taken(plain(), Path::new("/p"), &Taken { outcome, skipped, notices, evicted }))
+        let taken = Taken { outcome, skipped, notices, evicted };
+        text(super::taken(plain(), Path::new("/p"), &taken, || None))
     };
     let page = shown(evicted(&["1123456789"], 1));
     assert!(page.contains("  big  (larger than 1 byte)\n"), "{page}");
@@ -158,7 +159,8 @@ fn diff_names_left_out_files_also_if_nothing_else_changed() {
 
 #[test]
 fn status_warns_of_an_interrupted_rollback_and_counts_third_party_entries() {
-    let interrupted = Some(Interrupted { target: "1123456789".into(), before: None });
+    let interrupted =
+        Some(Interrupted { target: "1123456789".into(), before: None, below: Vec::new() });
     let project = ProjectStatus {
         hash: "0123".into(),
         workdir: Some("/p".into()),

@@ -2,8 +2,8 @@
 //! checkpoint was taken, and forward again when the rollback is undone.
 
 use super::Session;
-use crate::arguments;
 use crate::commands::{Answer, ConversationRollback, Ending};
+use crate::request::StoreRequest;
 use crate::text;
 use herma_core::Direction;
 use herma_core::agent::Turn;
@@ -54,7 +54,7 @@ impl<W: Write> Session<W> {
                 return self.failed(&message);
             }
         };
-        let request = arguments::StoreRequest::from_line(parsed, false);
+        let request = StoreRequest::from_line(parsed, false);
         let answer = herma.run(&request);
         for message in herma.afterwards(&request) {
             writeln!(self.output, "{message}")?;

@@ -1,0 +1,103 @@
+//! Lays out text on a terminal: columns of names with wide characters, and lines that are longer than the terminal is
+//! wide.
+
+use unicode_width::UnicodeWidthStr;
+
+/// Fewer columns than this are too narrow for words.
+const COLUMNS_MIN: usize = 20;
+
+/// How many columns a text takes.
+pub fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// A text, followed by spaces up to that many columns.
+pub fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
+}
+
+/// The columns of the terminal on standard output, if it is one.
+pub fn terminal_columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns >= COLUMNS_MIN)
+}
+
+/// The text with its long lines broken at spaces; what follows is indented as far as the line, and two columns more.
+pub fn wrapped(text: &str, width: usize) -> String {
+    text.split_inclusive('\n').map(|line| wrapped_line(line, width)).collect()
+}
+
+fn wrapped_line(line: &str, width: usize) -> String {
+    let indentation = line.len() - line.trim_start_matches(' ').len();
+    let indentation = " ".repeat((indentation + 2).min(width / 2));
+    let mut wrapped = String::new();
+    let mut used = 0;
+    for word in line.split_inclusive(' ') {
+        let columns = columns(&visible(word));
+        let is_too_long = used + columns_without_end(word, columns) > width;
+        if is_too_long && used > indentation.len() {
+            let end = wrapped.trim_end_matches(' ').len();
+            wrapped.truncate(end);
+            wrapped.push('\n');
+            wrapped.push_str(&indentation);
+            used = indentation.len();
+        }
+        wrapped.push_str(word);
+        used += columns;
+    }
+    wrapped
+}
+
+/// The space after a word may stand beyond the edge.
+fn columns_without_end(word: &str, columns: usize) -> usize {
+    columns - usize::from(word.ends_with(' '))
+}
+
+/// The text without colours and its line end.
+fn visible(text: &str) -> String {
+    let mut visible = String::new();
+    let mut is_colour = false;
+    for character in text.chars().filter(|character| *character != '\n') {
+        match character {
+            '\x1b' => is_colour = true,
+            'm' if is_colour => is_colour = false,
+            _ if is_colour => {}
+            _ => visible.push(character),
+        }
+    }
+    visible
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn padded_counts_the_columns_of_wide_characters() {
+        assert_eq!(padded("日本", 6), "日本  ");
+        assert_eq!(padded("ab", 6), "ab    ");
+        assert_eq!(padded("longer", 3), "longer");
+    }
+
+    #[test]
+    fn wrapped_breaks_at_spaces_and_does_not_count_colours() {
+        let line = "  1. \x1b[33mabc\x1b[m  the reason is long (2 files, +1/-1)\n";
+        let expected = "  1. \x1b[33mabc\x1b[m  the reason\n    is long (2 files,\n    +1/-1)\n";
+        assert_eq!(wrapped(line, 21), expected);
+        assert_eq!(wrapped(line, 80), line);
+        let word = "a-word-that-is-longer-than-the-line\n";
+        assert_eq!(wrapped(word, 20), word);
+    }
+
+    proptest! {
+        #[test]
+        fn wrapped_changes_nothing_but_spaces_and_line_ends(text in "[a-z日 \n]{0,80}", width in 20usize..60) {
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            let found = wrapped(&text, width);
+            prop_assert_eq!(words(&found), words(&text));
+            let is_fitting = |line: &str| columns(line) <= width || !line.trim().contains(' ');
+            prop_assert!(found.lines().all(is_fitting), "{}", found);
+        }
+    }
+}

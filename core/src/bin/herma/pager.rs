@@ -1,0 +1,43 @@
+//! Shows an answer that may be long through the pager of the user, where the output is a terminal.
+
+use crate::shell;
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::Stdio;
+
+/// The pager of a user who has chosen none. It keeps colours, and ends by itself if the answer fits the screen.
+const DEFAULT: &str = "command -v less > /dev/null || exit 127; exec less -FRX";
+/// How a shell reports that there is no such program.
+const NO_SUCH_PROGRAM: i32 = 127;
+
+/// Shows the answer until the user has read it. Returns whether it was shown: not if there is no pager.
+pub fn shows(bytes: &[u8], variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    let chosen = variable("PAGER").and_then(|pager| pager.into_string().ok());
+    let chosen = chosen.filter(|pager| !pager.is_empty());
+    let mut pager = shell::line(chosen.as_deref().unwrap_or(DEFAULT));
+    let Ok(mut child) = pager.stdin(Stdio::piped()).spawn() else { return false };
+    if let Some(mut input) = child.stdin.take() {
+        // A user who has read enough closes the pipe.
+        let _ = input.write_all(bytes);
+    }
+    child.wait().is_ok_and(|status| status.code() != Some(NO_SUCH_PROGRAM))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_reports_whether_the_chosen_pager_exists() {
+        let folder = tempfile::tempdir().unwrap();
+        let shown = folder.path().join("shown");
+        let chosen = |pager: String| {
+            move |name: &str| (name == "PAGER").then(|| OsString::from(pager.clone()))
+        };
+        assert!(shows(b"text", chosen(format!("cat > '{}'", shown.display()))));
+        assert_eq!(std::fs::read(shown).unwrap(), b"text");
+        assert!(!shows(b"text", chosen("no-such-pager 2> /dev/null".into())));
+        // A pager that reads nothing is not taken for a missing one.
+        assert!(shows(&[b'x'; 1_000_000], chosen("true".into())));
+    }
+}

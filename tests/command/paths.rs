@@ -1,0 +1,97 @@
+//! `herma restore N PATH...` and `--to WHEN`: parts of a checkpoint, and checkpoints by their age.
+
+use crate::command::world::{CommandFixture, assert_text};
+use pretty_assertions::assert_eq;
+use std::fs;
+
+/// A checkpoint of `a.txt` and two files below `src`; all were changed since, and `src/new.txt` was created.
+fn changed() -> CommandFixture {
+    let world = CommandFixture::new();
+    world.write("Makefile", "all:\n");
+    for file in ["a.txt", "src/b.txt", "src/deep/c.txt"] {
+        world.write(file, "as recorded\n");
+    }
+    world.checkpoint("first");
+    for file in ["a.txt", "src/b.txt", "src/deep/c.txt", "src/new.txt"] {
+        world.write(file, "changed\n");
+    }
+    world
+}
+
+#[test]
+fn rollback_restores_a_folder_and_undo_gives_it_back() {
+    let world = changed();
+    let text = world.transcript(&[
+        world.herma(&["rollback", "1", "src", "--dry-run"]),
+        world.herma(&["restore", "1", "src"]),
+        world.herma(&["undo"]),
+        world.herma(&["restore", "1", "src/deep", "a.txt", "--exact"]),
+        world.herma(&["restore", "1", "src", "--exact"]),
+        world.herma(&["undo"]),
+        world.herma(&["restore", "1", "src", "missing.txt"]),
+        world.herma(&["restore", "1", "sr"]),
+    ]);
+    assert_text("rollback-paths", &text);
+    assert_eq!(world.read("src/b.txt"), "changed\n");
+    assert_eq!(world.read("src/new.txt"), "changed\n");
+    assert_eq!(world.read("src/deep/c.txt"), "as recorded\n");
+}
+
+#[test]
+fn rollback_takes_paths_as_a_shell_does_and_the_project_as_everything() {
+    let world = changed();
+    let src = world.path("src");
+    let absolute = world.path("src/b.txt");
+    world.herma_in(&src, &["restore", "1", "deep", "../a.txt"]).done();
+    assert_eq!(world.read("src/deep/c.txt"), "as recorded\n");
+    assert_eq!(world.read("a.txt"), "as recorded\n");
+    assert_eq!(world.read("src/b.txt"), "changed\n");
+    world.herma_in(&src, &["restore", "u1", absolute.to_str().unwrap(), "deep"]).done();
+    assert_eq!(world.read("src/b.txt"), "changed\n");
+    assert_eq!(world.read("src/deep/c.txt"), "changed\n");
+    world.herma_in(&src, &["restore", "1", ".."]).done();
+    assert_eq!(world.read("src/b.txt"), "as recorded\n");
+    for paths in [&["../x", "a.txt"][..], &[""], &["", "a.txt"]] {
+        let words = [&["restore", "1"], paths].concat();
+        assert_eq!(world.herma(&words).refusal(), "bad_path", "{paths:?}");
+    }
+}
+
+#[test]
+fn rollback_with_the_token_of_a_preview_restores_the_same_paths() {
+    let world = changed();
+    let preview = world.herma(&["rollback", "1", "src", "a.txt", "--dry-run"]).done().text();
+    let command = preview.lines().last().unwrap().trim();
+    assert!(command.ends_with(" -- src a.txt"), "{command}");
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    world.write("src/deep/c.txt", "changed again\n");
+    assert_eq!(world.herma(&words).refusal(), "changed_since_preview");
+    world.write("src/deep/c.txt", "changed\n");
+    world.herma(&words).done();
+    assert_eq!(world.read("src/deep/c.txt"), "as recorded\n");
+}
+
+#[test]
+fn checkpoint_of_a_folder_names_the_project_that_it_is_in() {
+    let world = changed();
+    let taken = world.herma(&["checkpoint", "src", "--json"]).done().json();
+    let notice = taken["notices"][0].as_str().unwrap();
+    assert!(notice.contains("is a folder of the project"), "{notice}");
+    let misspelt = world.herma(&["rollback", "dif"]).stderr;
+    assert!(misspelt.contains("did you mean `herma rollback diff`?"), "{misspelt}");
+}
+
+#[test]
+fn rollback_to_an_age_restores_the_newest_checkpoint_that_is_so_old() {
+    let world = changed();
+    let id = world.checkpoint("second");
+    world.write("a.txt", "later\n");
+    assert_eq!(world.herma(&["rollback", "--to", "1h"]).refusal(), "unknown_checkpoint");
+    assert_eq!(world.herma(&["diff", "@1d"]).refusal(), "unknown_checkpoint");
+    assert_eq!(world.herma(&["rollback", "--to", "soon"]).refusal(), "bad_target");
+    let restored = world.herma(&["restore", "--to", "0s", "a.txt", "--json"]).done().json();
+    assert_eq!(restored["id"], id.as_str());
+    assert_eq!(world.read("a.txt"), "changed\n");
+    assert_eq!(world.herma(&["cat", "@0s", "a.txt"]).done().text(), "later\n");
+    fs::remove_dir_all(world.project()).unwrap();
+}
