@@ -4,13 +4,15 @@
 use crate::divergence::Divergence;
 use crate::history::{CallPosition, History, InjectedEvent, Injection};
 use crate::protocol::message::Message;
-use crate::runner::{Event, RunError, RunOptions, Until, run};
+use crate::runner::{Event, RequestRecord, RunError, RunOptions, Until, run};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
 use herma_model::edit::Change;
 use herma_model::files::SpecialKind;
 use herma_model::plain::plain;
-use herma_model::{ByteString, Node, StoreEdit};
+use herma_model::verdict::shown;
+use herma_model::{ByteString, Files, Node, StoreEdit};
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Longer lines are cut, since people do not read them to the end.
@@ -20,14 +22,42 @@ const CONTENT_BYTES_MAX: usize = 60;
 /// Stands for the folder of the sandbox.
 const ROOT: &str = "$ROOT";
 
+/// At most this many paths are recorded before and after a request.
+const PATHS_MAX: usize = 60;
+
 /// The requests and replies of one run, a line each, and its divergences, with the ids and times of
 /// that run.
 #[derive(Debug, Default)]
 pub struct Transcript {
     /// The lines.
     pub lines: Vec<String>,
+    /// The files around each request, in the order of the requests.
+    pub trees: Vec<TreesOfRequest>,
     /// What the model does not allow.
     pub divergences: Vec<Divergence>,
+}
+
+/// The files before and after one request: only those that differ from the sandbox at the beginning, each as
+/// `path: what it is`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreesOfRequest {
+    /// The operation of the history, from 1.
+    pub operation: usize,
+    /// The files before the request.
+    pub before: Vec<String>,
+    /// The files after it.
+    pub after: Vec<String>,
+}
+
+impl TreesOfRequest {
+    fn new(record: &RequestRecord, beginning: &Files) -> Self {
+        let list = |files: &Files| {
+            let changed = beginning.differences(files).into_iter().take(PATHS_MAX);
+            changed.map(|change| format!("{}: {}", change.path, shown(change.newer))).collect()
+        };
+        let RequestRecord { step, before, after, .. } = record;
+        TreesOfRequest { operation: step + 1, before: list(before), after: list(after) }
+    }
 }
 
 impl Transcript {
@@ -51,9 +81,14 @@ pub fn transcript(
     until: Until,
 ) -> Result<Transcript, RunError> {
     let mut root = String::new();
+    let mut beginning = Files::default();
     let mut lines = history.conditions();
+    let mut trees = Vec::new();
     let mut watch = |event| match event {
-        Event::Began { root: folder, .. } => root = String::from_utf8_lossy(&folder).into_owned(),
+        Event::Began { root: folder, files } => {
+            root = String::from_utf8_lossy(&folder).into_owned();
+            beginning = files;
+        }
         Event::Edited(changes) => lines.extend(changes.iter().map(change_line)),
         Event::DatabaseWritten(database, _) => lines.push(format!(
             "python3 adds {} rows to {} in journal mode {}, then: {}",
@@ -70,18 +105,19 @@ pub fn transcript(
         Event::Requested(record) => {
             lines.push(format!("> {}", plain(&Message::Request(record.request.clone()))));
             lines.push(format!("< {}", record.reply));
+            trees.push(TreesOfRequest::new(&record, &beginning));
         }
     };
     let options = RunOptions { until, watch: Some(&mut watch), ..RunOptions::default() };
     let run = match run(history, new_subject, scratch, options) {
         Err(RunError::Adapter { step: None, fault }) => {
             lines.extend(["> {\"op\":\"open\"}".to_owned(), format!("< {fault}")]);
-            return Ok(Transcript { lines, divergences: Vec::new() });
+            return Ok(Transcript { lines, ..Transcript::default() });
         }
         run => run?,
     };
     let lines = lines.into_iter().map(|line| cut(&line.replace(&root, ROOT))).collect();
-    Ok(Transcript { lines, divergences: run.divergences })
+    Ok(Transcript { lines, trees, divergences: run.divergences })
 }
 
 /// An injection: what is injected, and at which call.
@@ -166,12 +202,15 @@ mod tests {
         );
         let scratch = Scratch::in_default_directory();
         let transcript = transcript(&history.unwrap(), &CoreSubject::boxed, &scratch, Until::End);
-        let lines = transcript.unwrap().lines;
+        let Transcript { lines, trees, .. } = transcript.unwrap();
         assert_eq!(lines[0], "write work/alpha/a: \"1\"");
         assert_eq!(lines[1], r#"> {"op":"checkpoint","dir":"$ROOT/work/alpha","reason":"r"}"#);
         assert!(lines[2].contains(r#""outcome":"created""#), "{}", lines[2]);
         assert!(lines[3].contains(r#""target":"7""#), "{}", lines[3]);
         assert!(lines[4].contains("unknown_checkpoint"), "{}", lines[4]);
+        assert_eq!(trees.iter().map(|trees| trees.operation).collect::<Vec<_>>(), [2, 3]);
+        let file = "work/alpha/a: a file of 1 bytes \"1\"".to_owned();
+        assert!(trees[1].before.contains(&file) && trees[1].after.contains(&file), "{trees:?}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 pub mod enough;
 pub mod excused;
+mod failure;
 pub mod github;
 pub mod junit;
 mod kept;
@@ -16,6 +17,7 @@ pub mod text;
 mod unjudged;
 mod verdicts;
 
+pub use failure::FailureFound;
 pub use kept::kept_histories;
 pub use merge::{MergeError, merge};
 pub use record::{Record, RecordError, Recorder};
@@ -23,12 +25,10 @@ pub use record::{Record, RecordError, Recorder};
 use crate::cases;
 use crate::coverage::Behaviour;
 use crate::depth::Depth;
-use crate::divergence::{Fingerprint, Violation};
-use crate::history::History;
-use crate::severity::Severity;
+use crate::divergence::Fingerprint;
 use crate::share::Share;
 use crate::subject::Identity;
-use crate::suite::{Ended, Failure, Findings, Following, Verdict};
+use crate::suite::{Ended, Findings, Following, Verdict};
 use herma_model::{Excuse, rules};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -90,53 +90,6 @@ pub struct Started {
     pub replay: String,
 }
 
-/// One way in which a rule is broken, with the shortest history that shows it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct FailureFound {
-    /// The fingerprint of the failure.
-    #[serde(flatten)]
-    pub fingerprint: Fingerprint,
-    /// The rule in words.
-    pub statement: String,
-    /// Where the rule comes from.
-    pub source: String,
-    /// Which observation showed it.
-    pub judge: String,
-    /// The operation of the shortest history that shows it, from 1.
-    pub operation: usize,
-    /// What the model allows.
-    pub expected: String,
-    /// What was found.
-    pub found: String,
-    /// Every path that differs, `-` as expected and `+` as found.
-    pub tree: Vec<String>,
-    /// The usual cause of such a failure.
-    pub hint: Option<String>,
-    /// The first history that failed in this way.
-    pub origin: String,
-    /// How many histories failed in this way.
-    pub histories: u64,
-    /// How many executions shrinking took.
-    pub executions: usize,
-    /// How many of the repeated runs failed again, and how many were made; `None` for a known failure,
-    /// which is not repeated.
-    pub reproduced: Option<(usize, usize)>,
-    /// The shortest history found.
-    pub history: History,
-    /// The requests and replies of that history; empty for a known failure.
-    #[serde(default)]
-    pub asked: Vec<String>,
-    /// Other rules that the same operation broke, each with its symptom: if the cause is not the blamed
-    /// rule, it is among these.
-    #[serde(default)]
-    pub also: Vec<String>,
-    /// The severity of the failure.
-    #[serde(default)]
-    pub severity: Severity,
-    /// The command that shows it again.
-    pub replay: String,
-}
-
 impl RuleJudged {
     /// Why the rule was not judged, if that is known.
     pub fn why_not(&self) -> Option<String> {
@@ -150,13 +103,6 @@ impl Started {
     pub fn seeds(&self) -> String {
         let seeds: Vec<String> = self.seeds.iter().map(u64::to_string).collect();
         seeds.join(", ")
-    }
-}
-
-impl FailureFound {
-    /// Whether the shortest history never failed again, so that there is no verdict.
-    pub fn is_unstable(&self) -> bool {
-        self.reproduced.is_some_and(|(times, _)| times == 0)
     }
 }
 
@@ -325,7 +271,9 @@ impl Results {
         let failures = findings
             .failures
             .iter()
-            .map(|(fingerprint, failure)| found(fingerprint, failure, replay(fingerprint)))
+            .map(|(fingerprint, failure)| {
+                FailureFound::new(fingerprint, failure, replay(fingerprint))
+            })
             .collect();
         let seen = |(fingerprint, seen): (&Fingerprint, &Following)| FollowingFound {
             fingerprint: fingerprint.clone(),
@@ -414,34 +362,5 @@ impl Results {
         let mut broken: Vec<_> = by_rule.filter(|(_, failures)| !failures.is_empty()).collect();
         broken.sort_by_key(|(_, failures)| failures.iter().map(|failure| failure.severity).min());
         broken
-    }
-}
-
-fn also(violation: &Violation) -> String {
-    format!("{}: {}", violation.rule.id, violation.mismatch.symptom)
-}
-
-fn found(fingerprint: &Fingerprint, failure: &Failure, replay: String) -> FailureFound {
-    let divergence = &failure.shrunk.divergence;
-    let reproduced = failure.reproduced.map(|times| (times, crate::suite::REPRODUCTIONS));
-    FailureFound {
-        fingerprint: fingerprint.clone(),
-        statement: divergence.rule.statement.to_owned(),
-        source: divergence.rule.source.to_owned(),
-        judge: divergence.judge.to_string(),
-        operation: divergence.step + 1,
-        expected: divergence.mismatch.expected.clone(),
-        found: divergence.mismatch.found.clone(),
-        tree: divergence.mismatch.tree.clone(),
-        hint: Some(divergence.rule.hint.to_owned()),
-        origin: failure.origin.clone(),
-        histories: failure.histories,
-        executions: failure.shrunk.executions,
-        reproduced,
-        history: failure.shrunk.history.clone(),
-        asked: failure.asked.clone(),
-        also: divergence.symptoms.iter().map(also).collect(),
-        severity: Severity::of_failure(divergence),
-        replay,
     }
 }

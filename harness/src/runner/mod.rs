@@ -33,8 +33,8 @@ use crate::protocol::asked::supported_operations;
 use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::{Sandbox, Scratch};
 use crate::subject::{NewSubject, Subject};
-use herma_model::World;
 use herma_model::injected::Injected;
+use herma_model::{Files, World};
 use meanwhile::Opening;
 use shown::notify;
 pub use shown::{Calls, Event, RequestRecord, Run, RunError, Watch};
@@ -101,6 +101,8 @@ struct Runner<'a> {
     silent: Option<Fingerprint>,
     /// The line of the last reply; empty without a watcher.
     reply: String,
+    /// The files before the last request that was judged.
+    before: Files,
     databases: Databases,
     /// The injection for the next request that can have one.
     injection: Option<Injection>,
@@ -159,6 +161,7 @@ impl<'a> Runner<'a> {
             disagreement: None,
             silent: None,
             reply: String::new(),
+            before: Files::default(),
             databases: Databases::default(),
             injection: None,
             measures: false,

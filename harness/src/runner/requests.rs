@@ -105,7 +105,8 @@ impl Runner<'_> {
     pub(super) fn notify_request(&mut self, step: usize, seen: Observation) {
         let Observation { request, answer, files: after, .. } = seen;
         let reply = std::mem::take(&mut self.reply);
-        let record = RequestRecord { step, request, answer, reply, after };
+        let before = std::mem::take(&mut self.before);
+        let record = RequestRecord { step, request, answer, reply, before, after };
         notify(&mut self.watch, || Event::Requested(Box::new(record)));
     }
 
@@ -174,6 +175,7 @@ impl Runner<'_> {
     pub(super) fn check_files(&mut self, step: usize) -> Result<(), RunError> {
         let seen = self.oracle.files(&self.sandbox)?;
         if *seen == self.world.files {
+            self.before.clone_from(&self.world.files);
             return Ok(());
         }
         let differs = |path: &&ByteString| seen.get(path) != self.world.files.get(path);

@@ -158,6 +158,8 @@ pub struct RequestRecord {
     pub answer: Answer,
     /// The reply line of the protocol with the answer.
     pub reply: String,
+    /// The files before it.
+    pub before: Files,
     /// The files afterwards.
     pub after: Files,
 }

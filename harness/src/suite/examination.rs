@@ -6,7 +6,7 @@ use crate::divergence::{Divergence, Fingerprint};
 use crate::sandbox::Scratch;
 use crate::shrink::{self, Budget, FailingHistory, Shrunk};
 use crate::subject::NewSubject;
-use crate::transcript::transcript;
+use crate::transcript::{Transcript, transcript};
 use crate::trial::trial;
 
 /// How failures are shrunk and reproduced.
@@ -24,7 +24,9 @@ impl Examination<'_> {
         let UnshrunkFailure { origin, history, divergence, histories, .. } = failure;
         if plan.known.contains(fingerprint) {
             let shrunk = Shrunk { history, divergence, executions: 0 };
-            return Failure { origin, histories, shrunk, reproduced: None, asked: Vec::new() };
+            let asked = Vec::new();
+            let trees = Vec::new();
+            return Failure { origin, histories, shrunk, reproduced: None, asked, trees };
         }
         let fresh = scratch.with_fresh_processes();
         let count_reproductions = |shrunk: &Shrunk| {
@@ -54,6 +56,7 @@ impl Examination<'_> {
         let transcript =
             transcript(&shrunk.history, new_subject, &fresh, until).unwrap_or_default();
         shrunk.divergence = transcript.own(&shrunk.divergence).clone();
-        Failure { origin, histories, shrunk, reproduced, asked: transcript.lines }
+        let Transcript { lines: asked, trees, .. } = transcript;
+        Failure { origin, histories, shrunk, reproduced, asked, trees }
     }
 }

@@ -6,6 +6,7 @@ use crate::divergence::Fingerprint;
 use crate::protocol::capabilities::Capabilities;
 use crate::shrink::Shrunk;
 use crate::subject::Identity;
+use crate::transcript::TreesOfRequest;
 use herma_model::Excuse;
 use herma_model::rules::{self, RuleRef};
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,8 @@ pub struct Failure {
     pub reproduced: Option<usize>,
     /// The requests and replies of the shortest history; empty for a known failure.
     pub asked: Vec<String>,
+    /// The files around each of these requests.
+    pub trees: Vec<TreesOfRequest>,
 }
 
 impl Failure {

@@ -1,0 +1,96 @@
+//! One failure of a run, as its results contain it.
+
+use crate::divergence::{Fingerprint, Violation};
+use crate::history::History;
+use crate::severity::Severity;
+use crate::suite::{Failure, REPRODUCTIONS};
+use crate::transcript::TreesOfRequest;
+use serde::{Deserialize, Serialize};
+
+/// One way in which a rule is broken, with the shortest history that shows it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FailureFound {
+    /// The fingerprint of the failure.
+    #[serde(flatten)]
+    pub fingerprint: Fingerprint,
+    /// The rule in words.
+    pub statement: String,
+    /// Where the rule comes from.
+    pub source: String,
+    /// Which observation showed it.
+    pub judge: String,
+    /// The operation of the shortest history that shows it, from 1.
+    pub operation: usize,
+    /// What the model allows.
+    pub expected: String,
+    /// What was found.
+    pub found: String,
+    /// Every path that differs, `-` as expected and `+` as found.
+    pub tree: Vec<String>,
+    /// The usual cause of such a failure.
+    pub hint: Option<String>,
+    /// The first history that failed in this way.
+    pub origin: String,
+    /// How many histories failed in this way.
+    pub histories: u64,
+    /// How many executions shrinking took.
+    pub executions: usize,
+    /// How many of the repeated runs failed again, and how many were made; `None` for a known failure,
+    /// which is not repeated.
+    pub reproduced: Option<(usize, usize)>,
+    /// The shortest history found.
+    pub history: History,
+    /// The requests and replies of that history; empty for a known failure.
+    #[serde(default)]
+    pub asked: Vec<String>,
+    /// The files around each of these requests; empty if an earlier version wrote the results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trees: Vec<TreesOfRequest>,
+    /// Other rules that the same operation broke, each with its symptom: if the cause is not the blamed
+    /// rule, it is among these.
+    #[serde(default)]
+    pub also: Vec<String>,
+    /// The severity of the failure.
+    #[serde(default)]
+    pub severity: Severity,
+    /// The command that shows it again.
+    pub replay: String,
+}
+
+impl FailureFound {
+    /// The failure as results contain it.
+    pub(super) fn new(fingerprint: &Fingerprint, failure: &Failure, replay: String) -> Self {
+        let divergence = &failure.shrunk.divergence;
+        let reproduced = failure.reproduced.map(|times| (times, REPRODUCTIONS));
+        FailureFound {
+            fingerprint: fingerprint.clone(),
+            statement: divergence.rule.statement.to_owned(),
+            source: divergence.rule.source.to_owned(),
+            judge: divergence.judge.to_string(),
+            operation: divergence.step + 1,
+            expected: divergence.mismatch.expected.clone(),
+            found: divergence.mismatch.found.clone(),
+            tree: divergence.mismatch.tree.clone(),
+            hint: Some(divergence.rule.hint.to_owned()),
+            origin: failure.origin.clone(),
+            histories: failure.histories,
+            executions: failure.shrunk.executions,
+            reproduced,
+            history: failure.shrunk.history.clone(),
+            asked: failure.asked.clone(),
+            trees: failure.trees.clone(),
+            also: divergence.symptoms.iter().map(also).collect(),
+            severity: Severity::of_failure(divergence),
+            replay,
+        }
+    }
+
+    /// Whether the shortest history never failed again, so that there is no verdict.
+    pub fn is_unstable(&self) -> bool {
+        self.reproduced.is_some_and(|(times, _)| times == 0)
+    }
+}
+
+fn also(violation: &Violation) -> String {
+    format!("{}: {}", violation.rule.id, violation.mismatch.symptom)
+}
