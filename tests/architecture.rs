@@ -37,17 +37,18 @@ const HARNESS: &str = "
     canary export transcript trial apart shrink arbitrary check compare
     large
     planted cases hostile
-    suite careful results expectations power
+    suite careful results expectations html power
     scripted_model";
 
 /// The packages that only the commands need.
-const PACKAGES_OF_COMMANDS: [&str; 7] = [
+const PACKAGES_OF_COMMANDS: [&str; 8] = [
     "clap",
     "clap_complete",
     "clap_mangen",
     "indicatif",
     "jsonc-parser",
     "landlock",
+    "maud",
     "signal-hook",
 ];
 

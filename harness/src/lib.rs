@@ -54,6 +54,8 @@ pub mod generate;
 pub mod git_objects;
 pub mod history;
 pub mod hostile;
+#[cfg(feature = "cli")]
+pub mod html;
 pub mod inject;
 pub mod large;
 mod nearest;

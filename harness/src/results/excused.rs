@@ -5,7 +5,7 @@ use herma_model::Excuse;
 use std::fmt::Write;
 
 /// The excuses of a rule with their counts, the most frequent first: `12 excused (the store is damaged 12)`.
-pub(super) fn of_rule(rule: &RuleJudged) -> Option<String> {
+pub(crate) fn of_rule(rule: &RuleJudged) -> Option<String> {
     let total = total(rule);
     let mut excuses: Vec<(&Excuse, &u64)> = rule.excused.iter().collect();
     excuses.sort_by_key(|(_, times)| std::cmp::Reverse(*times));

@@ -96,7 +96,7 @@ fn check(parts: &[(String, Results)]) -> Result<(), MergeError> {
     Ok(())
 }
 
-fn plan(started: &Started) -> (&[u64], u64, usize, bool, Option<&str>) {
+pub(super) fn plan(started: &Started) -> (&[u64], u64, usize, bool, Option<&str>) {
     let Started { seeds, histories, operations, inject, cases_of, .. } = started;
     (seeds, *histories, *operations, *inject, cases_of.as_deref())
 }

@@ -4,6 +4,7 @@
 //! without an end belongs to an interrupted run, and every report refuses it. [`text`], [`junit`] and
 //! [`github`] depend on the stream alone.
 
+pub mod delta;
 pub mod enough;
 pub mod excused;
 mod failure;

@@ -7,7 +7,7 @@ use crate::suite::Verdict;
 use serde_json::json;
 
 /// The explanation of a failure that did not show again.
-pub(super) const UNSTABLE: &str = "it was not reproduced, so its rule is neither held nor broken";
+pub(crate) const UNSTABLE: &str = "it was not reproduced, so its rule is neither held nor broken";
 
 /// A failure with the history that shows it.
 pub fn failure(failure: &FailureFound) -> String {
@@ -73,7 +73,7 @@ pub(crate) fn counted(count: u64, singular: &str, plural: &str) -> String {
 }
 
 /// The word for a verdict, and its colour on a terminal.
-pub(super) fn word(verdict: Verdict) -> (&'static str, &'static str) {
+pub(crate) fn word(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Held => ("held", "32"),
         Verdict::Broken => ("BROKEN", "31"),

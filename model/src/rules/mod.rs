@@ -69,6 +69,21 @@ pub enum Tier {
     Agent,
 }
 
+impl Tier {
+    /// Every tier, the first that an implementation earns first.
+    pub const ALL: [Tier; 4] = [Tier::Documented, Tier::Integrity, Tier::Durability, Tier::Agent];
+
+    /// Its name.
+    pub fn word(self) -> &'static str {
+        match self {
+            Tier::Documented => "documented",
+            Tier::Integrity => "integrity",
+            Tier::Durability => "durability",
+            Tier::Agent => "agent",
+        }
+    }
+}
+
 impl fmt::Display for Tier {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(match self {
@@ -271,8 +286,8 @@ mod tests {
 
     #[test]
     fn display_of_tiers_and_levels_pads_to_the_requested_width() {
-        let tiers = [Tier::Documented, Tier::Integrity, Tier::Durability, Tier::Agent];
-        assert_eq!(tiers.map(|tier| format!("{tier:<2}|")), ["1 |", "2 |", "3 |", "A |"]);
+        assert_eq!(Tier::ALL.map(Tier::word), ["documented", "integrity", "durability", "agent"]);
+        assert_eq!(Tier::ALL.map(|tier| format!("{tier:<2}|")), ["1 |", "2 |", "3 |", "A |"]);
         assert_eq!(format!("{:<7}|{}", Level::Must, Level::Should), "MUST   |SHOULD");
     }
 }

@@ -88,17 +88,7 @@ pub enum Command {
     Compare(CompareArguments),
     /// Print the results of an earlier run in another format
     #[command(after_help = EXIT_CODES)]
-    Report {
-        /// The results.jsonl of a run
-        #[arg(long, value_name = "FILE")]
-        from: PathBuf,
-        /// The output format
-        #[arg(long = "as", value_enum, default_value_t = Form::Text)]
-        form: Form,
-        /// As text: a verdict for each rule, not a line for each area of the rule book
-        #[arg(long)]
-        rules: bool,
-    },
+    Report(ReportArguments),
     /// Combine the results of all parts of one run
     #[command(after_help = EXIT_CODES)]
     Merge {
@@ -254,6 +244,26 @@ pub enum Form {
     Markdown,
     /// Markdown, how many comparisons of each rule were excused and by what
     Excuses,
+}
+
+/// The arguments of `report`.
+#[derive(clap::Args)]
+pub struct ReportArguments {
+    /// The results.jsonl of a run
+    #[arg(long, value_name = "FILE", required_unless_present = "html")]
+    pub from: Option<PathBuf>,
+    /// The output format
+    #[arg(long = "as", value_enum, default_value_t = Form::Text)]
+    pub form: Form,
+    /// As text: a verdict for each rule, not a line for each area of the rule book
+    #[arg(long)]
+    pub rules: bool,
+    /// Write one HTML page about all RESULTS, which needs no network, to this file
+    #[arg(long, value_name = "FILE", requires = "results", conflicts_with_all = ["from", "form", "rules"])]
+    pub html: Option<PathBuf>,
+    /// With --html: the results.jsonl of each run
+    #[arg(requires = "html")]
+    pub results: Vec<PathBuf>,
 }
 
 /// A history from a file, and a subject.

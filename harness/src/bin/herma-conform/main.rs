@@ -41,7 +41,7 @@ fn main() -> ExitCode {
             print_text(&if *json { claims::json() } else { claims::text() });
             return ExitCode::SUCCESS;
         }
-        Command::Report { from, form, rules } => return reporting::report(from, *form, *rules),
+        Command::Report(arguments) => return exit_code_of(reporting::report(arguments)),
         Command::Merge { parts, into } => return reporting::merge(parts, into),
         Command::Adapter(AdapterCommand::New { lang, kept }) => {
             return skeleton::print(*lang, *kept);
@@ -85,7 +85,7 @@ fn main() -> ExitCode {
         }
         Command::Rules { .. }
         | Command::Schema
-        | Command::Report { .. }
+        | Command::Report(_)
         | Command::Capabilities { .. }
         | Command::Merge { .. }
         | Command::Adapter(_)

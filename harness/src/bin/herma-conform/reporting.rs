@@ -1,6 +1,6 @@
 //! `report`, `merge`, `export` and `schema`: results, histories and the protocol in other forms.
 
-use crate::arguments::{Form, HistoryArguments};
+use crate::arguments::{Form, HistoryArguments, ReportArguments};
 use crate::commands::load;
 use crate::ending::{
     BROKEN, NO_VERDICT, NoVerdict, UNSTABLE, USAGE, colour, fail, print_text, scratch,
@@ -8,6 +8,7 @@ use crate::ending::{
 use crate::subjects::ChosenSubject;
 use herma_harness::export;
 use herma_harness::history::History;
+use herma_harness::html;
 use herma_harness::protocol::schema as protocol_schema;
 use herma_harness::results::{self, Results, ResultsError, excused, github, junit, text};
 use herma_harness::suite::Verdict;
@@ -49,20 +50,34 @@ pub fn merge(parts: &[PathBuf], into: &Path) -> ExitCode {
 }
 
 /// `herma-conform report`.
-pub fn report(from: &Path, form: Form, rules: bool) -> ExitCode {
-    let results = match results(from) {
-        Ok(results) => results,
-        Err((message, code)) => return fail(&message, code),
-    };
-    print_text(&match form {
-        Form::Text => text::report(&results, text::Style { colour: colour(), rules }),
+///
+/// # Errors
+/// A file cannot be read or written.
+pub fn report(arguments: &ReportArguments) -> Result<ExitCode, NoVerdict> {
+    if let Some(html) = &arguments.html {
+        return report_as_html(html, &arguments.results);
+    }
+    let results = results(arguments.from.as_deref().unwrap_or(Path::new("")))?;
+    print_text(&match arguments.form {
+        Form::Text => {
+            text::report(&results, text::Style { colour: colour(), rules: arguments.rules })
+        }
         Form::Json => text::json(&results),
         Form::Junit => junit::report(&results),
         Form::Github => github::annotations(&results),
         Form::Markdown => github::summary(&results),
         Form::Excuses => excused::page(&results),
     });
-    unless_unstable(&results)
+    Ok(unless_unstable(&results))
+}
+
+fn report_as_html(file: &Path, paths: &[PathBuf]) -> Result<ExitCode, NoVerdict> {
+    let read: Vec<Results> = paths.iter().map(|path| results(path)).collect::<Result<_, _>>()?;
+    let page = html::page(&read).map_err(|error| (error.to_string(), NO_VERDICT))?;
+    std::fs::write(file, page)
+        .map_err(|error| (format!("{file:?} cannot be written: {error}"), NO_VERDICT))?;
+    print_text(&format!("{}: {} results\n", file.display(), read.len()));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Success, unless a failure did not show again: callers that check only the exit code must not take

@@ -1,0 +1,4 @@
+use super::*;
+
+#[test]
+fn page_is_a_page() {}
