@@ -37,7 +37,7 @@ const HARNESS: &str = "
     canary export transcript trial apart shrink arbitrary check compare
     large
     planted cases hostile
-    suite careful results expectations html power
+    suite careful results expectations levels html power
     scripted_model";
 
 /// The packages that only the commands need.

@@ -58,6 +58,7 @@ pub mod hostile;
 pub mod html;
 pub mod inject;
 pub mod large;
+pub mod levels;
 mod nearest;
 pub mod null;
 mod oracle;

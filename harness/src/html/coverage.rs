@@ -1,7 +1,7 @@
 //! What was generated and what never was: how often each request was made, in which states and with which outcomes,
 //! which behaviours only other results have, and which rules no history exercised.
 
-use super::{Implementation, rule_anchor};
+use super::{Implementation, prose, rule_anchor};
 use crate::coverage::Behaviour;
 use crate::results::text::counted;
 use crate::results::{MetBehaviour, RuleJudged};
@@ -18,7 +18,7 @@ pub(super) fn section(implementations: &[Implementation<'_>]) -> Markup {
             h2 #coverage-title tabindex="-1" { "Coverage" }
             p.lead { "How often each request was made and judged. A rule that held is not verified for \
                       situations that never occurred." }
-            div.scroll tabindex="0" role="region" aria-labelledby="coverage-title" { table.counts {
+            div.scroll tabindex="0" role="region" aria-label="Requests" { table.counts {
                 thead { tr {
                     th scope="col" { "Request" }
                     @for implementation in implementations { th scope="col" { (implementation.title()) } }
@@ -75,7 +75,7 @@ fn details(implementation: &Implementation<'_>, implementations: &[Implementatio
         } }
         details { summary { "Rules that no history exercised: " (unexercised.len()) }
             ul.list { @for rule in unexercised { li {
-                a href={ "#" (rule_anchor(&rule.id)) } { (rule.id) } ": " (rule.why_not().unwrap_or_default())
+                a href={ "#" (rule_anchor(&rule.id)) } { (rule.id) } ": " (prose(&rule.why_not().unwrap_or_default()))
             } } }
         }
         details { summary { "Behaviours that occurred: " (own.len()) }

@@ -1,6 +1,6 @@
 //! The failures: their list, and a section for each with its counterexample as a timeline.
 
-use super::{Implementation, copied, rule_anchor};
+use super::{Implementation, copied, prose, rule_anchor};
 use crate::history::file::to_yaml;
 use crate::results::FailureFound;
 use crate::results::text::{UNSTABLE, counted};
@@ -19,7 +19,7 @@ pub(super) fn index(implementations: &[Implementation<'_>]) -> Markup {
                 @if implementation.failures.is_empty() { p.dim { "no failure" } }
                 ul.failures { @for (anchor, failure) in &implementation.failures { li {
                     a href={ "#" (anchor) } {
-                        span.mark.broken { (failure.severity) } " "
+                        span.of { span.mark.broken { (failure.severity) } } " "
                         strong { (failure.fingerprint.rule) } " "
                         span { (failure.fingerprint.symptom) }
                     }
@@ -54,7 +54,7 @@ fn section(anchor: &str, failure: &FailureFound, implementation: &Implementation
             h2 id={ (anchor) "-title" } tabindex="-1" {
                 a href={ "#" (rule_anchor(rule)) } { (rule) } ": " (failure.fingerprint.symptom)
             }
-            p.lead { (failure.statement) }
+            p.lead { (prose(&failure.statement)) }
             p { span.mark.broken { (failure.severity) } " "
                 span.dim { "judged by " (failure.judge) " at operation " (failure.operation) ", in "
                     (counted(failure.histories, "history", "histories")) "; first in " (failure.origin) "; "
@@ -74,7 +74,7 @@ fn section(anchor: &str, failure: &FailureFound, implementation: &Implementation
             @if !failure.also.is_empty() {
                 p { strong { "The same operation also broke: " } (failure.also.join("; ")) }
             }
-            @if let Some(hint) = &failure.hint { p { strong { "Usual cause: " } (hint) } }
+            @if let Some(hint) = &failure.hint { p { strong { "Usual cause: " } (prose(hint)) } }
             h3 { "Again" }
             p { "The command that replays it:" }
             (copied(&failure.replay))

@@ -1,6 +1,7 @@
 //! The first section: a card for each implementation, and the table of rules and implementations with its filters.
 
-use super::{Implementation, Mark, rule_anchor};
+use super::{Implementation, Mark, prose, rule_anchor};
+use crate::levels::ConformanceReport;
 use crate::results::text::counted;
 use crate::suite::Verdict;
 use herma_model::rules::{self, Rule, RuleRef, Tier};
@@ -23,7 +24,7 @@ pub(super) fn section(implementations: &[Implementation<'_>]) -> Markup {
             p.legend aria-label="Legend" {
                 @for verdict in VERDICTS { (Mark::of(Some(verdict)).in_full()) " " }
             }
-            div.scroll tabindex="0" role="region" aria-labelledby="rules-title" {
+            div.scroll tabindex="0" role="region" aria-label="Verdicts" {
                 (table(implementations))
             }
             p.empty hidden { "No rule matches. " button type="button" data-reset { "Show all rules" } }
@@ -40,6 +41,7 @@ fn card(implementation: &Implementation<'_>) -> Markup {
             h3 { (implementation.name()) " " small { (implementation.version()) } }
             p { strong { (count(Verdict::Held)) } " of " (judged) " judged rules held" }
             (bar(implementation))
+            p { "Levels: " (levels(implementation)) }
             p.dim {
                 (counted(finished.histories, "history", "histories")) ", "
                 (counted(finished.operations, "operation", "operations")) ", "
@@ -47,6 +49,16 @@ fn card(implementation: &Implementation<'_>) -> Markup {
                 (implementation.results.started.seeds())
             }
         }
+    }
+}
+
+/// The levels that these results alone earn.
+fn levels(implementation: &Implementation<'_>) -> String {
+    let results = std::slice::from_ref(implementation.results);
+    match ConformanceReport::of(results, "") {
+        Err(error) => format!("none, {error}"),
+        Ok(report) if report.levels.is_empty() => "none".into(),
+        Ok(report) => report.levels.join(", "),
     }
 }
 
@@ -132,7 +144,7 @@ fn row(rule: &Rule, implementations: &[Implementation<'_>]) -> Markup {
             th scope="row" {
                 a href={ "#" (rule_anchor(rule.id)) } { (rule.id) }
                 " " span.tag { (rule.level) } " " span.tag { (rule.tier.word()) }
-                p { (rule.statement) }
+                p { (prose(rule.statement)) }
             }
             @for (mark, implementation) in marks.iter().zip(implementations) {
                 td class=(mark.class) { (cell(rule.id, mark, implementation)) }

@@ -149,13 +149,6 @@ impl Mark {
         let Some(verdict) = verdict else {
             return Mark { class: "absent", symbol: "", word: "not in these results".into() };
         };
-        let symbol = match verdict {
-            Verdict::Held => "✓",
-            Verdict::Broken => "✗",
-            Verdict::Unstable => "~",
-            Verdict::NotExercised => "○",
-            Verdict::NotApplicable => "–",
-        };
         let class = match verdict {
             Verdict::Held => "held",
             Verdict::Broken => "broken",
@@ -163,13 +156,20 @@ impl Mark {
             Verdict::NotExercised => "not-exercised",
             Verdict::NotApplicable => "not-applicable",
         };
-        Mark { class, symbol, word: word(verdict).0.to_lowercase() }
+        Mark { class, symbol: verdict.symbol(), word: word(verdict).0.to_lowercase() }
     }
 
     /// The symbol and the word.
     fn in_full(&self) -> Markup {
         html! { span class={ "mark " (self.class) } { (self.symbol) " " (self.word) } }
     }
+}
+
+/// Prose, in which backticks enclose code.
+fn prose(text: &str) -> Markup {
+    html! { @for (index, part) in text.split('`').enumerate() {
+        @if index % 2 == 1 { code { (part) } } @else { (part) }
+    } }
 }
 
 /// A text that is copied with a button.

@@ -1,7 +1,7 @@
 //! A section for each rule: its record, its verdicts, the written cases that test it, and the planted bugs that
 //! break it.
 
-use super::{Implementation, Mark, rule_anchor};
+use super::{Implementation, Mark, prose, rule_anchor};
 use crate::cases::{self, Case};
 use crate::history::file::HistoryError;
 use crate::planted::{self, PlantedBug};
@@ -25,7 +25,7 @@ fn section(rule: RuleRef, implementations: &[Implementation<'_>], cases: &[Case]
         section.view #(anchor) aria-labelledby={ (anchor) "-title" } {
             p.path { a href="#rules" { "Rules" } " / " (rule.subject()) }
             h2 id={ (anchor) "-title" } tabindex="-1" { (rule.id) }
-            p.lead { (rule.statement) }
+            p.lead { (prose(rule.statement)) }
             dl.facts {
                 div { dt { "Level" } dd { (rule.level) } }
                 div { dt { "Tier" } dd { (rule.tier.word()) } }
@@ -38,15 +38,15 @@ fn section(rule: RuleRef, implementations: &[Implementation<'_>], cases: &[Case]
             }
             h3 { "Verdicts" }
             (verdicts(rule, implementations))
-            p { strong { "Usual cause of a failure: " } (rule.hint) }
+            p { strong { "Usual cause of a failure: " } (prose(rule.hint)) }
             h3 { "Written cases " span.count { (covering.len()) } }
             @if covering.is_empty() { p.dim { "none" } }
             ul.list { @for case in covering { li {
-                code { (case.id) } ": " (case.origin)
+                code { (case.id) } ": " (prose(&case.origin))
             } } }
             h3 { "Planted bugs " span.count { (bugs.len()) } }
             @if bugs.is_empty() { p.dim { "none" } }
-            ul.list { @for bug in bugs { li { code { (bug.name) } ": " (bug.about) } } }
+            ul.list { @for bug in bugs { li { code { (bug.name) } ": " (prose(bug.about)) } } }
         }
     }
 }
@@ -62,7 +62,7 @@ fn verdicts(rule: RuleRef, implementations: &[Implementation<'_>]) -> Markup {
                     @if let Some(judged) = judged {
                         span.dim { " " (judged.checks) " checks"
                             @if let Some(text) = excused::of_rule(judged) { ", " (text) }
-                            @if let Some(why) = judged.why_not() { ": " (why) }
+                            @if let Some(why) = judged.why_not() { ": " (prose(&why)) }
                         }
                     }
                     @for (anchor, failure) in implementation.failures_of(rule.id) {

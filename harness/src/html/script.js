@@ -1,5 +1,5 @@
 "use strict";
-document.documentElement.classList.add("scripted");
+document.documentElement.classList.add("has-script");
 const form = document.querySelector(".filters");
 const rows = [...document.querySelectorAll(".matrix tr[data-level]")];
 const texts = rows.map((row) => row.querySelector("th").textContent.toLowerCase());

@@ -104,6 +104,19 @@ pub enum Verdict {
     NotApplicable,
 }
 
+impl Verdict {
+    /// A symbol for tables.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Verdict::Held => "✓",
+            Verdict::Broken => "✗",
+            Verdict::Unstable => "~",
+            Verdict::NotExercised => "○",
+            Verdict::NotApplicable => "–",
+        }
+    }
+}
+
 impl Findings {
     /// How many comparisons of a rule were excused, by the excuse.
     pub fn excused_by(&self, rule: RuleRef) -> BTreeMap<Excuse, u64> {

@@ -3,6 +3,7 @@
 //! The arguments of `run` and its presets are in [`crate::run_arguments`]; a command that has a file of its own
 //! may define its arguments there.
 
+use crate::levels::{self, LevelArguments};
 use crate::model::{self, ModelArguments};
 use crate::power::PowerArguments;
 use crate::run_arguments::{
@@ -89,6 +90,9 @@ pub enum Command {
     /// Print the results of an earlier run in another format
     #[command(after_help = EXIT_CODES)]
     Report(ReportArguments),
+    /// Print which levels the results of an implementation earn; write, check and compare claims
+    #[command(after_help = format!("{}\n\n{}", levels::EXAMPLES, levels::EXIT_CODES))]
+    Level(LevelArguments),
     /// Combine the results of all parts of one run
     #[command(after_help = EXIT_CODES)]
     Merge {

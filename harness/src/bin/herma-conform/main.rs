@@ -12,6 +12,7 @@ mod confined;
 mod ending;
 mod gate;
 mod hermetic;
+mod levels;
 mod model;
 mod power;
 mod progress;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Command::Report(arguments) => return exit_code_of(reporting::report(arguments)),
+        Command::Level(arguments) => return exit_code_of(levels::level(arguments)),
         Command::Merge { parts, into } => return reporting::merge(parts, into),
         Command::Adapter(AdapterCommand::New { lang, kept }) => {
             return skeleton::print(*lang, *kept);
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
         Command::Rules { .. }
         | Command::Schema
         | Command::Report(_)
+        | Command::Level(_)
         | Command::Capabilities { .. }
         | Command::Merge { .. }
         | Command::Adapter(_)
