@@ -2,6 +2,7 @@
 
 use herma_harness::bundled::{Bundled, CATALOGUE, in_python};
 use herma_harness::expectations::Expectations;
+use herma_harness::levels::{self, ConformanceReport};
 use herma_tests::built_binary;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -153,6 +154,20 @@ fn docs_known_failures_md_matches_the_expectations() {
         }
     }
     assert_page("known-failures.md", &page);
+}
+
+/// The submitted reports, sorted by the names of their files.
+#[test]
+fn every_submitted_report_is_right_and_docs_matrix_md_is_built_from_them() {
+    let mut reports = Vec::new();
+    for (file, text) in sources("docs/reports", "yaml") {
+        let report = ConformanceReport::from_yaml(&text).unwrap();
+        assert_eq!(report.check(), Ok(()), "{file}");
+        assert_eq!(file, format!("docs/reports/{}", report.file_name()));
+        reports.push(report);
+    }
+    assert!(!reports.is_empty());
+    assert_page("matrix.md", &levels::page::page(&reports).unwrap());
 }
 
 /// Only the names are checked here; CI recomputes the kills, a part of them at a time.

@@ -22,7 +22,8 @@ const RATCHETS: &[(&str, usize, Find)] = &[
 /// Type names that stand for more than two types of the workspace.
 const AMBIGUOUS_TYPES: usize = 22;
 /// Pages that a test or a command writes; their lines have any width.
-const GENERATED: [&str; 6] = [
+const GENERATED: [&str; 7] = [
+    "matrix.md",
     "rules.md",
     "known-failures.md",
     "capabilities.md",

@@ -37,6 +37,8 @@ const COMMANDS: &[(&str, Run)] = &[
     ("herma-conform gate --expect", With("", 1)),
     ("herma-conform update", With("", 3)),
     ("herma-conform merge", PACKAGES),
+    ("herma-conform level --delta", PACKAGES),
+    ("herma-conform level", With("", 0)),
     ("herma-conform gate --from", PACKAGES),
     ("herma-conform", PACKAGES),
     ("printf", With("", 0)),

@@ -133,6 +133,7 @@ fn what_can_be_done_and_how() {
         "gate ",
         "update ",
         "report ",
+        "level ",
         "capabilities ",
         "adapter new ",
         "adapter check ",
@@ -178,6 +179,8 @@ fn a_verdict_and_every_form_of_it() {
             "herma-conform report --from herma-failures/adapter/results.jsonl --as {form}"
         ));
     }
+    session.run("herma-conform level --date 2026-01-31 herma-failures/adapter/results.jsonl");
+    session.run("herma-conform level --delta herma-failures/adapter/results.jsonl herma-failures/adapter/results.jsonl");
     session.assert_snapshot("verdict");
 }
 

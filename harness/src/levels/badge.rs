@@ -34,7 +34,7 @@ pub fn svg(report: &ConformanceReport) -> String {
     let label_at = left / 2;
     let message_at = left + right / 2;
     format!(
-        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{label}: {message}">
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img">
 <title>{label}: {message}</title>
 <rect width="{width}" height="20" rx="3" fill="{color}"/>
 <path d="M3 0h{corner}v20H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" fill="#35383f"/>
