@@ -86,7 +86,10 @@ async function clicks(page) {
 
 /** The view fits its width, and axe-core finds nothing in it. */
 async function look(page, view) {
-  await page.evaluate((hash) => (location.hash = hash), view);
+  await page.goto("about:blank");
+  await page.goto(address + view);
+  const current = await page.$eval("nav [aria-current]", (link) => link.hash);
+  assert.ok(view.startsWith(current.replace(/s$/, "")), `${view} is not in ${current}`);
   await page.waitForFunction((hash) => document.querySelector(hash).checkVisibility(), {}, view);
   const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert.ok(excess <= 0, `${view} is ${excess} points too wide`);

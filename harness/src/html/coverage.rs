@@ -50,7 +50,7 @@ fn count(kind: &RequestKind, implementation: &Implementation<'_>) -> Markup {
     html! {
         @if times > 0 { td { (times) " " span.dim { "in "
             (counted(of_request(kind, implementation).count() as u64, "way", "ways")) } } }
-        @else if let Some((name, _)) = lacking { td.not-applicable { "never: lacks " code { (name) } } }
+        @else if let Some((name, _)) = lacking { td.not-applicable { "never" span.dim { ": lacks " code { (name) } } } }
         @else { td.not-exercised { "never" } }
     }
 }

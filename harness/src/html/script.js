@@ -24,7 +24,9 @@ function filter() {
 
 /* Moves the focus to the section that the address names, as a browser does with a new page. */
 function arrive() {
-  const view = document.querySelector(".view:target") || document.querySelector("#rules");
+  // The browser has not yet found the target when this runs for the first time.
+  const target = document.getElementById(location.hash.slice(1));
+  const view = target?.closest(".view") ?? document.querySelector("#rules");
   for (const link of document.querySelectorAll("nav a")) {
     const area = view.id.split("-")[0].replace(/^(rule|failure)$/, "$1s");
     if (link.hash === `#${area}`) link.setAttribute("aria-current", "page");
