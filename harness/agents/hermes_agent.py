@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""hermes-agent behind two of its front doors: `gateway`, the JSON-RPC of its terminal interface, and `classic`, the
+command `hermes chat` on a pipe. Checkpoints are enabled as its documentation says for each."""
+
+import re
+import time
+
+from front_door import LIMIT, AgentBroke, FrontDoor, JsonRpc, Package, Refused, serve
+
+
+class Hermes(FrontDoor):
+    """What both doors share."""
+
+    package = Package("hermes-agent", "0.19.0", ("hermes-agent==0.19.0",), "pip")
+    licence = "MIT"
+    capabilities = ("list", "preview", "restore", "restore-file", "resume", "parallel-calls", "shell-covered",
+                    "step-checkpoints", "conversation")
+    notes = {"turn-checkpoints": "documented as one a turn, taken once a model call",
+             "shell-covered": "only commands that it takes for destructive: rm, mv, cp, sed -i, truncate, dd, >",
+             "undo": "a restore takes a checkpoint first, which can be restored"}
+
+    def configure(self):
+        self.write(".hermes/config.yaml", f"""\
+model: {{provider: custom, default: scripted, base_url: "{self.model_url}/v1", api_key: any, context_length: 200000}}
+checkpoints: {{enabled: true}}
+approvals: {{mode: "off"}}
+""")
+
+    def variables(self):
+        return {"HERMES_HOME": f"{self.home}/.hermes", "HERMES_TUI_CHECKPOINTS": "1", "HERMES_YOLO_MODE": "1",
+                "PATH": f"{self.folder}/bin:/usr/local/bin:/usr/bin:/bin"}
+
+    def calls(self, project):
+        return {
+            "write": lambda call: ("write_file", {"path": str(project / call["path"]), "content": call["content"]}),
+            "edit": lambda call: ("patch", {"mode": "replace", "path": str(project / call["path"]),
+                                            "old_string": call["old"], "new_string": call["new"]}),
+            "shell": lambda call: ("terminal", {"command": call["command"]}),
+        }
+
+
+class Gateway(Hermes):
+    door = "gateway"
+    capabilities = (*Hermes.capabilities, "compact", "fork")
+    agent = None
+
+    def open(self, project, session=None):
+        if self.agent and session:
+            self.close()
+        self.project = project
+        if not self.agent:
+            self.agent = JsonRpc([self.program("python"), "-m", "tui_gateway.entry"], project, self.environment())
+            self.agent.on_message = self.remember
+            self.agent.wait(lambda message: self.event(message) == "gateway.ready", "gateway.ready")
+        elif self.session:
+            self.agent.call("session.close", {"session_id": self.session})
+        if session:
+            opened = self.agent.call("session.resume", {"session_id": session, "cols": 100})
+            self.session, self.stored = opened["session_id"], session
+        else:
+            opened = self.agent.call("session.create", {"cols": 100, "cwd": project})
+            self.session, self.stored = opened["session_id"], opened["stored_session_id"]
+        return {"session": self.stored}
+
+    def event(self, message):
+        return message.get("params", {}).get("type") if message.get("method") == "event" else None
+
+    def remember(self, message):
+        if self.event(message) == "tool.start":
+            self.tools.append(message["params"].get("payload", {}).get("name"))
+
+    def say(self, text):
+        self.tools = []
+        self.ask("prompt.submit", text=text)
+        done = self.agent.wait(lambda message: self.event(message) in ("message.complete", "error"),
+                               "message.complete")["params"]["payload"]
+        if done.get("status") != "complete":
+            raise AgentBroke(f"the turn ended with {done}")
+        self.wait_until_idle()
+        return {"said": done["text"], "tools": self.tools}
+
+    def wait_until_idle(self):
+        deadline = time.monotonic() + LIMIT
+        while "Agent Running: No" not in self.ask("session.status")["output"]:
+            if time.monotonic() > deadline:
+                raise AgentBroke("the agent runs on after its answer")
+            time.sleep(0.02)
+
+    def ask(self, method, **parameters):
+        return self.agent.call(method, {"session_id": self.session, **parameters})
+
+    def list(self):
+        reply = self.ask("rollback.list")
+        if not reply["enabled"]:
+            raise Refused("checkpoints are not enabled")
+        return {"checkpoints": [{"id": entry["hash"], "label": entry["message"], "time": entry["timestamp"]}
+                                for entry in reply["checkpoints"]]}
+
+    def preview(self, id, file=None):
+        reply = self.ask("rollback.diff", hash=id)
+        return {"files": files_of_diff(reply["diff"]), "text": f"{reply['stat']}\n{reply['diff']}"}
+
+    def restore(self, id, file=None):
+        reply = self.ask("rollback.restore", hash=id, **({"file_path": file} if file else {}))
+        if not reply.get("success"):
+            raise Refused(reply.get("error") or str(reply))
+        return {"said": str(reply), "conversation_undone": reply.get("history_removed", 0)}
+
+    def compact(self):
+        return {"said": str(self.ask("session.compress"))}
+
+    def fork(self):
+        self.session = self.ask("session.branch")["session_id"]
+        return {"session": self.session}
+
+    def close(self):
+        agent, self.agent = self.agent, None
+        agent.call("session.close", {"session_id": self.session})
+        return {"killed": agent.end()}
+
+    def kill(self):
+        self.agent = None
+        return super().kill()
+
+
+def files_of_diff(diff):
+    """The paths that a diff names. The gateway cuts a diff at 4000 letters, so a long one may not name all."""
+    return sorted(set(re.findall(r"^diff --git a/(.*) b/\1$", diff, re.MULTILINE)))
+
+
+if __name__ == "__main__":
+    serve(Gateway)
