@@ -11,6 +11,7 @@ import inspect
 import json
 import os
 import queue
+import re
 import shlex
 import shutil
 import signal
@@ -251,6 +252,13 @@ def free_port():
         return server.getsockname()[1]
 
 
+def files_of_diff(diff):
+    """The paths that git's text of a difference names; `None` if one of them is quoted."""
+    headers = re.findall(r"^diff --git (.*)$", diff, re.MULTILINE)
+    paths = [match[1] for header in headers if (match := re.fullmatch(r"a/(.*) b/\1", header))]
+    return sorted(paths) if len(paths) == len(headers) else None
+
+
 class FrontDoor:
     """An agent behind one of its front doors. A subclass says how it is configured, started and driven."""
 
@@ -295,12 +303,20 @@ class FrontDoor:
         calls = self.calls(Path(project or self.project or "."))
         if call["kind"] == "delete":
             call = {"kind": "shell", "command": f"rm -- {shlex.quote(call['path'])}"}
-        name, arguments = calls[call["kind"]](call)
-        return {"name": name, "arguments": arguments}
+        steps = [calls[call["kind"]](call)]
+        if "read" in calls and (call["kind"] == "edit" or call.get("exists")):
+            steps.insert(0, calls["read"](call))
+        steps = [{"name": name, "arguments": arguments} for name, arguments in steps]
+        return {"steps": steps} if len(steps) > 1 else steps[0]
 
     def calls(self, project):
-        """For each kind of call a function to the name and the arguments of the tool."""
+        """For each kind of call a function to the name and the arguments of the tool; `read` only if the agent
+        changes no file that it has not read."""
         raise NotImplementedError
+
+    def relative(self, paths):
+        """Paths as the harness writes them: relative to the project."""
+        return [os.path.relpath(os.path.join(self.project, path), self.project) for path in paths]
 
     def kill(self):
         end_descendants()

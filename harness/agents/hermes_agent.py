@@ -2,10 +2,9 @@
 """hermes-agent behind two of its front doors: `gateway`, the JSON-RPC of its terminal interface, and `classic`, the
 command `hermes chat` on a pipe. Checkpoints are enabled as its documentation says for each."""
 
-import re
 import time
 
-from front_door import LIMIT, AgentBroke, FrontDoor, JsonRpc, Package, Refused, serve
+from front_door import LIMIT, AgentBroke, FrontDoor, JsonRpc, Package, Refused, files_of_diff, serve
 
 
 class Hermes(FrontDoor):
@@ -98,7 +97,8 @@ class Gateway(Hermes):
 
     def preview(self, id, file=None):
         reply = self.ask("rollback.diff", hash=id)
-        return {"files": files_of_diff(reply["diff"]), "text": f"{reply['stat']}\n{reply['diff']}"}
+        is_cut = len(reply["diff"]) >= 4000
+        return {"files": None if is_cut else files_of_diff(reply["diff"]), "text": f"{reply['stat']}\n{reply['diff']}"}
 
     def restore(self, id, file=None):
         reply = self.ask("rollback.restore", hash=id, **({"file_path": file} if file else {}))
@@ -121,11 +121,6 @@ class Gateway(Hermes):
     def kill(self):
         self.agent = None
         return super().kill()
-
-
-def files_of_diff(diff):
-    """The paths that a diff names. The gateway cuts a diff at 4000 letters, so a long one may not name all."""
-    return sorted(set(re.findall(r"^diff --git a/(.*) b/\1$", diff, re.MULTILINE)))
 
 
 if __name__ == "__main__":
