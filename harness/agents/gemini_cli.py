@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""gemini-cli behind its terminal interface. Its checkpoints are taken while it asks for an approval, and `/restore`
+lists and restores them. Each project has a process of its own."""
+
+import json
+import re
+import time
+import uuid
+
+from front_door import LIMIT, AgentBroke, FrontDoor, Package, Refused, end_descendants, serve, wait_for_end
+from terminal import Terminal
+
+PROMPT = "Type your message"
+BUSY = "esc to cancel"
+QUESTION = re.compile(r"Apply this change\?|Allow execution")
+CHECKPOINT = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d_\d{3}Z-[^\s,]+")
+
+
+class GeminiCli(FrontDoor):
+    package = Package("gemini-cli", "0.61.0", ("@google/gemini-cli@0.61.0",))
+    licence = "Apache-2.0"
+    door = "terminal"
+    capabilities = ("list", "restore", "resume", "approval", "parallel-calls", "call-checkpoints", "conversation",
+                    "redo-call")
+    notes = {"preview": "/restore has none", "restore-file": "none", "undo": "none",
+             "shell-covered": "documented for tools that modify files, not for commands",
+             "fork": "none", "compact": "not driven"}
+    agent = None
+
+    def configure(self):
+        self.write(".gemini/settings.json", json.dumps({
+            "general": {"enableAutoUpdate": False, "checkpointing": {"enabled": True}},
+            "privacy": {"usageStatisticsEnabled": False}, "ide": {"enabled": False},
+            "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}}}))
+
+    def variables(self):
+        return {"GEMINI_API_KEY": "any", "GEMINI_CLI_TRUST_WORKSPACE": "true", "COLORTERM": "truecolor",
+                "GOOGLE_GEMINI_BASE_URL": self.model_url}
+
+    def calls(self, project):
+        return {
+            "write": lambda call: ("write_file", {"file_path": str(project / call["path"]),
+                                                  "content": call["content"]}),
+            "edit": lambda call: ("replace", {"file_path": str(project / call["path"]), "old_string": call["old"],
+                                              "new_string": call["new"], "instruction": "change"}),
+            "shell": lambda call: ("run_shell_command", {"command": call["command"], "description": "change"}),
+        }
+
+    def open(self, project, session=None):
+        if self.agent:
+            self.close()
+        self.project, self.session = project, session or str(uuid.uuid4())
+        option = "--resume" if session else "--session-id"
+        # Without a model it asks a router first, which expects more than a scripted model says.
+        words = [self.program("gemini"), "-m", "gemini-2.5-pro", option, self.session]
+        self.agent = Terminal(words, project, self.environment())
+        self.agent.wait(is_idle, "prompt", still=0.5)
+        return {"session": self.session}
+
+    def say(self, text, approve=True, pause=1):
+        """One turn. Every question is answered `pause` seconds after it is seen, as a person takes a while."""
+        began = len(self.record())
+        self.enter(text)
+        deadline = time.monotonic() + LIMIT
+        while True:
+            shown = self.agent.wait(lambda text: is_idle(text) or QUESTION.search(text), "answer",
+                                    deadline - time.monotonic(), still=0.3)
+            if QUESTION.search(shown):
+                time.sleep(pause)
+                self.agent.type("\r" if approve else "\x1b")
+                self.agent.wait(lambda text: text != shown, "reaction to the approval")
+            elif self.is_over(began):
+                return {"said": self.answer(began)}
+            elif time.monotonic() > deadline:
+                raise AgentBroke("the agent does not end its turn")
+
+    def record(self):
+        """What the agent records of this session, which says that a turn is over before the screen does."""
+        records = self.home.glob(f".gemini/tmp/*/chats/session-*{self.session[:8]}.jsonl")
+        lines = [json.loads(line) for path in records for line in path.read_text().splitlines() if line.endswith("}")]
+        return [line for line in lines if "type" in line]
+
+    def is_over(self, began):
+        messages = self.record()[began:]
+        newest = messages[-1] if messages else {"type": "user"}
+        return newest["type"] != "user" and not newest.get("toolCalls") and newest.get("content")
+
+    def answer(self, began):
+        newest = self.record()[began:][-1]["content"]
+        return newest if isinstance(newest, str) else json.dumps(newest)
+
+    def enter(self, line):
+        """Types a line, waits until it is shown and any completion has come, and submits it. While a list of
+        completions is shown, the key chooses its first entry; a space at the end of the line closes the list."""
+        self.agent.type(line)
+        shown = line.strip()[:100]
+        self.agent.wait(lambda text: shown in text, "echo", still=1 if line.startswith("/") else 0.2)
+        self.agent.type("\r")
+        self.agent.wait(lambda text: PROMPT in text or QUESTION.search(text) or BUSY in text, "reaction")
+
+    def list(self):
+        self.enter("/restore")
+        shown = self.agent.wait(is_idle, "list", still=0.5).rpartition("> /restore")[2]
+        return {"checkpoints": [{"id": name, "label": name} for name in CHECKPOINT.findall(shown)][::-1]}
+
+    def restore(self, id):
+        self.enter(f"/restore {id} ")
+        shown = self.agent.wait(lambda text: is_idle(text) or QUESTION.search(text), "restore", still=1.5)
+        if QUESTION.search(shown):  # The call is proposed again, as documented.
+            self.agent.type("\x1b")
+            self.agent.wait(is_idle, "prompt", still=0.5)
+        said = [line for line in shown.splitlines() if line.startswith(("ℹ", "✕"))][-1]
+        if said.startswith("✕"):
+            raise Refused(said)
+        return {"said": said, "conversation_undone": None}
+
+    def close(self):
+        agent, self.agent = self.agent, None
+        agent.type("/quit")
+        agent.wait(lambda text: "/quit" in text, "echo", still=1)
+        agent.type("\r")
+        wait_for_end(10)
+        return {"killed": end_descendants()}
+
+    def kill(self):
+        self.agent = None
+        return super().kill()
+
+
+def is_idle(text):
+    return PROMPT in text and BUSY not in text
+
+
+if __name__ == "__main__":
+    serve(GeminiCli)
