@@ -270,6 +270,8 @@ class FrontDoor:
         self.model_url, self.home = model_url, Path(home).absolute()
         self.folder = self.package.install(cache)
         (self.home / "tmp").mkdir(parents=True, exist_ok=True)
+        # A user of git has a name. Without one, cline's checkpoints are of the last commit.
+        self.write(".gitconfig", "[user]\n\tname = user\n\temail = user@localhost\n")
         self.configure()
         return {"agent": self.package.name, "version": self.package.version, "licence": self.licence,
                 "door": self.door, "capabilities": list(self.capabilities), "notes": self.notes}

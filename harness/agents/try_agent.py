@@ -104,12 +104,12 @@ class Story:
     def restore(self, checkpoint):
         if self.can("preview"):
             self.adapter.ask("preview", id=checkpoint)
-        self.adapter.ask("restore", id=checkpoint)
+        self.session = self.adapter.ask("restore", id=checkpoint).get("session", self.session)
         time.sleep(1)
         self.show()
 
     def tell(self):
-        session = self.adapter.ask("open", project=str(self.project)).get("session")
+        self.session = self.adapter.ask("open", project=str(self.project)).get("session")
         for turn in ("one", "two", "three"):
             self.say(turn)
         listed = self.adapter.ask("list").get("checkpoints", []) if self.can("list") else []
@@ -125,7 +125,7 @@ class Story:
             self.restore(listed[-1]["id"])
         self.adapter.ask("close")
         if self.can("resume"):
-            self.adapter.ask("open", project=str(self.project), session=session)
+            self.adapter.ask("open", project=str(self.project), session=self.session)
             self.say("last")
             if self.can("list"):
                 self.adapter.ask("list")
