@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """hermes-agent behind two of its front doors: `gateway`, the JSON-RPC of its terminal interface, and `classic`, the
-command `hermes chat` on a pipe. Checkpoints are enabled as its documentation says for each."""
+command `hermes chat` at a terminal. Checkpoints are enabled as its documentation says for each."""
 
+import re
 import time
 
-from front_door import LIMIT, AgentBroke, FrontDoor, JsonRpc, Package, Refused, files_of_diff, serve
+from front_door import (LIMIT, AgentBroke, FrontDoor, JsonRpc, Package, Refused, end_descendants, files_of_diff, serve,
+                        wait_for_end)
+from terminal import Terminal
 
 
 class Hermes(FrontDoor):
@@ -17,6 +20,7 @@ class Hermes(FrontDoor):
     notes = {"turn-checkpoints": "documented as one a turn, taken once a model call",
              "shell-covered": "only commands that it takes for destructive: rm, mv, cp, sed -i, truncate, dd, >",
              "undo": "a restore takes a checkpoint first, which can be restored"}
+    agent = None
 
     def configure(self):
         self.write(".hermes/config.yaml", f"""\
@@ -37,11 +41,14 @@ approvals: {{mode: "off"}}
             "shell": lambda call: ("terminal", {"command": call["command"]}),
         }
 
+    def kill(self):
+        self.agent = None
+        return super().kill()
+
 
 class Gateway(Hermes):
     door = "gateway"
     capabilities = (*Hermes.capabilities, "compact", "fork")
-    agent = None
 
     def open(self, project, session=None):
         if self.agent and session:
@@ -118,10 +125,75 @@ class Gateway(Hermes):
         agent.call("session.close", {"session_id": self.session})
         return {"killed": agent.end()}
 
-    def kill(self):
-        self.agent = None
-        return super().kill()
+
+class Classic(Hermes):
+    """Each project has a process of its own."""
+
+    door = "classic"
+
+    def open(self, project, session=None):
+        if self.agent:
+            self.close()
+        self.project = project
+        resumed = ["--resume", session] if session else []
+        self.agent = Terminal([self.program("hermes"), "chat", "--yolo", *resumed], project, self.environment())
+        shown = self.agent.wait(is_idle, "prompt", still=0.3)
+        self.session = session or re.search(r"Session: (\S+)", shown)[1]
+        return {"session": self.session}
+
+    def submit(self, line):
+        self.agent.forget()
+        self.agent.type(line)
+        self.agent.wait(lambda text: f"❯ {line[:80]}" in text, "echo", still=0.2)
+        self.agent.type("\r")
+
+    def command(self, line):
+        """What the agent shows after a command."""
+        self.submit(line)
+        echo = f"⚙  {line[:80]}"
+        shown = self.agent.wait(lambda text: echo in text and is_idle(text), "reply", still=0.3)
+        said = shown.rpartition(echo)[2].partition("\n ⚕ ")[0].strip()
+        if "❌" in said or "Invalid" in said:
+            raise Refused(said)
+        return said
+
+    def say(self, text):
+        self.submit(text)
+        # A short turn may be over before it is seen to run.
+        self.agent.was(lambda text: BUSY in text or ANSWER in text, 10)
+        shown = self.agent.wait(is_idle, "prompt", still=0.3)
+        if ANSWER not in shown:
+            raise AgentBroke(f"no answer is shown:\n{shown}")
+        answer = shown.rpartition(ANSWER)[2].partition("\n")[2].partition("╰")[0]
+        return {"said": "\n".join(line.strip() for line in answer.strip().splitlines())}
+
+    def list(self):
+        entries = re.findall(r"^ *\d+\. ([0-9a-f]+)  (\S+ \S+)  (.*)$", self.command("/rollback"), re.MULTILINE)
+        return {"checkpoints": [{"id": id, "label": label, "time": time} for id, time, label in entries]}
+
+    def preview(self, id, file=None):
+        text = self.command(f"/rollback diff {id}")
+        return {"files": None if "more lines, showing first" in text else files_of_diff(text), "text": text}
+
+    def restore(self, id, file=None):
+        said = self.command(f"/rollback {id} {file}" if file else f"/rollback {id}")
+        undone = re.search(r"Undid \d+ turn.*\((\d+) message", said)
+        return {"said": said, "conversation_undone": int(undone[1]) if undone else 0}
+
+    def close(self):
+        agent, self.agent = self.agent, None
+        agent.type("/exit\r")
+        wait_for_end(10)
+        return {"killed": end_descendants()}
+
+
+BUSY, ANSWER = "msg=interrupt", "─ ⚕ Hermes ─"
+
+
+def is_idle(text):
+    """Whether the prompt is empty and bears no sign of a turn."""
+    return "\n❯\n" in text
 
 
 if __name__ == "__main__":
-    serve(Gateway)
+    serve(Gateway, Classic)

@@ -161,6 +161,20 @@ class Terminal:
         with self.lock:
             return self.screen.text()
 
+    def forget(self):
+        """Blanks what is shown above the prompt, so that what is shown later is new. The program does not know."""
+        with self.lock:
+            for row in range(self.screen.row - 2):
+                self.screen.cells[row] = self.screen.blank()
+
+    def was(self, is_awaited, limit):
+        """Whether `is_awaited` holds for the screen within `limit` seconds."""
+        try:
+            self.wait(is_awaited, "change", limit)
+        except AgentBroke:
+            return False
+        return True
+
     def wait(self, is_awaited, name, limit=LIMIT, still=0):
         """The screen's text, once `is_awaited` holds for it and nothing changed on it for `still` seconds."""
         deadline = time.monotonic() + limit
