@@ -92,9 +92,11 @@ class GeminiCli(FrontDoor):
     def enter(self, line):
         """Types a line, waits until it is shown and any completion has come, and submits it. While a list of
         completions is shown, the key chooses its first entry; a space at the end of the line closes the list."""
+        is_shown = lambda text: line.strip()[:100] in text
         self.agent.type(line)
-        shown = line.strip()[:100]
-        self.agent.wait(lambda text: shown in text, "echo", still=1 if line.startswith("/") else 0.2)
+        if not self.agent.was(is_shown, 10) and is_idle(self.agent.text()):
+            self.agent.type(line)  # It lost the keys, as it was not ready for them yet: the input is empty.
+        self.agent.wait(is_shown, "echo", still=1 if line.startswith("/") else 0.2)
         self.agent.type("\r")
         self.agent.wait(lambda text: PROMPT in text or QUESTION.search(text) or BUSY in text, "reaction")
 
