@@ -26,6 +26,7 @@ class GeminiCli(FrontDoor):
              "shell-covered": "documented for tools that modify files, not for commands",
              "fork": "none", "compact": "not driven"}
     agent = None
+    mode = "default"
 
     def configure(self):
         self.write(".gemini/settings.json", json.dumps({
@@ -52,7 +53,8 @@ class GeminiCli(FrontDoor):
         self.project, self.session = project, session or str(uuid.uuid4())
         option = "--resume" if session else "--session-id"
         # Without a model it asks a router first, which expects more than a scripted model says.
-        words = [self.program("gemini"), "-m", "gemini-2.5-pro", option, self.session]
+        words = [self.program("gemini"), "-m", "gemini-2.5-pro", "--approval-mode", self.mode, option,
+                 self.session]
         self.agent = Terminal(words, project, self.environment())
         self.agent.wait(is_idle, "prompt", still=0.5)
         return {"session": self.session}
@@ -129,9 +131,15 @@ class GeminiCli(FrontDoor):
         return super().kill()
 
 
+class AutoEdit(GeminiCli):
+    """The mode in which edits need no approval; commands still do."""
+
+    door, mode = "auto-edit", "auto_edit"
+
+
 def is_idle(text):
     return PROMPT in text and BUSY not in text
 
 
 if __name__ == "__main__":
-    serve(GeminiCli)
+    serve(GeminiCli, AutoEdit)

@@ -21,6 +21,7 @@ class Hermes(FrontDoor):
              "shell-covered": "only commands that it takes for destructive: rm, mv, cp, sed -i, truncate, dd, >",
              "undo": "a restore takes a checkpoint first, which can be restored"}
     agent = None
+    option = {}
 
     def configure(self):
         self.write(".hermes/config.yaml", f"""\
@@ -30,7 +31,7 @@ approvals: {{mode: "off"}}
 """)
 
     def variables(self):
-        return {"HERMES_HOME": f"{self.home}/.hermes", "HERMES_TUI_CHECKPOINTS": "1", "HERMES_YOLO_MODE": "1",
+        return {"HERMES_HOME": f"{self.home}/.hermes", "HERMES_YOLO_MODE": "1", **self.option,
                 "PATH": f"{self.folder}/bin:/usr/local/bin:/usr/bin:/bin"}
 
     def calls(self, project):
@@ -49,6 +50,8 @@ approvals: {{mode: "off"}}
 class Gateway(Hermes):
     door = "gateway"
     capabilities = (*Hermes.capabilities, "compact", "fork")
+    option = {"HERMES_TUI_CHECKPOINTS": "1"}
+    """What the option `--checkpoints` of `hermes --tui` sets."""
 
     def open(self, project, session=None):
         if self.agent and session:
@@ -96,9 +99,7 @@ class Gateway(Hermes):
         return self.agent.call(method, {"session_id": self.session, **parameters})
 
     def list(self):
-        reply = self.ask("rollback.list")
-        if not reply["enabled"]:
-            raise Refused("checkpoints are not enabled")
+        reply = self.ask("rollback.list")  # Empty if it holds checkpoints for not enabled.
         return {"checkpoints": [{"id": entry["hash"], "label": entry["message"], "time": entry["timestamp"]}
                                 for entry in reply["checkpoints"]]}
 
@@ -124,6 +125,13 @@ class Gateway(Hermes):
         agent, self.agent = self.agent, None
         agent.call("session.close", {"session_id": self.session})
         return {"killed": agent.end()}
+
+
+class GatewayConfigured(Gateway):
+    """The gateway with checkpoints enabled in the configuration alone."""
+
+    door = "gateway-configured"
+    option = {}
 
 
 class Classic(Hermes):
@@ -153,7 +161,7 @@ class Classic(Hermes):
         echo = f"⚙  {line[:80]}"
         shown = self.agent.wait(lambda text: echo in text and is_idle(text), "reply", still=0.3)
         said = shown.rpartition(echo)[2].partition("\n ⚕ ")[0].strip()
-        if "❌" in said or "Invalid" in said:
+        if "❌" in said or "Invalid" in said or "No active agent session" in said:
             raise Refused(said)
         return said
 
@@ -196,4 +204,4 @@ def is_idle(text):
 
 
 if __name__ == "__main__":
-    serve(Gateway, Classic)
+    serve(Gateway, GatewayConfigured, Classic)
