@@ -6,7 +6,9 @@ import json
 import time
 from pathlib import Path
 
-from front_door import LIMIT, AgentBroke, FrontDoor, LineProcess, Package, Refused, serve
+from errors import AgentBroke, Refused
+from front_door import FrontDoor, Package, serve
+from processes import LIMIT, LineProcess
 
 
 class Cline(FrontDoor):

@@ -7,7 +7,9 @@ import re
 import time
 import uuid
 
-from front_door import LIMIT, AgentBroke, FrontDoor, Package, Refused, end_descendants, serve, wait_for_end
+from errors import AgentBroke, Refused
+from front_door import FrontDoor, Package, serve
+from processes import LIMIT, end_descendants, wait_for_end
 from terminal import Terminal
 
 PROMPT = "Type your message"

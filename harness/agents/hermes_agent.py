@@ -5,8 +5,9 @@ command `hermes chat` at a terminal. Checkpoints are enabled as its documentatio
 import re
 import time
 
-from front_door import (LIMIT, AgentBroke, FrontDoor, JsonRpc, Package, Refused, end_descendants, files_of_diff, serve,
-                        wait_for_end)
+from errors import AgentBroke, Refused
+from front_door import FrontDoor, Package, files_of_diff, serve
+from processes import LIMIT, JsonRpc, end_descendants, wait_for_end
 from terminal import Terminal
 
 

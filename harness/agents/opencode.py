@@ -6,8 +6,9 @@ next prompt, and hidden until then."""
 import json
 import time
 
-from front_door import (LIMIT, AgentBroke, FrontDoor, LineProcess, Package, Unsupported, files_of_diff, free_port, http,
-                        serve)
+from errors import AgentBroke, Unsupported
+from front_door import FrontDoor, Package, files_of_diff, free_port, http, serve
+from processes import LIMIT, LineProcess
 
 MODEL = {"providerID": "scripted", "modelID": "scripted"}
 

@@ -4,7 +4,9 @@ methods of qwen's own there. One process serves all projects."""
 
 import json
 
-from front_door import AgentBroke, FrontDoor, JsonRpc, Package, Refused, serve
+from errors import AgentBroke, Refused
+from front_door import FrontDoor, Package, serve
+from processes import JsonRpc
 
 METHOD_NOT_FOUND = -32601
 

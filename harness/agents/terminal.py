@@ -12,7 +12,8 @@ import threading
 import time
 import unicodedata
 
-from front_door import LIMIT, AgentBroke
+from errors import AgentBroke
+from processes import LIMIT
 
 TOKENS = re.compile(r"""
     \x1b\[(?P<parameters>[0-?]*)[ -/]*(?P<final>[@-~])      # a control sequence

@@ -17,7 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from front_door import adopt_orphans, descendants, end_descendants, free_port
+from front_door import free_port
+from processes import adopt_orphans, descendants, end_descendants
 
 TURNS = {
     "one": [[{"kind": "write", "path": "a.txt", "content": "turn one\n", "exists": True}]],
@@ -90,7 +91,8 @@ class Story:
 
     def say(self, turn):
         before = self.asked()
-        self.adapter.ask("say", text=f"do #{turn}", approve=True)
+        reply = self.adapter.ask("say", text=f"do #{turn}", approve=True)
+        self.session = reply.get("session", self.session)
         self.show()
         sent = [exchange for exchange in self.asked()[len(before):] if exchange["selected"]]
         if turn in ("next", "last") and sent:
