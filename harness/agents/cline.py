@@ -3,6 +3,7 @@
 one a turn. A restore goes on in a new session. One process serves all projects."""
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -16,7 +17,7 @@ class Cline(FrontDoor):
     licence = "Apache-2.0"
     door = "sdk"
     capabilities = ("list", "preview", "restore", "resume", "parallel-calls", "shell-covered", "turn-checkpoints",
-                    "conversation", "git-project")
+                    "conversation", "git-project", "shared-home")
     notes = {"restore-file": "none", "undo": "none", "approval": "not driven", "compact": "not driven"}
     agent = None
 
@@ -60,15 +61,17 @@ class Cline(FrontDoor):
         return reply
 
     def list(self):
-        return {"checkpoints": [{"id": str(entry["runCount"]), "turn": entry["runCount"], "label": entry["ref"],
-                                 "time": entry["createdAt"]} for entry in self.ask("list")["history"][::-1]]}
+        # A turn after a restore has the number of an undone one; its checkpoint is another.
+        return {"checkpoints": [{"id": f"{entry['runCount']}-{entry['createdAt']}", "turn": entry["runCount"],
+                                 "label": entry["ref"], "time": entry["createdAt"]}
+                                for entry in self.ask("list")["history"][::-1]]}
 
     def preview(self, id):
-        reply = self.ask("preview", run=int(id))
+        reply = self.ask("preview", run=run_of(id))
         return {"files": self.relative(reply["files"]), "text": reply["text"]}
 
     def restore(self, id, conversation=True):
-        reply = self.ask("restore", run=int(id), conversation=conversation)
+        reply = self.ask("restore", run=run_of(id), conversation=conversation)
         return {"said": "restored", "session": reply["session"], "conversation_undone": None}
 
     def close(self):
@@ -79,6 +82,12 @@ class Cline(FrontDoor):
     def kill(self):
         self.agent = None
         return super().kill()
+
+
+def run_of(id):
+    """The number of a checkpoint; 0, which the agent refuses, if the id has none."""
+    number = re.match(r"\d+", id)
+    return int(number[0]) if number else 0
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ class GeminiCli(FrontDoor):
     licence = "Apache-2.0"
     door = "terminal"
     capabilities = ("list", "restore", "resume", "approval", "parallel-calls", "call-checkpoints", "conversation",
-                    "redo-call")
+                    "redo-call", "shared-home")
     notes = {"preview": "/restore has none", "restore-file": "none", "undo": "none",
              "shell-covered": "documented for tools that modify files, not for commands",
              "fork": "none", "compact": "not driven"}

@@ -17,17 +17,18 @@ class Hermes(FrontDoor):
     package = Package("hermes-agent", "0.19.0", ("hermes-agent==0.19.0",), "pip")
     licence = "MIT"
     capabilities = ("list", "preview", "restore", "restore-file", "resume", "parallel-calls", "shell-covered",
-                    "step-checkpoints", "conversation")
-    notes = {"turn-checkpoints": "documented as one a turn, taken once a model call",
-             "shell-covered": "only commands that it takes for destructive: rm, mv, cp, sed -i, truncate, dd, >",
+                    "turn-checkpoints", "conversation-last-turn", "git-project", "shared-home")
+    notes = {"shell-covered": "documented for commands like rm, mv, cp, sed -i, truncate, dd and >",
+             "git-project": "without a root such as .git a checkpoint is of the folder of the changed file",
              "undo": "a restore takes a checkpoint first, which can be restored"}
     agent = None
     option = {}
+    settings = "{enabled: true}"
 
     def configure(self):
         self.write(".hermes/config.yaml", f"""\
 model: {{provider: custom, default: scripted, base_url: "{self.model_url}/v1", api_key: any, context_length: 200000}}
-checkpoints: {{enabled: true}}
+checkpoints: {self.settings}
 approvals: {{mode: "off"}}
 """)
 

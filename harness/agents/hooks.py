@@ -15,173 +15,63 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+import cline
+import codex
+import gemini_cli
+import hermes_agent
+import kilo
+import opencode
+import qwen_code
+from front_door import free_port
+from processes import run
 
 FILES = ["a.txt", "b.txt", "c.txt", "d.txt"]
 
 
-def shell(name, **more):
-    return lambda command: {"name": name, "arguments": {"command": command, **more}}
-
-
-class Agent:
-    """How an agent is installed, configured and run; `shell` is its tool for a command."""
-
-    package, manager, node = "", "npm", "node"
-
-    def __init__(self, cache, home, project, port):
-        self.cache, self.home, self.project, self.port = cache, home, project, port
-
-    def install(self):
-        if not self.cache.exists():
-            self.cache.mkdir(parents=True)
-            if self.manager == "pip":
-                subprocess.run([sys.executable, "-m", "venv", "."], cwd=self.cache, check=True)
-                subprocess.run(["bin/pip", "install", "--quiet", self.package], cwd=self.cache, check=True)
-            else:
-                (self.cache / "package.json").write_text("{}")
-                install = ["npm", "install", "--no-audit", "--no-fund", *self.package.split()]
-                subprocess.run(install, cwd=self.cache, check=True, stdout=subprocess.DEVNULL)
-
-    def bin(self, name):
-        folder = "bin" if self.manager == "pip" else "node_modules/.bin"
-        return str(self.cache / folder / name)
-
-    def write(self, path, text):
-        path = self.home / path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-    def environment(self):
-        return {}
+class Codex(codex.Codex):
+    options = ("--dangerously-bypass-hook-trust", "--skip-git-repo-check")
 
     def turn(self, said, turn):
-        """The words of a process that says this to the agent."""
-        raise NotImplementedError
+        return self.words(said, *(["resume", "--last"] if turn % 2 else []))
 
 
-class Codex(Agent):
-    package = "@openai/codex@0.169.0"
-    shell = staticmethod(lambda command: {"name": "exec_command", "arguments": {"cmd": command}})
-
-    def configure(self):
-        self.write(".codex/config.toml", f"""model = "scripted"
-model_provider = "scripted"
-approval_policy = "never"
-sandbox_mode = "danger-full-access"
-[model_providers.scripted]
-name = "scripted"
-base_url = "http://127.0.0.1:{self.port}/v1"
-env_key = "MODEL_KEY"
-wire_api = "responses"
-request_max_retries = 0
-""")
-
-    def environment(self):
-        return {"MODEL_KEY": "any"}
-
+class Gemini(gemini_cli.GeminiCli):
     def turn(self, said, turn):
-        resumed = ["resume", "--last"] if turn % 2 else []
-        options = ["--dangerously-bypass-hook-trust", "--skip-git-repo-check"]
-        return [self.bin("codex"), "exec", *resumed, *options, said]
+        return [self.program("gemini"), "-m", "gemini-2.5-pro", "-p", said, "--yolo"]
 
 
-class Gemini(Agent):
-    package = "@google/gemini-cli@0.61.0"
-    shell = staticmethod(shell("run_shell_command", description="change"))
-
-    def configure(self):
-        self.write(".gemini/settings.json", json.dumps({
-            "general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False},
-            "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
-            "ide": {"enabled": False}}))
-
-    def environment(self):
-        return {"GEMINI_API_KEY": "any", "GEMINI_CLI_TRUST_WORKSPACE": "true",
-                "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{self.port}"}
-
-    def turn(self, said, turn):
-        return [self.bin("gemini"), "-m", "gemini-2.5-pro", "-p", said, "--yolo"]
-
-
-class Qwen(Agent):
-    package = "@qwen-code/qwen-code@0.24.4 node@22.23.3"
-    shell = staticmethod(shell("run_shell_command", description="change", is_background=False))
-
-    def configure(self):
-        self.write(".qwen/settings.json", json.dumps({
-            "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}},
-            "model": {"name": "scripted"}, "general": {"enableAutoUpdate": False},
-            "privacy": {"usageStatisticsEnabled": False}}))
-
-    def environment(self):
-        return {"OPENAI_API_KEY": "any", "OPENAI_MODEL": "scripted",
-                "OPENAI_BASE_URL": f"http://127.0.0.1:{self.port}/v1"}
-
+class Qwen(qwen_code.QwenCode):
     def turn(self, said, turn):
         resumed = ["--continue"] if turn % 2 else []
-        return [self.bin("node"), self.bin("qwen"), *resumed, said, "--yolo"]
+        return [self.program("node"), self.program("qwen"), *resumed, said, "--yolo"]
 
 
-class Hermes(Agent):
-    package, manager = "hermes-agent==0.19.0", "pip"
-    shell = staticmethod(shell("terminal"))
-
-    def configure(self):
-        self.write(".hermes/config.yaml", f"""model: {{provider: custom, default: scripted,
-  base_url: "http://127.0.0.1:{self.port}/v1", api_key: any, context_length: 200000}}
-approvals: {{mode: "off"}}
-checkpoints:
-  max_snapshots: 500
-""")
+class Hermes(hermes_agent.Hermes):
+    settings = "\n  max_snapshots: 500"  # Its own checkpoints would be in the same store.
 
     def turn(self, said, turn):
-        return [self.bin("hermes"), "chat", "-q", said, "-Q", "--yolo", "--accept-hooks"]
+        return [self.program("hermes"), "chat", "-q", said, "-Q", "--yolo", "--accept-hooks"]
 
 
-class Opencode(Agent):
-    package, command, folder = "opencode-ai@1.18.33", "opencode", "opencode"
-    shell = staticmethod(shell("bash", description="change"))
+class Opencode(opencode.Opencode):
+    def turn(self, said, turn):
+        return [self.program(self.name), "run", said]
 
+
+class Kilo(kilo.Kilo):
+    def turn(self, said, turn):
+        return [self.program(self.name), "run", said]
+
+
+class Cline(cline.Cline):
     def configure(self):
-        model = {"name": "scripted", "limit": {"context": 200000, "output": 8000}}
-        options = {"baseURL": f"http://127.0.0.1:{self.port}/v1", "apiKey": "any"}
-        provider = {"npm": "@ai-sdk/openai-compatible", "name": "scripted", "options": options,
-                    "models": {"scripted": model}}
-        self.write(f".config/{self.folder}/{self.folder}.json", json.dumps({
-            "autoupdate": False, "share": "disabled", "model": "scripted/scripted",
-            "small_model": "scripted/scripted", "provider": {"scripted": provider},
-            "permission": {"edit": "allow", "bash": "allow", "webfetch": "deny"}}))
-
-    def environment(self):
-        name = self.command.upper()
-        return {f"{name}_DISABLE_AUTOUPDATE": "1", f"{name}_DISABLE_LSP_DOWNLOAD": "1",
-                f"{name}_DISABLE_MODELS_FETCH": "1", f"{name}_TELEMETRY_LEVEL": "off"}
+        run([self.program("cline"), "auth", "openai-compatible", "-k", "any", "-m", "scripted", "-b",
+             f"{self.model_url}/v1"], self.project, self.environment())
 
     def turn(self, said, turn):
-        return [self.bin(self.command), "run", said]
-
-
-class Kilo(Opencode):
-    package, command, folder = "@kilocode/cli-linux-x64@7.7.9", "kilo", "kilo"
-
-    def bin(self, name):
-        return str(self.cache / "node_modules/@kilocode/cli-linux-x64/bin/kilo")
-
-
-class Cline(Agent):
-    package = "cline@3.0.65"
-    shell = staticmethod(lambda command: {"name": "run_commands", "arguments": {"commands": [command]}})
-
-    def configure(self):
-        login = [self.bin("cline"), "auth", "openai-compatible", "-k", "any", "-m", "scripted", "-b",
-                 f"http://127.0.0.1:{self.port}/v1"]
-        environment = {**os.environ, "HOME": str(self.home), "PWD": str(self.project)}
-        subprocess.run(login, env=environment, cwd=self.project, check=True, stdout=subprocess.DEVNULL)
-
-    def turn(self, said, turn):
-        return [self.bin("cline"), "--json", said]
+        return [self.program("cline"), "--json", said]
 
 
 AGENTS = {"codex": Codex, "gemini": Gemini, "qwen": Qwen, "hermes": Hermes, "opencode": Opencode, "kilo": Kilo,
@@ -192,7 +82,7 @@ def script(agent, turns):
     """Two steps that change a file each, or one message that changes four."""
     steps = {}
     for turn in range(turns):
-        change = lambda name: agent.shell(f"echo turn {turn} > {name}")
+        change = lambda name: agent.spell({"kind": "shell", "command": f"echo turn {turn} > {name}"})
         together = [{"tools": [change(name) for name in FILES]}]
         apart = [{"tools": [change(name)]} for name in FILES[:2]]
         steps[f"t{turn}"] = (together if turn % 5 == 4 else apart) + [{"text": f"done {turn}"}]
@@ -236,26 +126,24 @@ def held(store, ids):
     return found
 
 
-def run(arguments):
+def judge(arguments):
     herma, conform = (str(Path(path).absolute()) for path in (arguments.herma, arguments.conform))
     folder = Path(tempfile.mkdtemp(prefix="herma-hooks-"))
     home, project = folder / "home", folder / "project"
     (home / ".hermes").mkdir(parents=True)
     project.mkdir()
     subprocess.run(["git", "init", "--quiet", "."], cwd=project, check=True)
-    # Some agents believe `PWD`, and would work in the folder of this script's user.
-    environment = {**os.environ, "HOME": str(home), "HERMES_HOME": str(home / ".hermes"), "PWD": str(project)}
     (home / ".hermes/config.yaml").write_text("checkpoints:\n  max_snapshots: 500\n")
-    kind = AGENTS[arguments.agent]
-    (folder / "script.json").write_text(json.dumps(script(kind, arguments.turns)))
-    serve = [conform, "model", str(folder / "script.json"), "--record", str(folder / "requests.jsonl")]
-    model = subprocess.Popen(serve, stderr=subprocess.PIPE, text=True)
+    agent = AGENTS[arguments.agent]()
+    agent.project = project
+    port = free_port()
+    agent.hello(f"http://127.0.0.1:{port}", arguments.cache, home)
+    environment = {**agent.environment(), "HERMES_HOME": str(home / ".hermes")}
+    (folder / "script.json").write_text(json.dumps(script(agent, arguments.turns)))
+    serve = [conform, "model", str(folder / "script.json"), "--port", str(port), "--record",
+             str(folder / "requests.jsonl")]
+    model = subprocess.Popen(serve, stderr=subprocess.DEVNULL)
     try:
-        port = int(model.stderr.readline().split(";")[0].rsplit(":", 1)[1])
-        agent = kind(Path(arguments.cache).absolute() / f"agent-{arguments.agent}", home, project, port)
-        agent.install()
-        agent.configure()
-        environment.update(agent.environment())
         hook_in(folder, herma, arguments.agent, home, environment)
         changed = 0
         for turn in range(arguments.turns):
@@ -296,7 +184,7 @@ def main():
     parser.add_argument("--herma", default="target/release/herma")
     parser.add_argument("--conform", default="target/release/herma-conform")
     parser.add_argument("--cache", default=os.environ.get("HERMA_CACHE", "target/herma-cache"))
-    return run(parser.parse_args())
+    return judge(parser.parse_args())
 
 
 if __name__ == "__main__":

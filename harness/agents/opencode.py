@@ -18,7 +18,7 @@ class Opencode(FrontDoor):
     licence = "MIT"
     door = "serve"
     capabilities = ("list", "restore", "undo", "resume", "compact", "fork", "parallel-calls", "shell-covered",
-                    "turn-checkpoints", "conversation", "git-project")
+                    "turn-checkpoints", "conversation", "git-project", "shared-home")
     notes = {"preview": "what a revert changes is answered by the revert", "restore-file": "none",
              "step-checkpoints": "taken, but a user reverts to messages"}
     name = "opencode"

@@ -16,7 +16,7 @@ class QwenCode(FrontDoor):
     licence = "Apache-2.0"
     door = "acp"
     capabilities = ("list", "preview", "restore", "resume", "fork", "approval", "parallel-calls", "turn-checkpoints",
-                    "conversation", "edit-log")
+                    "conversation", "edit-log", "shared-home")
     notes = {"restore-file": "none", "undo": "none", "preview": "a number of files, no names",
              "shell-covered": "only what its edit tools touch is held", "compact": "not driven"}
     agent = None
@@ -86,18 +86,20 @@ class QwenCode(FrontDoor):
         return status["snapshots"][::-1]
 
     def list(self):
-        return {"checkpoints": [{"id": snapshot["promptId"], "turn": snapshot["turnIndex"] + 1,
-                                 "time": snapshot["timestamp"]} for snapshot in self.snapshots()]}
+        # A turn after a restore has the number of an undone one; its snapshot is another.
+        return {"checkpoints": [{"id": f"{snapshot['promptId']}@{snapshot['timestamp']}",
+                                 "turn": snapshot["turnIndex"] + 1, "time": snapshot["timestamp"]}
+                                for snapshot in self.snapshots()]}
 
     def preview(self, id):
         for snapshot in self.snapshots():
-            if snapshot["promptId"] == id:
+            if snapshot["promptId"] == id.partition("@")[0]:
                 changes = snapshot["diffStats"]
                 return {"files": None, "count": changes["filesChanged"], "text": json.dumps(changes)}
         raise Refused(f"no snapshot {id}")
 
     def restore(self, id, conversation=True):
-        parameters = {"sessionId": self.session, "promptId": id}
+        parameters = {"sessionId": self.session, "promptId": id.partition("@")[0]}
         reply = self.agent.call("qwen/control/session/rewind", parameters)
         if not reply.get("success"):
             raise Refused(json.dumps(reply))
