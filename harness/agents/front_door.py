@@ -1,10 +1,11 @@
 """What the adapters of coding agents share: requests and replies as JSON lines, packages in the cache, the home of the
 agent, and HTTP. `processes` and `terminal` know the processes.
 
-An adapter is a subclass of `FrontDoor` in a file of its own; `docs/agents.md` describes the protocol. It translates
+An adapter is a subclass of `FrontDoor` in a file of its own; `docs/adding-an-agent.md` describes the protocol. It translates
 between the harness and the agent, and repairs no mistake of the agent. It ends with its standard input, and ends the
 agent with all its children then."""
 
+import argparse
 import fcntl
 import inspect
 import json
@@ -184,8 +185,11 @@ def leave(*_):
 
 
 def serve(*doors):
-    """Answers requests until the end of standard input, or a signal, and then ends all processes. The first request
-    is `hello`, and may select one of the doors; without it the first is meant."""
+    """Answers requests until the end of standard input, or a signal, and then ends all processes. The option `--door`,
+    or the first request, which is `hello`, may select one of the doors; the first is the default."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--door", choices=[door.door for door in doors])
+    chosen = parser.parse_args().door
     adopt_orphans()
     signal.signal(signal.SIGTERM, leave)
     requests = queue.Queue()
@@ -201,7 +205,7 @@ def serve(*doors):
         line = requests.get()
         try:
             request = json.loads(line)
-            door = door or select(doors, request.get("door"))
+            door = door or select(doors, request.get("door") or chosen)
             reply = {"ok": True, **answer(door, request)}
         except NotDone as error:
             reply = {"ok": False, "code": error.code, "error": str(error)}

@@ -14,6 +14,8 @@ from terminal import Terminal
 
 PROMPT = "Type your message"
 BUSY = "esc to cancel"
+FAILED = "Error resuming session"
+CLEAR = "\x15"
 QUESTION = re.compile(r"Apply this change\?|Allow execution")
 CHECKPOINT = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d_\d{3}Z-[^\s,]+")
 
@@ -58,7 +60,11 @@ class GeminiCli(FrontDoor):
         words = [self.program("gemini"), "-m", "gemini-2.5-pro", "--approval-mode", self.mode, option,
                  self.session]
         self.agent = Terminal(words, project, self.environment())
-        self.agent.wait(is_idle, "prompt", still=0.5)
+        shown = self.agent.wait(lambda text: is_idle(text) or FAILED in text, "prompt", still=0.5)
+        if FAILED in shown:
+            end_descendants()
+            self.agent = None
+            raise Refused(shown.strip())
         return {"session": self.session}
 
     def say(self, text, approve=True, pause=1):
@@ -96,13 +102,24 @@ class GeminiCli(FrontDoor):
     def enter(self, line):
         """Types a line, waits until it is shown and any completion has come, and submits it. While a list of
         completions is shown, the key chooses its first entry; a space at the end of the line closes the list."""
-        is_shown = lambda text: line.strip()[:100] in text
+        typed = f"> {line.strip()}"
+        is_typed = lambda text: input_of(text) == typed
         self.agent.type(line)
-        if not self.agent.was(is_shown, 10) and is_idle(self.agent.text()):
-            self.agent.type(line)  # It lost the keys, as it was not ready for them yet: the input is empty.
-        self.agent.wait(is_shown, "echo", still=1 if line.startswith("/") else 0.2)
+        if not self.agent.was(is_typed, 20):
+            self.agent.type(CLEAR)  # It lost keys, as it was not ready for them yet.
+            self.agent.wait(is_idle, "empty input", still=0.5)
+            self.agent.type(line)
+        self.agent.wait(is_typed, "echo", still=1 if line.startswith("/") else 0.2)
         self.agent.type("\r")
-        self.agent.wait(lambda text: PROMPT in text or QUESTION.search(text) or BUSY in text, "reaction")
+        self.agent.wait(lambda text: not is_typed(text) or QUESTION.search(text) or BUSY in text, "reaction")
+
+    def escape(self):
+        """Leaves a dialog, which may lead back to another."""
+        for _ in range(3):
+            self.agent.type("\x1b")
+            if self.agent.was(is_idle, 5):
+                return
+        raise AgentBroke("the dialog does not close")
 
     def list(self):
         self.enter("/restore")
@@ -139,9 +156,77 @@ class AutoEdit(GeminiCli):
     door, mode = "auto-edit", "auto_edit"
 
 
+class Rewind(AutoEdit):
+    """The dialog of `/rewind`: a log of what its edit tools wrote, one entry a message of the user. It shows no ids; an
+    entry's is its number and its text."""
+
+    door = "rewind"
+    capabilities = ("list", "preview", "restore", "resume", "parallel-calls", "turn-checkpoints", "conversation",
+                    "edit-log", "shared-home")
+    notes = {**GeminiCli.notes, "preview": "names the file only if it is one",
+             "shell-covered": "documented not to affect files changed by commands"}
+
+    def entries(self):
+        """Opens the dialog; the texts of the user's messages in it, oldest first, and the rows' texts."""
+        self.enter("/rewind")
+        shown = self.agent.wait(lambda text: "Stay at current position" in text, "dialog", still=0.5)
+        rows = [row.strip("│ ●") for row in shown.rpartition("> Rewind")[2].splitlines()]
+        rows = [row for row in rows if row]
+        # A message's first line is above the line that counts its files; a tool's response has no text.
+        counted = [at for at, row in enumerate(rows) if re.match(r"(No files have|\d+ files? ch)", row)]
+        begins = [0] + [at + 1 for at in counted[:-1]]
+        return [rows[begin] if begin < at else "" for begin, at in zip(begins, counted)]
+
+    def select(self, id):
+        """Selects an entry of the dialog by its id, and returns the question that follows."""
+        texts = self.entries()
+        names = identified(texts)
+        if id not in names:
+            self.escape()
+            raise Refused(f"the dialog has no entry {id}")
+        for _ in range(len(texts) - names.index(id)):
+            before = self.agent.text()
+            self.agent.type("\x1b[A")
+            self.agent.wait(lambda text: text != before, "selection", still=0.2)
+        self.agent.type("\r")
+        return self.agent.wait(lambda text: "Select an action" in text, "question", still=0.3)
+
+    def list(self):
+        names = identified(self.entries())
+        self.escape()
+        return {"checkpoints": [{"id": name, "label": name} for name in names if name][::-1]}
+
+    def preview(self, id):
+        text = self.select(id).rpartition("Confirm Rewind")[2].partition("Select an action")[0]
+        self.escape()
+        files = re.findall(r"File: (\S+)", text)
+        is_empty = "No code changes" in text
+        return {"files": files or ([] if is_empty else None), "text": " ".join(re.sub("[│┌┐└┘─]", " ", text).split())}
+
+    def restore(self, id):
+        self.select(id)
+        self.agent.type("\r")
+        self.agent.wait(lambda text: "Select an action" not in text, "end of the dialog", still=1)
+        self.agent.type(CLEAR)  # The message is in the input again.
+        self.agent.wait(is_idle, "prompt", still=0.5)
+        return {"said": "rewound", "conversation_undone": None}
+
+
+def identified(texts):
+    """The ids of the dialog's entries: messages are numbered; what is none has an empty id."""
+    is_message = [bool(text) and not text.startswith("<session_context>") for text in texts]
+    return [f"{sum(is_message[:at + 1])} {text}" if is_message[at] else "" for at, text in enumerate(texts)]
+
+
+def input_of(text):
+    """The row of the input, which is the last one with its sign."""
+    rows = [row.strip() for row in text.splitlines() if row.lstrip().startswith(">")]
+    return rows[-1] if rows else ""
+
+
 def is_idle(text):
     return PROMPT in text and BUSY not in text
 
 
 if __name__ == "__main__":
-    serve(GeminiCli, AutoEdit)
+    serve(GeminiCli, AutoEdit, Rewind)

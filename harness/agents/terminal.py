@@ -183,7 +183,8 @@ class Terminal:
             text = self.text()
             if is_awaited(text) and time.monotonic() - self.changed >= still:
                 return text
-            if self.child.poll() is not None or time.monotonic() > deadline:
+            is_over = self.child.poll() is not None and not is_awaited(text)
+            if is_over or time.monotonic() > deadline:
                 shown = "\n".join(line for line in text.splitlines() if line)[-1500:]
                 raise AgentBroke(f"no {name} in time; the screen shows:\n{shown}")
             time.sleep(0.03)
