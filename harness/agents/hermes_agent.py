@@ -149,6 +149,7 @@ class Classic(Hermes):
         self.agent = Terminal([self.program("hermes"), "chat", "--yolo", *resumed], project, self.environment())
         shown = self.agent.wait(is_idle, "prompt", still=0.3)
         self.session = session or re.search(r"Session: (\S+)", shown)[1]
+        self.is_begun = bool(session)
         return {"session": self.session}
 
     def submit(self, line):
@@ -157,17 +158,19 @@ class Classic(Hermes):
         self.agent.wait(lambda text: f"❯ {line[:80]}" in text, "echo", still=0.2)
         self.agent.type("\r")
 
-    def command(self, line):
-        """What the agent shows after a command."""
+    def command(self, line, end):
+        """What the agent shows after a command; `end` is a pattern that its last words match."""
         self.submit(line)
-        echo = f"⚙  {line[:80]}"
-        shown = self.agent.wait(lambda text: echo in text and is_idle(text), "reply", still=0.3)
-        said = shown.rpartition(echo)[2].partition("\n ⚕ ")[0].strip()
-        if "❌" in said or "Invalid" in said or "No active agent session" in said:
-            raise Refused(said)
-        return said
+        echo = f"⚙  {line[:80]}"  # It may come after the words.
+        said = lambda text: text.partition("\n ⚕ ")[0].replace(echo, "").strip()
+        is_said = lambda text: is_idle(text) and re.search(f"{end}|{REFUSALS}", said(text))
+        shown = said(self.agent.wait(is_said, f"reply to {line}", still=0.5))
+        if re.search(REFUSALS, shown):
+            raise Refused(shown)
+        return shown
 
     def say(self, text):
+        self.is_begun = True
         self.submit(text)
         # A short turn may be over before it is seen to run.
         self.agent.was(lambda text: BUSY in text or ANSWER in text, 10)
@@ -178,15 +181,18 @@ class Classic(Hermes):
         return {"said": "\n".join(line.strip() for line in answer.strip().splitlines())}
 
     def list(self):
-        entries = re.findall(r"^ *\d+\. ([0-9a-f]+)  (\S+ \S+)  (.*)$", self.command("/rollback"), re.MULTILINE)
+        if not self.is_begun:  # A new session has no list before its first turn.
+            return {"checkpoints": []}
+        shown = self.command("/rollback", "single file from checkpoint|No checkpoints found")
+        entries = re.findall(r"^ *\d+\. ([0-9a-f]+)  (\S+ \S+)  (.*)$", shown, re.MULTILINE)
         return {"checkpoints": [{"id": id, "label": label, "time": time} for id, time, label in entries]}
 
     def preview(self, id, file=None):
-        text = self.command(f"/rollback diff {id}")
+        text = self.command(f"/rollback diff {id}", "files? changed|No changes since")
         return {"files": None if "more lines, showing first" in text else files_of_diff(text), "text": text}
 
     def restore(self, id, file=None):
-        said = self.command(f"/rollback {id} {file}" if file else f"/rollback {id}")
+        said = self.command(f"/rollback {id} {file}" if file else f"/rollback {id}", "Chat turn undone")
         undone = re.search(r"Undid \d+ turn.*\((\d+) message", said)
         return {"said": said, "conversation_undone": int(undone[1]) if undone else 0}
 
@@ -198,6 +204,7 @@ class Classic(Hermes):
 
 
 BUSY, ANSWER = "msg=interrupt", "─ ⚕ Hermes ─"
+REFUSALS = "❌|Invalid|No active agent session"
 
 
 def is_idle(text):
