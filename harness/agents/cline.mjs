@@ -30,7 +30,8 @@ const operations = {
   },
   async say({ text }) {
     const result = await core.send({ sessionId: session, prompt: text });
-    return { said: result?.text ?? "", finish: result?.finishReason, tools: result?.toolCalls?.map((call) => call.name) };
+    const tools = result?.toolCalls?.map((call) => call.name);
+    return { said: result?.text ?? "", finish: result?.finishReason, tools };
   },
   async list() {
     return { history: await checkpoints() };

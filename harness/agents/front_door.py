@@ -1,9 +1,9 @@
 """What the adapters of coding agents share: requests and replies as JSON lines, packages in the cache, the home of the
 agent, and HTTP. `processes` and `terminal` know the processes.
 
-An adapter is a subclass of `FrontDoor` in a file of its own; `docs/adding-an-agent.md` describes the protocol. It translates
-between the harness and the agent, and repairs no mistake of the agent. It ends with its standard input, and ends the
-agent with all its children then."""
+An adapter is a subclass of `FrontDoor` in a file of its own; `docs/adding-an-agent.md` describes the protocol. It
+translates between the harness and the agent, and repairs no mistake of the agent. It ends with its standard input, and
+ends the agent with all its children then."""
 
 import argparse
 import fcntl

@@ -44,7 +44,8 @@ class Adapter:
         reply = json.loads(self.process.stdout.readline())
         fields.pop("call", None)
         if op != "spell":
-            print(f"{time.monotonic() - began:6.2f} s  {op} {fields or ''}\n         {json.dumps(reply)[:900]}", flush=True)
+            print(f"{time.monotonic() - began:6.2f} s  {op} {fields or ''}")
+            print(f"         {json.dumps(reply)[:900]}", flush=True)
         return reply
 
 
@@ -153,7 +154,8 @@ def main():
     project.mkdir()
     (project / "a.txt").write_text("original\n")
     (project / "keep.txt").write_text("kept\n")
-    for words in (["init", "--quiet"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
+    user = ["-c", "user.name=user", "-c", "user.email=user@localhost"]
+    for words in (["init", "--quiet"], ["add", "."], [*user, "commit", "--quiet", "--message", "start"]):
         subprocess.run(["git", *words], cwd=project, check=True)
     story = Story(arguments, folder)
     try:
