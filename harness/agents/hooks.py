@@ -5,7 +5,7 @@ looked for in the store. Prints how many turns are restorable, and how long the 
     hooks.py AGENT [--turns 50] [--herma FILE] [--conform FILE] [--cache FOLDER]
 
 AGENT is one of the names of `AGENTS`. It is installed at a pinned version into the cache, and runs with a home of its
-own; its language model is `herma-conform model` on the loopback interface. Every fifth turn calls four tools at once."""
+own; its language model is `herma-conform model` on the loopback interface. Each fifth turn calls four tools at once."""
 
 import argparse
 import json
