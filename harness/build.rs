@@ -1,22 +1,36 @@
-//! Lists the written cases, so that they are all bundled into the command.
+//! Lists the written cases and the adapters of agents, so that they are all bundled into the command.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    println!("cargo::rerun-if-changed=cases");
     // Read at run time, not compiled in: worktrees may share what they build.
-    let folder =
-        env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default().join("cases");
-    let mut files: Vec<PathBuf> = Vec::new();
-    for subject in fs::read_dir(folder)? {
-        let subject = subject?.path();
-        println!("cargo::rerun-if-changed={}", subject.display());
-        for file in fs::read_dir(subject)? {
-            files.push(file?.path());
+    let root = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
+    let mut cases: Vec<PathBuf> = Vec::new();
+    println!("cargo::rerun-if-changed=cases");
+    for subject in fs::read_dir(root.join("cases"))? {
+        cases.extend(files(&subject?.path())?);
+    }
+    let agents = files(&root.join("agents"))?;
+    write_list("cases.rs", cases)?;
+    write_list("agents.rs", agents)
+}
+
+fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        // Python may have left what it compiled.
+        if path.is_file() {
+            files.push(path);
         }
     }
+    Ok(files)
+}
+
+fn write_list(name: &str, mut files: Vec<PathBuf>) -> io::Result<()> {
     files.sort();
     let mut list = String::from("&[\n");
     for file in files {
@@ -24,5 +38,5 @@ fn main() -> io::Result<()> {
     }
     list.push_str("]\n");
     let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
-    fs::write(out.join("cases.rs"), list)
+    fs::write(out.join(name), list)
 }

@@ -50,6 +50,8 @@ pub mod depth;
 pub mod divergence;
 pub mod expectations;
 pub mod export;
+#[cfg(feature = "cli")]
+pub mod front_door;
 pub mod generate;
 pub mod git_objects;
 pub mod history;

@@ -155,15 +155,24 @@ impl Adapter {
         let id = self.requests;
         let mut line = serde_json::to_vec(&Envelope { id, message })
             .expect("a message holds only what JSON can say");
-        let op = || message.name().to_owned();
         line.push(b'\n');
+        let line = self.ask_line(message.name(), line, limit)?;
+        self.read(id, &line)
+    }
+
+    /// Sends a line, which ends with a newline, and returns the next line of the output; `op` names the request in a
+    /// fault.
+    ///
+    /// # Errors
+    /// As [`Adapter::ask`].
+    pub fn ask_line(&mut self, op: &str, line: Vec<u8>, limit: Duration) -> Result<Vec<u8>, Fault> {
+        let op = || op.to_owned();
         // Writing to a process that ended fails; reading shows why it ended.
         if let Some(input) = &self.input {
             let _ = input.send(line);
         }
-        let deadline = Instant::now() + limit;
-        match self.received.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Received::Line(line)) => self.read(id, &line),
+        match self.received.recv_timeout(limit) {
+            Ok(Received::Line(line)) => Ok(line),
             Ok(Received::TooLong) => Err(Fault::EndlessLine { limit: LINE_BYTES_MAX }),
             Ok(Received::End(0)) | Err(RecvTimeoutError::Disconnected) => Err(self.exited(op())),
             Ok(Received::End(_)) => Err(Fault::NoNewline { op: op() }),

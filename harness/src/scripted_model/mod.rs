@@ -12,7 +12,7 @@ mod server;
 
 pub use server::{Error, Server};
 
-use dialect::Asked;
+use dialect::{Asked, Dialect};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -55,6 +55,15 @@ pub struct Exchange {
     pub step: ModelStep,
     /// The whole request.
     pub request: Value,
+}
+
+impl Exchange {
+    /// The texts of the user's messages in the request.
+    pub fn user_texts(&self) -> Vec<String> {
+        let Some(dialect) = Dialect::of_path(&self.path) else { return Vec::new() };
+        let messages = dialect.read(&self.path, &self.request).messages.into_iter();
+        messages.filter(|message| message.is_user).map(|message| message.text).collect()
+    }
 }
 
 impl ModelStep {

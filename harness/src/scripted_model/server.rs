@@ -1,7 +1,7 @@
 //! The protocol below the dialects: requests on the loopback interface, each answered and kept.
 
 use super::dialect::{Dialect, Reply};
-use super::{Exchange, Script};
+use super::{Exchange, ModelStep, Script};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -38,7 +38,7 @@ pub enum Error {
 pub struct Server {
     http: tiny_http::Server,
     port: u16,
-    script: Script,
+    script: Mutex<Script>,
     kept: Mutex<Kept>,
     answers: AtomicU64,
 }
@@ -60,7 +60,7 @@ impl Server {
         let port = http.server_addr().to_ip().map_or(port, |address| address.port());
         let record = record.map(File::create).transpose()?;
         let kept = Mutex::new(Kept { exchanges: Vec::new(), record });
-        Ok(Server { http, port, script, kept, answers: AtomicU64::new(0) })
+        Ok(Server { http, port, script: Mutex::new(script), kept, answers: AtomicU64::new(0) })
     }
 
     /// The port.
@@ -87,6 +87,18 @@ impl Server {
         (0..WORKERS).for_each(|_| self.http.unblock());
     }
 
+    /// Adds a turn to the script.
+    pub fn add_turn(&self, name: &str, steps: Vec<ModelStep>) {
+        let mut script = self.script.lock().unwrap_or_else(PoisonError::into_inner);
+        script.0.insert(name.to_owned(), steps);
+    }
+
+    /// The exchanges since the last call of this, in the order of the answers.
+    pub fn take_exchanges(&self) -> Vec<Exchange> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut kept.exchanges)
+    }
+
     /// All exchanges so far, in the order of the answers.
     pub fn exchanges(&self) -> Vec<Exchange> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).exchanges.clone()
@@ -101,7 +113,8 @@ impl Server {
             return request.respond(document(&other(&path)));
         };
         let conversation = dialect.read(&path, &body);
-        let (selected, step) = self.script.next(&conversation);
+        let script = || self.script.lock().unwrap_or_else(PoisonError::into_inner);
+        let (selected, step) = script().next(&conversation);
         let id = format!("x{}", self.answers.fetch_add(1, Ordering::Relaxed));
         let reply = dialect.write(&step, &id, conversation.is_streamed);
         self.keep(Exchange { path, selected, step, request: body })?;

@@ -3,6 +3,7 @@
 //! The arguments of `run` and its presets are in [`crate::run_arguments`]; a command that has a file of its own
 //! may define its arguments there.
 
+use crate::agent::{self, AgentArguments};
 use crate::levels::{self, LevelArguments};
 use crate::model::{self, ModelArguments};
 use crate::power::PowerArguments;
@@ -106,6 +107,9 @@ pub enum Command {
     /// Answer coding agents as a scripted language model, on the loopback interface
     #[command(after_help = model::EXAMPLES)]
     Model(ModelArguments),
+    /// Judge a real coding agent through its front door, with a scripted language model
+    #[command(after_help = format!("{}\n\n{EXIT_CODES}", agent::EXAMPLES))]
+    Agent(AgentArguments),
     /// Create a large project for `run --workspace`: many files, deep folders, long names, large files
     Project {
         /// The folder to create

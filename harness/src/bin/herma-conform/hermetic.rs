@@ -31,9 +31,14 @@ pub fn cache() -> PathBuf {
 const WATCHED: &[&str] =
     &[".gitconfig", ".config/git", ".config/git/config", ".hermes", ".hermes/checkpoints"];
 
+/// Whether this is the hermetic process.
+pub fn is_inside() -> bool {
+    std::env::var_os(INSIDE).is_some()
+}
+
 /// Runs the rest in a hermetic process and returns its exit code; `None` inside that process.
 pub fn enter() -> Option<ExitCode> {
-    if std::env::var_os(INSIDE).is_some() {
+    if is_inside() {
         // The default permissions of new files are the same everywhere.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
         return None;

@@ -3,6 +3,7 @@
 //! Its files parse arguments, call the library, print, and choose the exit code.
 
 mod adapters;
+mod agent;
 mod arguments;
 mod bugs;
 mod cases;
@@ -54,6 +55,11 @@ fn main() -> ExitCode {
         Command::Model(arguments) => return model::serve(arguments),
         Command::Confined { folder, command } => return confined::run(folder, command),
         Command::Supervised(arguments) => return supervised::run(arguments),
+        Command::Agent(arguments) => {
+            if let Some(code) = agent::prepare(arguments) {
+                return code;
+            }
+        }
         Command::Power(arguments) => {
             // Installing reads the user's registry settings, so it happens in the user's environment.
             if let Err((message, code)) = power::prepare(arguments) {
@@ -78,6 +84,7 @@ fn main() -> ExitCode {
         Command::Project { folder } => commands::project(folder),
         Command::Bugs(arguments) => bugs::bugs(arguments),
         Command::Power(arguments) => power::power(arguments),
+        Command::Agent(arguments) => agent::judge(arguments),
         Command::Cost(arguments) => commands::cost(arguments),
         Command::Damage(arguments) => commands::damage(arguments),
         Command::Faults(arguments) => commands::faults(arguments),

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""A small agent of our own behind the front door, so that the judge is judged: it takes a checkpoint with `herma` before
+the first change of each turn, and must pass every rule. With `--broken` it has one bug, which must be found.
+
+    stand_in.py [--herma FILE] [--broken after-write|writes-again|conversation-kept]
+
+It is adapter and agent in one file: requests arrive as JSON lines on standard input."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+CAPABILITIES = ["list", "preview", "restore", "restore-file", "undo", "resume", "parallel-calls", "shell-covered",
+                "turn-checkpoints", "conversation", "shared-home"]
+STEPS_MAX = 20
+
+
+class Refused(Exception):
+    code = "refused"
+
+
+class Infrastructure(Exception):
+    code = "infrastructure"
+
+
+class Agent:
+    def __init__(self, options, model_url, home):
+        self.options, self.model_url, self.home = options, model_url, Path(home)
+        (self.home / ".hermes").mkdir(exist_ok=True)
+        (self.home / ".hermes/config.yaml").write_text("checkpoints:\n  enabled: true\n")
+        self.messages, self.undone, self.written = [], [], None
+
+    def open(self, project, session=None):
+        self.project = Path(project)
+        self.session = session or f"session-{time.time_ns()}"
+        self.log = self.home / f"{self.session}.jsonl"
+        self.messages, self.undone, self.written = [], [], None
+        # The log is never rewritten: a restore adds a line that says how many messages remain.
+        for line in self.log.read_text().splitlines() if self.log.exists() else []:
+            entry = json.loads(line)
+            if isinstance(entry, int):
+                del self.messages[entry:]
+            elif isinstance(entry, list):
+                self.messages += entry
+            else:
+                self.messages.append(entry)
+        return {"session": self.session}
+
+    def add(self, *entries):
+        with self.log.open("a") as log:
+            log.writelines(json.dumps(entry) + "\n" for entry in entries)
+
+    def herma(self, *words):
+        command = [self.options.herma, *words, "--json"]
+        done = subprocess.run(command, cwd=self.project, capture_output=True, text=True)
+        if done.returncode:
+            raise Refused(done.stdout.strip() or done.stderr.strip())
+        return json.loads(done.stdout)
+
+    def say(self, text):
+        self.messages.append({"role": "user", "content": text})
+        self.add(self.messages[-1])
+        # The turn is known by the number of messages before it.
+        turn = len(self.messages) - 1
+        has_checkpoint = False
+        for _ in range(STEPS_MAX):
+            answer = self.ask_model()
+            self.messages.append(answer)
+            self.add(answer)
+            for call in answer.get("tool_calls", []):
+                is_late = self.options.broken == "after-write"
+                if not has_checkpoint and not is_late:
+                    self.checkpoint(turn)
+                result = self.run_tool(call["function"]["name"], json.loads(call["function"]["arguments"]))
+                if not has_checkpoint and is_late:
+                    self.checkpoint(turn)
+                has_checkpoint = True
+                self.messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
+                self.add(self.messages[-1])
+            if not answer.get("tool_calls"):
+                return {"said": answer["content"]}
+        raise Refused("the model did not come to an end")
+
+    def ask_model(self):
+        tools = [{"type": "function", "function": {"name": name}} for name in ("write", "replace", "shell")]
+        body = json.dumps({"model": "scripted", "messages": self.messages, "tools": tools}).encode()
+        request = urllib.request.Request(f"{self.model_url}/v1/chat/completions", body,
+                                         {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=30) as reply:
+            return json.load(reply)["choices"][0]["message"]
+
+    def checkpoint(self, turn):
+        self.herma("checkpoint", "--reason", f"turn {turn}", "--turn", f"{self.session}-{turn}-{time.time_ns()}")
+
+    def run_tool(self, name, arguments):
+        if name == "shell":
+            done = subprocess.run(arguments["command"], shell=True, cwd=self.project, capture_output=True, text=True)
+            return done.stdout + done.stderr + f"[exit {done.returncode}]"
+        path = self.project / arguments["path"]
+        if name == "replace":
+            text = path.read_text().replace(arguments["old"], arguments["new"], 1)
+        else:
+            text = arguments["content"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        self.written = path, text
+        return "done"
+
+    def list(self):
+        return {"checkpoints": [{"id": entry["id"], "label": entry["reason"]}
+                                for entry in self.herma("list")["checkpoints"]]}
+
+    def preview(self, id, file=None):
+        would = self.herma("rollback", id, *([file] if file else ["--exact"]), "--dry-run")
+        return {"files": would["restored"] + would["removed"], "text": json.dumps(would)}
+
+    def restore(self, id, file=None, conversation=True):
+        entries = self.herma("list")["checkpoints"]
+        reason = next((entry["reason"] for entry in entries if entry["id"] == id), "")
+        did = self.herma("rollback", id, *([file] if file else ["--exact"]))
+        if not file and reason.startswith("turn "):
+            remaining = int(reason.split()[1])
+            self.undone = self.messages[remaining:]
+            del self.messages[remaining:]
+            if self.options.broken != "conversation-kept":
+                self.add(remaining)
+        if self.options.broken == "writes-again" and self.written:
+            time.sleep(0.05)
+            self.written[0].write_text(self.written[1])
+        return {"said": "restored", "files": did["restored"] + did["removed"]}
+
+    def undo(self):
+        self.herma("rollback", "undo")
+        self.messages += self.undone
+        self.add(self.undone)
+        self.undone = []
+        return {"said": "undone"}
+
+    def close(self):
+        return {}
+
+    kill = close
+
+    def spell(self, call):
+        kind = call["kind"]
+        if kind == "write":
+            return {"name": "write", "arguments": {"path": call["path"], "content": call["content"]}}
+        if kind == "edit":
+            return {"name": "replace", "arguments": {key: call[key] for key in ("path", "old", "new")}}
+        command = f"rm {call['path']}" if kind == "delete" else call["command"]
+        return {"name": "shell", "arguments": {"command": command}}
+
+
+def hello(options, model_url, home, **_):
+    try:
+        version = subprocess.run([options.herma, "--version"], capture_output=True, text=True, check=True).stdout
+    except OSError as error:
+        raise Infrastructure(f"{options.herma}: {error}") from error
+    agent = Agent(options, model_url, home)
+    about = {"agent": "stand-in", "version": version.split()[-1], "licence": "MIT OR Apache-2.0",
+             "door": "JSON lines", "capabilities": CAPABILITIES, "notes": {}}
+    return agent, about
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--herma", default="herma")
+    parser.add_argument("--broken", choices=["after-write", "writes-again", "conversation-kept"])
+    options = parser.parse_args()
+    agent = None
+    for line in sys.stdin:
+        request = json.loads(line)
+        op = request.pop("op")
+        request.pop("approve", None)
+        try:
+            if op == "hello":
+                agent, reply = hello(options, **request)
+            elif op in ("open", "spell", "say", "list", "preview", "restore", "undo", "close", "kill"):
+                reply = getattr(agent, op)(**request)
+            else:
+                reply = {"ok": False, "code": "unsupported", "error": op}
+        except Exception as error:  # Whatever it is, the harness is told.
+            code = getattr(error, "code", "agent")
+            reply = {"ok": False, "code": code, "error": f"{type(error).__name__}: {error}"}
+        print(json.dumps({"ok": True, **reply}), flush=True)
+
+
+if __name__ == "__main__":
+    os.environ["HERMES_HOME"] = os.path.join(os.environ["HOME"], ".hermes")
+    main()

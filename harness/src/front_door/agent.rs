@@ -1,0 +1,352 @@
+//! A real agent behind its adapter: the process, its requests, and a home and a scripted model of its own.
+//!
+//! Whatever an agent starts carries a token in its environment, so that what it leaves running is found.
+
+use super::story::{FileTexts, StoryCall};
+use crate::protocol::fault::Fault;
+use crate::protocol::process::{Adapter, Killer, Limits};
+use crate::scripted_model::{Server, ToolCall};
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// The variable that everything an agent starts has in its environment.
+const TOKEN: &str = "HERMA_FRONT_DOOR";
+/// For an installation.
+const INSTALL_LIMIT: Duration = Duration::from_secs(1200);
+/// For any other request.
+const LIMITS: Limits = Limits {
+    reply: Duration::from_secs(240),
+    end: Duration::from_secs(20),
+    grace: Duration::from_secs(5),
+};
+
+/// How the adapter of an agent is started.
+#[derive(Clone, Debug)]
+pub struct DoorCommand {
+    /// Its program and arguments.
+    pub command: Vec<OsString>,
+    /// The folder with installed packages.
+    pub cache: PathBuf,
+    /// Where homes and projects are made.
+    pub scratch: PathBuf,
+}
+
+/// What an agent can do at its front door.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoorCapabilities(pub BTreeSet<String>);
+
+impl DoorCapabilities {
+    /// Whether it has this capability.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains(name)
+    }
+
+    /// Whether checkpoints are documented to hold what the call changes.
+    pub fn covers(&self, call: &StoryCall) -> bool {
+        call.is_edit_tool() || self.has("shell-covered")
+    }
+}
+
+/// What an adapter says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoorHello {
+    /// The agent.
+    pub agent: String,
+    /// Its version.
+    pub version: String,
+    /// Its licence.
+    #[serde(default)]
+    pub licence: String,
+    /// Which of its doors is used.
+    #[serde(default)]
+    pub door: String,
+    /// What it can do.
+    pub capabilities: DoorCapabilities,
+    /// Why it cannot do something.
+    #[serde(default)]
+    pub notes: BTreeMap<String, String>,
+}
+
+/// Why an operation failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DoorCode {
+    /// The agent refused it.
+    Refused,
+    /// The agent has no such operation.
+    Unsupported,
+    /// The agent broke.
+    Agent,
+    /// The agent cannot be had on this machine.
+    Infrastructure,
+}
+
+/// An operation that failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct DoorError {
+    /// Why.
+    pub code: DoorCode,
+    /// In words.
+    pub text: String,
+}
+
+#[derive(Deserialize)]
+struct DoorReply {
+    ok: bool,
+    code: Option<DoorCode>,
+    error: Option<String>,
+    #[serde(flatten)]
+    answer: Map<String, Value>,
+}
+
+/// An entry of an agent's list of checkpoints.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct DoorCheckpoint {
+    /// What a restore takes.
+    #[serde(deserialize_with = "text_or_number")]
+    pub id: String,
+}
+
+fn text_or_number<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<String, D::Error> {
+    let value = Value::deserialize(reader)?;
+    Ok(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
+/// The steps that spell one tool call; all but the last prepare it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Spelling {
+    Steps { steps: Vec<ToolCall> },
+    Call(ToolCall),
+}
+
+/// A running adapter.
+pub struct AgentProcess {
+    adapter: Adapter,
+    server: Arc<Server>,
+    home: TempDir,
+    token: String,
+    hello: DoorHello,
+}
+
+impl AgentProcess {
+    /// Starts the adapter with a home and a scripted model of its own.
+    ///
+    /// # Errors
+    /// The adapter, the home or the model cannot be had.
+    pub fn start(start: &DoorCommand) -> Result<Self, DoorError> {
+        let home = tempfile::Builder::new().prefix("agent-home-").tempdir_in(&start.scratch);
+        let home = home.map_err(infrastructure)?;
+        fs::create_dir(home.path().join("tmp")).map_err(infrastructure)?;
+        let token = token();
+        let environment = environment(home.path(), &token);
+        let mut process = launch(start, environment, home, token)?;
+        process.greet(start, LIMITS.reply)?;
+        Ok(process)
+    }
+
+    /// Installs the agent if it is missing, in the environment of the user, who may have configured a registry.
+    ///
+    /// # Errors
+    /// The agent cannot be had.
+    pub fn install(start: &DoorCommand) -> Result<DoorHello, DoorError> {
+        let home = tempfile::Builder::new().prefix("agent-home-").tempdir_in(&start.scratch);
+        let home = home.map_err(infrastructure)?;
+        let token = token();
+        let mut environment: Vec<_> = std::env::vars_os().collect();
+        environment.push((TOKEN.into(), token.clone().into()));
+        let mut process = launch(start, environment, home, token)?;
+        process.greet(start, INSTALL_LIMIT)?;
+        let hello = process.hello.clone();
+        process.end();
+        Ok(hello)
+    }
+
+    fn greet(&mut self, start: &DoorCommand, limit: Duration) -> Result<(), DoorError> {
+        let url = format!("http://127.0.0.1:{}", self.server.port());
+        let request = json!({ "model_url": url, "cache": start.cache, "home": self.home.path() });
+        let answer = self.ask_within("hello", request, limit)?;
+        let read = serde_json::from_value(answer);
+        self.hello = read.map_err(|error| broken(format!("its hello is unreadable: {error}")))?;
+        Ok(())
+    }
+
+    /// What the adapter says about itself.
+    pub fn hello(&self) -> &DoorHello {
+        &self.hello
+    }
+
+    /// The scripted model.
+    pub fn model(&self) -> &Server {
+        &self.server
+    }
+
+    /// A handle that can kill the adapter from another thread.
+    pub fn killer(&self) -> Killer {
+        self.adapter.killer()
+    }
+
+    /// Sends a request and waits for its answer.
+    ///
+    /// # Errors
+    /// The operation failed.
+    pub fn ask(&mut self, op: &str, request: Value) -> Result<Value, DoorError> {
+        self.ask_within(op, request, LIMITS.reply)
+    }
+
+    fn ask_within(&mut self, op: &str, mut request: Value, limit: Duration) -> Result<Value, DoorError> {
+        request["op"] = op.into();
+        let line = format!("{request}\n").into_bytes();
+        let reply = self.adapter.ask_line(op, line, limit).map_err(|fault| match fault {
+            Fault::NotStarted(_) => infrastructure(fault),
+            fault => broken(fault.to_string()),
+        })?;
+        let reply: DoorReply = serde_json::from_slice(&reply)
+            .map_err(|error| broken(format!("the reply to `{op}` is unreadable: {error}")))?;
+        if reply.ok {
+            return Ok(Value::Object(reply.answer));
+        }
+        let text = reply.error.unwrap_or_else(|| format!("`{op}` failed"));
+        Err(DoorError { code: reply.code.unwrap_or(DoorCode::Agent), text })
+    }
+
+    /// The checkpoints, newest first.
+    ///
+    /// # Errors
+    /// The operation failed.
+    pub fn list(&mut self) -> Result<Vec<String>, DoorError> {
+        let mut answer = self.ask("list", json!({}))?;
+        let read: Result<Vec<DoorCheckpoint>, _> = serde_json::from_value(answer["checkpoints"].take());
+        let list = read.map_err(|error| broken(format!("its list is unreadable: {error}")))?;
+        Ok(list.into_iter().map(|checkpoint| checkpoint.id).collect())
+    }
+
+    /// How the model of this agent makes a call, on these files.
+    ///
+    /// # Errors
+    /// The adapter cannot spell it.
+    pub fn spell(&mut self, call: &StoryCall, files: &FileTexts) -> Result<Vec<ToolCall>, DoorError> {
+        let text_of = |path: &str| files.get(path).cloned().unwrap_or_default();
+        let shell = |command: String| json!({ "kind": "shell", "command": command });
+        let call = match call {
+            StoryCall::Write { path, content } => json!({ "kind": "write", "path": path, "content": content,
+                "exists": files.contains_key(path) }),
+            StoryCall::Edit { path, new } => {
+                json!({ "kind": "edit", "path": path, "old": text_of(path), "new": new })
+            }
+            StoryCall::Delete { path } => json!({ "kind": "delete", "path": path }),
+            StoryCall::ShellWrite { path, content } => {
+                shell(format!("echo '{}' > {path}", content.trim_end()))
+            }
+            StoryCall::ShellMove { from, to } => shell(format!("mv {from} {to}")),
+        };
+        let answer = self.ask("spell", json!({ "call": call }))?;
+        let read: Spelling = serde_json::from_value(answer)
+            .map_err(|error| broken(format!("a spelled call is unreadable: {error}")))?;
+        Ok(match read {
+            Spelling::Steps { steps } => steps,
+            Spelling::Call(call) => vec![call],
+        })
+    }
+
+    /// Ends the adapter with its agent, and returns how many processes were left running; they are killed.
+    pub fn end(self) -> usize {
+        let AgentProcess { adapter, server, home, token, .. } = self;
+        // Whatever it says, the processes are looked for.
+        let _ = adapter.finish();
+        server.stop();
+        let left = marked(&token);
+        for pid in &left {
+            // It may have ended meanwhile.
+            let _ = kill_process(*pid, Signal::KILL);
+        }
+        drop(home);
+        left.len()
+    }
+}
+
+fn launch(
+    start: &DoorCommand,
+    environment: Vec<(OsString, OsString)>,
+    home: TempDir,
+    token: String,
+) -> Result<AgentProcess, DoorError> {
+    let server = Server::bind(0, crate::scripted_model::Script::default(), None);
+    let server = Arc::new(server.map_err(infrastructure)?);
+    let serving = Arc::clone(&server);
+    std::thread::spawn(move || serving.serve());
+    let adapter = Adapter::start(&start.command, home.path(), &environment, LIMITS);
+    let adapter = adapter.map_err(infrastructure)?;
+    Ok(AgentProcess { adapter, server, home, token, hello: DoorHello::default() })
+}
+
+/// What an agent has in its environment: nothing of the user's but the search path.
+fn environment(home: &Path, token: &str) -> Vec<(OsString, OsString)> {
+    let mut variables: Vec<(OsString, OsString)> = vec![
+        ("HOME".into(), home.into()),
+        ("TMPDIR".into(), home.join("tmp").into()),
+        ("TZ".into(), "UTC".into()),
+        ("LC_ALL".into(), "C.UTF-8".into()),
+        ("LANG".into(), "C.UTF-8".into()),
+        ("PYTHONDONTWRITEBYTECODE".into(), "1".into()),
+        // The packages are installed by now.
+        ("HERMA_OFFLINE".into(), "1".into()),
+        (TOKEN.into(), token.into()),
+    ];
+    if let Some(path) = std::env::var_os("PATH") {
+        variables.push(("PATH".into(), path));
+    }
+    variables
+}
+
+/// A text that no other adapter of this machine has in its environment.
+fn token() -> String {
+    static STARTED: AtomicU64 = AtomicU64::new(0);
+    format!("{}-{}", std::process::id(), STARTED.fetch_add(1, Relaxed))
+}
+
+/// The processes with this token in their environment.
+fn marked(token: &str) -> Vec<Pid> {
+    let entry = format!("{TOKEN}={token}");
+    let is_marked = |pid: &i32| {
+        // A process of another user cannot be read, and is not ours.
+        let variables = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        variables.split(|byte| *byte == 0).any(|variable| variable == entry.as_bytes())
+    };
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(is_marked).filter_map(Pid::from_raw).collect()
+}
+
+fn infrastructure(error: impl std::fmt::Display) -> DoorError {
+    DoorError { code: DoorCode::Infrastructure, text: error.to_string() }
+}
+
+fn broken(text: String) -> DoorError {
+    DoorError { code: DoorCode::Agent, text }
+}
+
+/// The bundled adapters of agents, each with its text.
+static AGENTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/agents.rs"));
+
+/// Writes the bundled adapters into a folder.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn write_adapters(folder: &Path) -> std::io::Result<()> {
+    AGENTS.iter().try_for_each(|(path, text)| {
+        let name = Path::new(path).file_name().unwrap_or(OsStr::from_bytes(b"agent"));
+        fs::write(folder.join(name), text)
+    })
+}

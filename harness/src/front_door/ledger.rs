@@ -1,0 +1,420 @@
+//! What is known about an agent's checkpoints and conversation while a story is told, and what is expected from that.
+//!
+//! It is pure: `telling` observes, this compares. A difference that the agent's documentation announces is not a breach:
+//! files that its checkpoints do not cover are not judged, and a person's edit may survive a restore.
+
+use super::agent::DoorCapabilities;
+use super::rules;
+use super::story::{FileTexts, StoryCall};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A rule that was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Breach {
+    /// Its id.
+    pub rule: &'static str,
+    /// What was seen.
+    pub text: String,
+}
+
+/// Whether the next request contains a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// No restore has undone it.
+    Kept,
+    /// A restore has undone it.
+    Undone,
+    /// Either is right, such as for a turn that is undone in part.
+    Open,
+}
+
+/// A turn.
+#[derive(Clone, Debug)]
+pub struct TurnEntry {
+    /// Its marker in the text of the user.
+    pub name: String,
+    /// The files before each of its calls, and after the last one.
+    pub states: Vec<FileTexts>,
+    /// Its calls, by message.
+    pub steps: Vec<Vec<StoryCall>>,
+    /// Whether the next request contains it.
+    pub presence: Presence,
+    /// Its checkpoints, oldest first.
+    pub ids: Vec<String>,
+}
+
+/// What a checkpoint holds.
+#[derive(Clone, Debug)]
+struct Holding {
+    /// The files, one of these.
+    files: Vec<FileTexts>,
+    /// The index of its turn; a checkpoint that a restore takes has none.
+    turn: Option<usize>,
+    /// Whether it is from before the first change of its turn.
+    is_start: bool,
+    /// How many edits of a person it has seen.
+    edits: usize,
+}
+
+/// When a list was seen.
+#[derive(Clone, Copy, Debug)]
+pub enum ListMoment<'a> {
+    /// After a turn: new entries are its checkpoints.
+    Turn,
+    /// After a restore before which the files were these: new entries hold them.
+    Restore(&'a FileTexts),
+    /// At any other moment.
+    Other,
+}
+
+/// A restore, as it was seen.
+pub struct SeenRestore<'a> {
+    /// The checkpoint.
+    pub id: &'a str,
+    /// The files before it, while it ran, and after it.
+    pub before: &'a FileTexts,
+    pub seen: &'a [FileTexts],
+    pub after: &'a FileTexts,
+}
+
+/// What is known.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    capabilities: DoorCapabilities,
+    /// Every turn so far.
+    pub turns: Vec<TurnEntry>,
+    holdings: BTreeMap<String, Holding>,
+    /// The list of the agent as it was last seen, newest first.
+    pub listed: Vec<String>,
+    /// Whether a restore may have changed the list since.
+    pub is_list_open: bool,
+    /// Files that checkpoints are not documented to cover.
+    uncovered: BTreeSet<String>,
+    /// Files that the agent has changed.
+    of_agent: BTreeSet<String>,
+    /// What a person changed, in order.
+    edits: Vec<(String, Option<String>)>,
+    /// How often each rule was checked.
+    pub checks: BTreeMap<&'static str, u64>,
+    /// Whether the session was resumed since the last restore, or at all if there was none.
+    pub is_resumed: bool,
+    /// Whether the last restore was of one file; `None` if there was none.
+    last_restore_of_file: Option<bool>,
+}
+
+impl Ledger {
+    /// Nothing has happened yet.
+    pub fn new(capabilities: DoorCapabilities) -> Self {
+        Ledger { capabilities, ..Ledger::default() }
+    }
+
+    fn check(&mut self, rule: &'static str) {
+        *self.checks.entry(rule).or_default() += 1;
+    }
+
+    /// Checks a rule.
+    pub fn judge(&mut self, rule: &'static str, holds: bool, text: impl FnOnce() -> String) -> Option<Breach> {
+        self.check(rule);
+        (!holds).then(|| Breach { rule, text: text() })
+    }
+
+    /// The files that differ and are judged; what a person wrote since the first `edits` edits may have survived.
+    fn wrong(&self, expected: &FileTexts, found: &FileTexts, edits: usize) -> Vec<String> {
+        let paths: BTreeSet<&String> = expected.keys().chain(found.keys()).collect();
+        let is_edit = |path: &String| {
+            let mut last = self.edits.iter().skip(edits).rev();
+            let last = last.find(|(edited, _)| edited == path);
+            last.is_some_and(|(_, content)| content.as_ref() == found.get(path))
+        };
+        let is_wrong = |path: &&String| {
+            expected.get(*path) != found.get(*path)
+                && !self.uncovered.contains(*path)
+                && !is_edit(path)
+        };
+        paths.into_iter().filter(is_wrong).cloned().collect()
+    }
+
+    /// A turn has ended.
+    pub fn add_turn(&mut self, name: String, steps: Vec<Vec<StoryCall>>, states: Vec<FileTexts>) {
+        for call in steps.iter().flatten() {
+            let paths = call.paths().into_iter().map(str::to_owned);
+            self.of_agent.extend(paths.clone());
+            if !self.capabilities.covers(call) {
+                self.uncovered.extend(paths);
+            }
+        }
+        let presence = Presence::Kept;
+        self.turns.push(TurnEntry { name, states, steps, presence, ids: Vec::new() });
+    }
+
+    /// A person has changed a file.
+    pub fn add_edit(&mut self, path: &str, content: Option<&str>) {
+        self.edits.push((path.to_owned(), content.map(str::to_owned)));
+    }
+
+    /// The list was seen again.
+    pub fn add_list(&mut self, list: Vec<String>, moment: ListMoment<'_>) -> Vec<Breach> {
+        let new: Vec<String> =
+            list.iter().rev().filter(|id| !self.listed.contains(id)).cloned().collect();
+        let gone: Vec<&String> = self.listed.iter().filter(|id| !list.contains(id)).collect();
+        let gone = format!("no longer listed: {gone:?}");
+        let remain = self.listed.iter().all(|id| list.contains(id)) || self.is_list_open;
+        let mut breaches = Vec::new();
+        if !self.listed.is_empty() {
+            breaches.extend(self.judge(rules::STAYS_LISTED, remain, || gone));
+        }
+        self.is_list_open = false;
+        self.listed = list;
+        match moment {
+            ListMoment::Other => {}
+            ListMoment::Turn => breaches.extend(self.assign(new)),
+            ListMoment::Restore(files) => {
+                let edits = self.edits.len();
+                let files = vec![files.clone()];
+                let holding = Holding { files, turn: None, is_start: false, edits };
+                self.holdings.extend(new.into_iter().map(|id| (id, holding.clone())));
+            }
+        }
+        breaches
+    }
+
+    /// Assigns new checkpoints, oldest first, to the last turn.
+    fn assign(&mut self, new: Vec<String>) -> Vec<Breach> {
+        let Some(turn) = self.turns.last().cloned() else { return Vec::new() };
+        let index = self.turns.len() - 1;
+        let mut breaches = Vec::new();
+        let is_covered =
+            turn.steps.iter().flatten().any(|call| self.capabilities.covers(call));
+        if self.capabilities.has("turn-checkpoints") {
+            let text = || format!("the turn added {} checkpoints", new.len());
+            breaches.extend(self.judge(rules::ONCE_A_TURN, new.len() <= 1, text));
+        }
+        let before = &turn.states[0];
+        if new.is_empty() && is_covered {
+            let same = self.listed.iter().find(|id| {
+                self.holdings.get(*id).is_some_and(|holding| {
+                    let is_same = |files| self.wrong(before, files, usize::MAX).is_empty();
+                    holding.files.iter().any(is_same)
+                })
+            });
+            let ids: Vec<String> = same.into_iter().cloned().collect();
+            let text = || "the turn changed files, and added no checkpoint to the list".to_owned();
+            breaches.extend(self.judge(rules::BEFORE_CHANGE, !ids.is_empty(), text));
+            self.turns[index].ids = ids;
+            return breaches;
+        }
+        let points = self.points(&turn);
+        let edits = self.edits.len();
+        let holding = |files, is_start| Holding { files, turn: Some(index), is_start, edits };
+        if points.len() == new.len() {
+            for (id, (files, is_start)) in new.iter().zip(points) {
+                self.holdings.insert(id.clone(), holding(files, is_start));
+            }
+        } else if let Some(oldest) = new.first() {
+            self.holdings.insert(oldest.clone(), holding(vec![before.clone()], true));
+        }
+        self.turns[index].ids = new;
+        breaches
+    }
+
+    /// The moments of a turn at which this agent takes checkpoints: the files then, and whether it is the first.
+    fn points(&self, turn: &TurnEntry) -> Vec<(Vec<FileTexts>, bool)> {
+        let start = (vec![turn.states[0].clone()], true);
+        let mut points = Vec::new();
+        let mut calls = 0;
+        for step in &turn.steps {
+            let begin = calls;
+            let covered = |call: &StoryCall| self.capabilities.covers(call);
+            if self.capabilities.has("step-checkpoints") && step.iter().any(covered) {
+                points.push((vec![turn.states[begin].clone()], begin == 0));
+            }
+            for call in step {
+                // A tool of the same message may or may not have run.
+                if self.capabilities.has("call-checkpoints") && covered(call) {
+                    points.push((turn.states[begin..=calls].to_vec(), begin == 0));
+                }
+                calls += 1;
+            }
+        }
+        if points.is_empty() { vec![start] } else { points }
+    }
+
+    /// The turns that the next request contains.
+    pub fn judge_request(&mut self, user_texts: &[String]) -> Vec<Breach> {
+        let last = self.turns.len().saturating_sub(1);
+        let contains = |name: &String| user_texts.iter().any(|text| text.contains(name));
+        let earlier = &self.turns[..last];
+        let numbered = |presence, present| {
+            let is_wrong = move |(_, turn): &(usize, &TurnEntry)| {
+                turn.presence == presence && contains(&turn.name) != present
+            };
+            let wrong = earlier.iter().enumerate().filter(is_wrong);
+            wrong.map(|(index, _)| (index + 1).to_string()).collect::<Vec<_>>().join(", ")
+        };
+        let missing = numbered(Presence::Kept, true);
+        let remaining = numbered(Presence::Undone, false);
+        let has_undone = earlier.iter().any(|turn| turn.presence == Presence::Undone);
+        let has_earlier = !earlier.is_empty();
+        let mut breaches = Vec::new();
+        if has_undone {
+            let rule = if self.is_resumed { rules::RESUMED } else { rules::CONVERSATION };
+            let text = || format!("the request still contains the undone turns {remaining}");
+            breaches.extend(self.judge(rule, remaining.is_empty(), text));
+        }
+        if has_earlier {
+            let rule = match self.last_restore_of_file {
+                _ if self.is_resumed => rules::KEPT,
+                Some(true) => rules::FILE_TURNS,
+                Some(false) if has_undone => rules::CONVERSATION,
+                _ => rules::KEPT,
+            };
+            let text = || format!("the request lacks the turns {missing}, which no restore has undone");
+            breaches.extend(self.judge(rule, missing.is_empty(), text));
+        }
+        breaches
+    }
+
+    /// Judges a restore of all files.
+    pub fn judge_restore(&mut self, restore: &SeenRestore<'_>) -> Vec<Breach> {
+        let Some(holding) = self.holdings.get(restore.id).cloned() else {
+            self.set_presence(0, Presence::Open);
+            return Vec::new();
+        };
+        let SeenRestore { before, seen, after, .. } = restore;
+        let wrong_in = |files: &FileTexts| {
+            let each = holding.files.iter().map(|held| self.wrong(held, files, holding.edits));
+            each.min_by_key(Vec::len).unwrap_or_default()
+        };
+        let wrong = wrong_in(after);
+        let was_right = seen.iter().any(|files| wrong_in(files).is_empty());
+        let is_created = |path: &&String| {
+            let is_held = holding.files.iter().any(|held| held.contains_key(*path));
+            !is_held && before.get(*path) == after.get(*path)
+        };
+        let created: Vec<&String> = wrong.iter().filter(is_created).collect();
+        let rest: Vec<&String> = wrong.iter().filter(|path| !is_created(path)).collect();
+        let is_later = holding.turn.is_some_and(|turn| {
+            let mut later = self.turns[turn].states.iter().skip(1);
+            later.any(|files| rest.iter().all(|path| files.get(*path) == after.get(*path)))
+        });
+        let proposes = self.capabilities.has("redo-call");
+        let mut breaches = Vec::new();
+        let rule = match () {
+            () if proposes && (was_right || is_later) && !wrong.is_empty() => Some(rules::REDO),
+            () if was_right && !wrong.is_empty() => Some(rules::UNASKED),
+            () if rest.is_empty() => None,
+            () if is_later && holding.is_start => Some(rules::BEFORE_CHANGE),
+            () => Some(rules::BYTES),
+        };
+        self.check(rules::BYTES);
+        if holding.is_start {
+            self.check(rules::BEFORE_CHANGE);
+        }
+        if proposes {
+            self.check(rules::REDO);
+        }
+        let is_wrong_again = matches!(rule, Some(rules::REDO | rules::UNASKED));
+        breaches.extend(rule.map(|rule| {
+            let paths = if is_wrong_again { wrong.iter().collect() } else { rest };
+            Breach { rule, text: describe(&paths, &holding.files, after) }
+        }));
+        if !self.capabilities.has("keeps-created") && !is_wrong_again {
+            let text = || format!("created after the checkpoint, and still there: {created:?}");
+            breaches.extend(self.judge(rules::CREATED, created.is_empty(), text));
+        }
+        self.undo_turns(&holding, rule.is_none());
+        self.is_resumed = false;
+        self.last_restore_of_file = Some(false);
+        breaches
+    }
+
+    /// A restore undoes the turns from that of its checkpoint, if the files show it.
+    fn undo_turns(&mut self, holding: &Holding, is_restored: bool) {
+        let takes_back = self.capabilities.has("conversation") && is_restored;
+        let Some(first) = holding.turn else { return self.set_presence(0, Presence::Open) };
+        if !takes_back {
+            return self.set_presence(first, Presence::Open);
+        }
+        let is_partial = !holding.is_start || self.capabilities.has("redo-call");
+        self.set_presence(first, Presence::Undone);
+        if is_partial && let Some(turn) = self.turns.get_mut(first) {
+            turn.presence = Presence::Open;
+        }
+    }
+
+    fn set_presence(&mut self, first: usize, presence: Presence) {
+        self.turns.iter_mut().skip(first).for_each(|turn| turn.presence = presence);
+    }
+
+    /// Judges a restore of one file.
+    pub fn judge_file_restore(&mut self, restore: &SeenRestore<'_>, file: &str) -> Vec<Breach> {
+        let SeenRestore { before, after, id, .. } = restore;
+        let others: Vec<String> = {
+            let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+            let differs = |path: &&String| *path != file && before.get(*path) != after.get(*path);
+            paths.into_iter().filter(differs).cloned().collect()
+        };
+        let text = || format!("other files that changed: {others:?}");
+        let mut breaches = Vec::new();
+        breaches.extend(self.judge(rules::ONE_FILE, others.is_empty(), text));
+        if let Some(holding) = self.holdings.get(*id).cloned() {
+            let is_wrong = |held: &FileTexts| {
+                self.wrong(held, after, holding.edits).iter().any(|path| path == file)
+            };
+            let is_right = !holding.files.iter().all(is_wrong);
+            let paths = [&file.to_owned()];
+            let text = || describe(&paths, &holding.files, after);
+            breaches.extend(self.judge(rules::BYTES, is_right, text));
+        }
+        self.is_resumed = false;
+        self.last_restore_of_file = Some(true);
+        breaches
+    }
+
+    /// The files that a restore changes, for a preview.
+    pub fn judge_preview(&mut self, named: &BTreeSet<String>, restore: &SeenRestore<'_>) -> Option<Breach> {
+        let differs = |path: &&String| restore.before.get(*path) != restore.after.get(*path);
+        let paths = restore.before.keys().chain(restore.after.keys());
+        let judged = |path: &String| !self.uncovered.contains(path);
+        let changed: BTreeSet<String> =
+            paths.filter(differs).filter(|path| judged(path)).cloned().collect();
+        let named: BTreeSet<String> = named.iter().filter(|path| judged(path)).cloned().collect();
+        let text = || format!("the preview names {named:?}, the restore changed {changed:?}");
+        self.judge(rules::PREVIEW, named == changed, text)
+    }
+
+    /// The files of a person alone that a restore of this checkpoint has changed; `None` if there was no such edit.
+    pub fn lost_edits(&self, id: &str, after: &FileTexts) -> Option<BTreeMap<String, Option<String>>> {
+        let seen = self.holdings.get(id).map_or(0, |holding| holding.edits);
+        let since = self.edits.iter().skip(seen);
+        let of_person = since.filter(|(path, _)| !self.of_agent.contains(path));
+        let edits: BTreeMap<_, _> = of_person.cloned().collect();
+        if edits.is_empty() {
+            return None;
+        }
+        let is_lost = |(path, content): &(String, Option<String>)| after.get(path) != content.as_ref();
+        Some(edits.into_iter().filter(is_lost).collect())
+    }
+
+    /// Judges the undo of a restore before which the files were `before`.
+    pub fn judge_undo(&mut self, before: &FileTexts, after: &FileTexts) -> Option<Breach> {
+        let wrong = self.wrong(before, after, usize::MAX);
+        let paths: Vec<&String> = wrong.iter().collect();
+        let text = || describe(&paths, std::slice::from_ref(before), after);
+        let is_undone = |turn: &&mut TurnEntry| turn.presence == Presence::Undone;
+        self.turns.iter_mut().filter(is_undone).for_each(|turn| turn.presence = Presence::Open);
+        self.judge(rules::UNDO, wrong.is_empty(), text)
+    }
+}
+
+/// What files should have been, and are.
+fn describe(paths: &[&String], held: &[FileTexts], found: &FileTexts) -> String {
+    let shown = |files: &FileTexts, path: &String| {
+        files.get(path).map_or_else(|| "no file".to_owned(), |text| format!("{text:?}"))
+    };
+    let each = paths.iter().map(|path| {
+        let expected = held.first().map_or_else(String::new, |files| shown(files, path));
+        format!("{path} is {}, expected {expected}", shown(found, path))
+    });
+    each.collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,307 @@
+//! Makes stories: all of up to three turns over a few kinds of turn, and longer ones from a seed.
+//!
+//! The same seed and capabilities give the same stories.
+
+use super::agent::DoorCapabilities;
+use super::story::{CheckpointChoice, FileTexts, Story, StoryCall, StoryOperation, states_of_turn};
+use proptest::prelude::RngExt;
+use proptest::test_runner::{RngAlgorithm, TestRng};
+
+/// The turns of an enumerated story, at most.
+const ENUMERATED_TURNS_MAX: usize = 3;
+/// The turns of a generated story, at most, without the last one.
+const GENERATED_TURNS_MAX: usize = 5;
+/// The file that only a person changes.
+const OF_PERSON: &str = "person.txt";
+
+/// A kind of turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Write,
+    Create,
+    Edit,
+    Delete,
+    Shell,
+    Talk,
+    TwoSteps,
+    Parallel,
+    Move,
+}
+
+/// The kinds that the enumerated stories have.
+const ENUMERATED: [Shape; 7] = [
+    Shape::Write,
+    Shape::Create,
+    Shape::Edit,
+    Shape::Delete,
+    Shape::Shell,
+    Shape::TwoSteps,
+    Shape::Talk,
+];
+
+/// What happens after the turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tail {
+    Restore,
+    Preview,
+    ResumeAfter,
+    ResumeBefore,
+    Edit,
+    Undo,
+    OneFile,
+    Unknown,
+    Again,
+    OnlyResume,
+}
+
+const TAILS: [Tail; 10] = [
+    Tail::Restore,
+    Tail::Preview,
+    Tail::ResumeAfter,
+    Tail::ResumeBefore,
+    Tail::Edit,
+    Tail::Undo,
+    Tail::OneFile,
+    Tail::Unknown,
+    Tail::Again,
+    Tail::OnlyResume,
+];
+
+fn random(seed: u64, number: u64) -> TestRng {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    bytes[8..16].copy_from_slice(&number.to_le_bytes());
+    TestRng::from_seed(RngAlgorithm::ChaCha, &bytes)
+}
+
+/// The stories of a run: `count` of the enumerated stories, selected by the seed, the shortest first, and then
+/// generated ones.
+pub fn stories(capabilities: &DoorCapabilities, seed: u64, count: usize) -> Vec<Story> {
+    let mut enumerated = enumerated(capabilities, seed);
+    let random = &mut random(seed, u64::MAX);
+    while enumerated.len() > count {
+        enumerated.swap_remove(random.random_range(0..enumerated.len()));
+    }
+    enumerated.sort_by_key(Story::turns);
+    let missing = count - enumerated.len();
+    enumerated.extend((0..missing).map(|number| generated(capabilities, seed, number as u64)));
+    enumerated
+}
+
+fn tails(capabilities: &DoorCapabilities) -> Vec<Tail> {
+    let needs = |tail: &Tail| match tail {
+        Tail::Restore | Tail::Edit | Tail::Unknown | Tail::Again => &["restore"][..],
+        Tail::Preview => &["restore", "preview"],
+        Tail::ResumeAfter | Tail::ResumeBefore => &["restore", "resume"],
+        Tail::Undo => &["restore", "undo"],
+        Tail::OneFile => &["restore-file"],
+        Tail::OnlyResume => &["resume"],
+    };
+    let has_all = |tail: &Tail| needs(tail).iter().all(|name| capabilities.has(name));
+    TAILS.into_iter().filter(has_all).collect()
+}
+
+/// Every story of one to three turns; with one turn, each with every tail.
+fn enumerated(capabilities: &DoorCapabilities, seed: u64) -> Vec<Story> {
+    let tails = tails(capabilities);
+    let mut sequences: Vec<Vec<Shape>> = vec![Vec::new()];
+    let mut stories = Vec::new();
+    let mut number = 0;
+    for turns in 1..=ENUMERATED_TURNS_MAX {
+        let longer = |sequence: &Vec<Shape>| {
+            let sequence = sequence.clone();
+            ENUMERATED.map(move |shape| [&sequence[..], &[shape]].concat())
+        };
+        sequences = sequences.iter().flat_map(longer).collect();
+        for sequence in &sequences {
+            number += 1;
+            let random = &mut random(seed, number);
+            let selected = if turns == 1 || tails.is_empty() {
+                tails.clone()
+            } else {
+                vec![tails[random.random_range(0..tails.len())]]
+            };
+            let with_tail = |tail| Author::new(capabilities, random).story(sequence, tail);
+            stories.extend(selected.into_iter().filter_map(with_tail));
+        }
+    }
+    stories
+}
+
+/// A story of a seed: turns of any kind, and tails between them.
+fn generated(capabilities: &DoorCapabilities, seed: u64, number: u64) -> Story {
+    let tails = tails(capabilities);
+    let random = &mut random(!seed, number);
+    let mut author = Author::new(capabilities, random);
+    for _ in 0..author.random.random_range(2..=GENERATED_TURNS_MAX) {
+        let shape = author.shape();
+        author.turn(shape);
+        if !tails.is_empty() && author.random.random_bool(0.25) {
+            let tail = tails[author.random.random_range(0..tails.len())];
+            author.tail(tail);
+        }
+    }
+    if let Some(tail) = tails.first() {
+        author.tail(*tail);
+    }
+    author.story
+}
+
+/// Writes a story, and knows the files that it leads to.
+struct Author<'a> {
+    capabilities: &'a DoorCapabilities,
+    random: &'a mut TestRng,
+    story: Story,
+    files: FileTexts,
+    turns: usize,
+    /// The turns that change files and that no restore has undone, with the files before each.
+    changing: Vec<(usize, FileTexts)>,
+}
+
+impl<'a> Author<'a> {
+    fn new(capabilities: &'a DoorCapabilities, random: &'a mut TestRng) -> Self {
+        let names = ["a.txt", "b.txt", "dir/c.txt", "dir/d.txt", "e.txt", OF_PERSON];
+        let files: FileTexts =
+            names.iter().map(|name| ((*name).to_owned(), format!("first {name}\n"))).collect();
+        let story = Story { files: files.clone(), operations: Vec::new() };
+        Author { capabilities, random, story, files, turns: 0, changing: Vec::new() }
+    }
+
+    /// `None` if no turn changes files that a restore could give back.
+    fn story(mut self, sequence: &[Shape], tail: Tail) -> Option<Story> {
+        sequence.iter().for_each(|shape| self.turn(*shape));
+        self.tail(tail).then_some(self.story)
+    }
+
+    fn shape(&mut self) -> Shape {
+        let mut shapes = ENUMERATED.to_vec();
+        shapes.push(Shape::Move);
+        if self.capabilities.has("parallel-calls") {
+            shapes.push(Shape::Parallel);
+        }
+        shapes[self.random.random_range(0..shapes.len())]
+    }
+
+    /// A file that exists and is not a person's.
+    fn existing(&mut self) -> String {
+        let paths: Vec<&String> = self.files.keys().filter(|path| *path != OF_PERSON).collect();
+        paths[self.random.random_range(0..paths.len())].clone()
+    }
+
+    fn content(&self, call: usize) -> String {
+        format!("turn {} call {call}\n", self.turns)
+    }
+
+    fn turn(&mut self, shape: Shape) {
+        self.turns += 1;
+        let write = |path, content| StoryCall::Write { path, content };
+        let edit = |path, new| StoryCall::Edit { path, new };
+        let path = self.existing();
+        let new = format!("new{}.txt", self.turns);
+        let content = self.content(1);
+        let second = self.content(2);
+        let steps = match shape {
+            Shape::Write => vec![vec![write(path, content)]],
+            Shape::Create => vec![vec![write(new, content)]],
+            Shape::Edit => vec![vec![edit(path, content)]],
+            Shape::Delete => vec![vec![StoryCall::Delete { path }]],
+            Shape::Shell => vec![vec![StoryCall::ShellWrite { path, content }]],
+            Shape::Move => vec![vec![StoryCall::ShellMove { from: path, to: new }]],
+            Shape::TwoSteps => vec![vec![write(new, content)], vec![edit(path, second)]],
+            Shape::Parallel => vec![vec![write(path, content), write(new, second)]],
+            Shape::Talk => Vec::new(),
+        };
+        // The last file is not deleted: there would be none for the next turn.
+        if self.files.len() < 4 && matches!(shape, Shape::Delete) {
+            return self.say(Vec::new());
+        }
+        self.say(steps);
+    }
+
+    fn say(&mut self, steps: Vec<Vec<StoryCall>>) {
+        let before = self.files.clone();
+        if let Some(after) = states_of_turn(&before, &steps).and_then(|mut states| states.pop()) {
+            self.files = after;
+        }
+        let covered = |call: &StoryCall| self.capabilities.covers(call);
+        if steps.iter().flatten().any(covered) {
+            self.changing.push((self.turns, before));
+        }
+        self.story.operations.push(StoryOperation::Say(steps));
+    }
+
+    fn tail(&mut self, tail: Tail) -> bool {
+        if tail == Tail::OnlyResume {
+            self.story.operations.push(StoryOperation::Resume);
+            self.talk();
+            return true;
+        }
+        if self.changing.is_empty() {
+            return false;
+        }
+        let at = self.random.random_range(0..self.changing.len());
+        let turn = self.changing[at].0;
+        let files = self.changing[at].1.clone();
+        let to = CheckpointChoice::Turn(turn);
+        let restore = StoryOperation::restore(to);
+        let operations = match tail {
+            Tail::OneFile => {
+                let Some(path) = self.changed_by(turn) else { return false };
+                let file = Some(path.clone());
+                self.story.operations.push(StoryOperation::Restore { to, file });
+                match files.get(&path) {
+                    Some(text) => self.files.insert(path, text.clone()),
+                    None => self.files.remove(&path),
+                };
+                self.talk();
+                return true;
+            }
+            Tail::Preview => vec![StoryOperation::Preview(to), restore],
+            Tail::ResumeAfter => vec![restore, StoryOperation::Resume],
+            Tail::ResumeBefore => vec![StoryOperation::Resume, restore],
+            Tail::Undo => {
+                self.story.operations.extend([restore, StoryOperation::Undo]);
+                self.talk();
+                return true;
+            }
+            Tail::Unknown => vec![StoryOperation::RestoreUnknown, restore],
+            Tail::Edit => vec![self.edit(), restore],
+            Tail::Restore | Tail::Again | Tail::OnlyResume => vec![restore],
+        };
+        self.story.operations.extend(operations);
+        self.changing.truncate(at);
+        self.files = files;
+        if tail == Tail::Again {
+            self.turn(Shape::Write);
+            let to = CheckpointChoice::Turn(self.turns);
+            self.story.operations.push(StoryOperation::restore(to));
+            if let Some((_, before)) = self.changing.pop() {
+                self.files = before;
+            }
+        }
+        self.talk();
+        true
+    }
+
+    fn talk(&mut self) {
+        self.turns += 1;
+        self.story.operations.push(StoryOperation::TALK);
+    }
+
+    /// A file that a turn changed, existed before it, and is covered.
+    fn changed_by(&self, turn: usize) -> Option<String> {
+        let is_turn = |operation: &&StoryOperation| operation.is_turn();
+        let operation = self.story.operations.iter().filter(is_turn).nth(turn - 1)?;
+        let StoryOperation::Say(steps) = operation else { return None };
+        let covered = steps.iter().flatten().filter(|call| self.capabilities.covers(call));
+        let mut paths = covered.flat_map(StoryCall::paths);
+        let before = &self.changing.iter().find(|(number, _)| *number == turn)?.1;
+        paths.find(|path| before.contains_key(*path)).map(str::to_owned)
+    }
+
+    fn edit(&mut self) -> StoryOperation {
+        let is_new = self.random.random_bool(0.5);
+        let path = if is_new { "person-new.txt" } else { OF_PERSON }.to_owned();
+        StoryOperation::Edit { path, content: Some(format!("by a person, turn {}\n", self.turns)) }
+    }
+}

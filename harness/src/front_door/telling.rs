@@ -1,0 +1,487 @@
+//! Tells an agent a story through its front door, looks at the disk, its list and its requests, and has each compared.
+
+use super::agent::{AgentProcess, DoorCode, DoorError};
+use super::disk::{changes, read_files, watch, write_file, write_files};
+use super::ledger::{Breach, Ledger, ListMoment, SeenRestore};
+use super::rules;
+use super::story::{CheckpointChoice, FileTexts, Story, StoryCall, StoryOperation};
+use crate::scripted_model::{Exchange, ModelStep};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long files are watched after a restore.
+const SETTLE: Duration = Duration::from_millis(300);
+/// How long a tool may take to write after its turn.
+const LATE: Duration = Duration::from_secs(3);
+/// An id that no agent has.
+const UNKNOWN: &str = "0123456789abcdef0123456789abcdef01234567";
+
+/// What came of a story.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// The rules that were broken, each once.
+    pub breaches: Vec<Breach>,
+    /// How often each rule was checked.
+    pub checks: BTreeMap<&'static str, u64>,
+    /// How many turns the agent had.
+    pub turns: usize,
+    /// Why the rest of the story was not judged.
+    pub unjudged: Option<String>,
+    /// Why there is no verdict at all.
+    pub infrastructure: Option<String>,
+    /// What happened, for a reader.
+    pub transcript: Vec<String>,
+}
+
+impl Told {
+    /// Whether this rule was broken.
+    pub fn breaks(&self, rule: &str) -> bool {
+        self.breaches.iter().any(|breach| breach.rule == rule)
+    }
+}
+
+/// Why a story ends early.
+enum Stop {
+    Failed(DoorError),
+    Unjudged(String),
+    /// The agent was taken another way to see whether something is lost.
+    Enough,
+}
+
+impl From<DoorError> for Stop {
+    fn from(error: DoorError) -> Self {
+        Stop::Failed(error)
+    }
+}
+
+/// Tells the story in this empty folder; `prefix` is in the names of no other story's turns.
+pub fn tell(process: &mut AgentProcess, story: &Story, project: &Path, prefix: &str) -> Told {
+    let ledger = Ledger::new(process.hello().capabilities.clone());
+    let mut teller = Teller {
+        process,
+        project,
+        prefix,
+        ledger,
+        told: Told::default(),
+        session: Value::Null,
+        preview: None,
+        before_restore: None,
+    };
+    match teller.tell(story) {
+        Ok(()) | Err(Stop::Enough) => {}
+        Err(Stop::Unjudged(why)) => teller.told.unjudged = Some(why),
+        Err(Stop::Failed(DoorError { code, text })) => match code {
+            DoorCode::Infrastructure => teller.told.infrastructure = Some(text),
+            DoorCode::Refused | DoorCode::Unsupported => teller.told.unjudged = Some(text),
+            DoorCode::Agent => teller.breach(Some(Breach { rule: rules::ANSWERS, text })),
+        },
+    }
+    // What matters was judged; an agent that cannot be closed is killed at the end.
+    let _ = teller.process.ask("close", json!({}));
+    if let Some(why) = &teller.told.unjudged {
+        teller.told.transcript.push(format!("not judged further: {why}"));
+    }
+    *teller.ledger.checks.entry(rules::ANSWERS).or_default() += 1;
+    teller.told.checks = teller.ledger.checks;
+    teller.told.turns = teller.ledger.turns.len();
+    teller.told
+}
+
+struct Teller<'a> {
+    process: &'a mut AgentProcess,
+    project: &'a Path,
+    prefix: &'a str,
+    ledger: Ledger,
+    told: Told,
+    session: Value,
+    /// The checkpoint and files of a preview, if nothing has happened since.
+    preview: Option<(String, BTreeSet<String>)>,
+    /// The files before the last restore, if nothing has happened since.
+    before_restore: Option<FileTexts>,
+}
+
+impl Teller<'_> {
+    fn tell(&mut self, story: &Story) -> Result<(), Stop> {
+        let io = |error: std::io::Error| Stop::Unjudged(format!("the project: {error}"));
+        write_files(self.project, &story.files).map_err(io)?;
+        if self.process.hello().capabilities.has("git-project") {
+            self.make_repository().map_err(io)?;
+        }
+        self.open()?;
+        self.ledger.listed = self.listing()?;
+        for (number, operation) in story.operations.iter().enumerate() {
+            let number = number + 1;
+            match operation {
+                StoryOperation::Say(steps) => self.say(number, steps)?,
+                StoryOperation::Preview(choice) => self.preview(number, *choice)?,
+                StoryOperation::Restore { to, file } => self.restore(number, *to, file.as_deref())?,
+                StoryOperation::RestoreUnknown => self.restore_unknown(number)?,
+                StoryOperation::Undo => self.undo(number)?,
+                StoryOperation::Resume => self.resume(number)?,
+                StoryOperation::Edit { path, content } => {
+                    self.log(format!("{number}. a person writes {path}: {content:?}"));
+                    match content {
+                        Some(text) => write_file(self.project, path, text).map_err(io)?,
+                        None => std::fs::remove_file(self.project.join(path)).map_err(io)?,
+                    }
+                    self.ledger.add_edit(path, content.as_deref());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn make_repository(&self) -> std::io::Result<()> {
+        let identity = ["-c", "user.name=Herma", "-c", "user.email=herma@localhost"];
+        for words in [&["init", "--quiet"][..], &["add", "."], &["commit", "--quiet", "-m", "first"]] {
+            let mut git = Command::new("git");
+            git.args(identity).args(words).current_dir(self.project).env_clear();
+            git.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+            let output = git.env("HOME", self.project).env("GIT_CONFIG_NOSYSTEM", "1").output()?;
+            if !output.status.success() {
+                let text = String::from_utf8_lossy(&output.stderr).into_owned();
+                return Err(std::io::Error::other(format!("git {}: {text}", words[0])));
+            }
+        }
+        Ok(())
+    }
+
+    fn log(&mut self, line: String) {
+        self.told.transcript.push(line);
+    }
+
+    fn breach(&mut self, breaches: impl IntoIterator<Item = Breach>) {
+        for breach in breaches {
+            self.log(format!("   BROKEN {}: {}", breach.rule, breach.text));
+            if !self.told.breaks(breach.rule) {
+                self.told.breaches.push(breach);
+            }
+        }
+    }
+
+    fn files(&self) -> FileTexts {
+        read_files(self.project)
+    }
+
+    fn log_changes(&mut self, before: &FileTexts, after: &FileTexts) {
+        let lines = changes(before, after);
+        let lines = if lines.is_empty() { vec!["unchanged".to_owned()] } else { lines };
+        lines.iter().for_each(|line| self.log(format!("   disk: {line}")));
+    }
+
+    fn open(&mut self) -> Result<(), Stop> {
+        let mut request = json!({ "project": self.project });
+        if !self.session.is_null() {
+            request["session"] = self.session.clone();
+        }
+        self.session = self.process.ask("open", request)?["session"].take();
+        Ok(())
+    }
+
+    /// Does something that only looks.
+    fn look<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, DoorError>) -> Result<T, DoorError> {
+        let before = self.files();
+        let result = work(self)?;
+        let after = self.files();
+        let text = || changes(&before, &after).join("; ");
+        let breach = self.ledger.judge(rules::LOOKING, before == after, text);
+        self.breach(breach);
+        Ok(result)
+    }
+
+    fn listing(&mut self) -> Result<Vec<String>, DoorError> {
+        if !self.process.hello().capabilities.has("list") {
+            return Ok(Vec::new());
+        }
+        self.look(|teller| teller.process.list())
+    }
+
+    /// Reads the list.
+    fn list(&mut self, moment: ListMoment<'_>) -> Result<(), DoorError> {
+        let list = self.listing()?;
+        let added = list.iter().filter(|id| !self.ledger.listed.contains(id)).count();
+        self.log(format!("   list: {} checkpoints, {added} new", list.len()));
+        let breaches = self.ledger.add_list(list, moment);
+        self.breach(breaches);
+        Ok(())
+    }
+
+    /// The model's messages for a turn, and the files before each call and after the last one. A call that is not
+    /// possible on these files is left out.
+    fn script(&mut self, steps: &[Vec<StoryCall>]) -> Result<Scripted, DoorError> {
+        let mut files = self.files();
+        let mut scripted = Scripted { states: vec![files.clone()], ..Scripted::default() };
+        for step in steps {
+            let mut message = ModelStep::default();
+            let mut done = Vec::new();
+            let at_step = files.clone();
+            for call in step {
+                let mut after = files.clone();
+                if !call.apply(&mut after) {
+                    continue;
+                }
+                let mut spelled = self.process.spell(call, &at_step)?;
+                message.tools.extend(spelled.pop());
+                scripted.messages.extend(spelled.into_iter().map(|tool| ModelStep {
+                    text: String::new(),
+                    tools: vec![tool],
+                }));
+                files = after;
+                scripted.states.push(files.clone());
+                done.push(call.clone());
+            }
+            if !done.is_empty() {
+                scripted.messages.push(message);
+                scripted.steps.push(done);
+            }
+        }
+        Ok(scripted)
+    }
+
+    fn say(&mut self, number: usize, steps: &[Vec<StoryCall>]) -> Result<(), Stop> {
+        let scripted = self.script(steps)?;
+        let name = format!("{}t{}e", self.prefix, self.ledger.turns.len() + 1);
+        self.log(format!("{number}. the user says: do #{name}"));
+        for message in &scripted.messages {
+            let tools = message.tools.iter().map(|tool| format!("{} {}", tool.name, tool.arguments));
+            self.log(format!("   the model calls: {}", tools.collect::<Vec<_>>().join(" and ")));
+        }
+        self.process.model().add_turn(&name, scripted.messages);
+        self.process.model().take_exchanges();
+        let before = self.files();
+        let said = self.process.ask("say", json!({ "text": format!("do #{name}"), "approve": true }))?;
+        let expected = scripted.states.last().cloned().unwrap_or_default();
+        let after = self.await_files(&expected);
+        self.log(format!("   the agent says: {}", shortened(&said["said"])));
+        self.log_changes(&before, &after);
+        let exchanges = self.process.model().take_exchanges();
+        let is_first = |exchange: &&Exchange| exchange.selected == Some((name.clone(), 0));
+        let Some(request) = exchanges.iter().find(is_first) else {
+            return Err(Stop::Unjudged(format!("the agent did not ask its model about #{name}")));
+        };
+        self.ledger.add_turn(name, scripted.steps.clone(), scripted.states);
+        self.judge_turn(&scripted.steps, &expected, &after)?;
+        let user_texts = request.user_texts();
+        let turns = self.ledger.turns.iter().enumerate();
+        let has = |name: &str| user_texts.iter().any(|text| text.contains(name));
+        let sent = turns.filter(|(_, turn)| has(&turn.name)).map(|(index, _)| (index + 1).to_string());
+        let sent: Vec<String> = sent.collect();
+        self.log(format!("   the request contains the turns {}", sent.join(", ")));
+        let breaches = self.ledger.judge_request(&user_texts);
+        self.breach(breaches);
+        self.preview = None;
+        self.before_restore = None;
+        self.list(ListMoment::Turn)?;
+        Ok(())
+    }
+
+    /// Compares the files after a turn with what its tools write.
+    fn judge_turn(
+        &mut self,
+        steps: &[Vec<StoryCall>],
+        expected: &FileTexts,
+        after: &FileTexts,
+    ) -> Result<(), Stop> {
+        let of_turn: BTreeSet<&str> = steps.iter().flatten().flat_map(StoryCall::paths).collect();
+        let wrong = changes(expected, after);
+        let paths = expected.keys().chain(after.keys());
+        let mut wrong_paths = paths.filter(|path| expected.get(*path) != after.get(*path));
+        if wrong_paths.any(|path| of_turn.contains(path.as_str())) {
+            let why = format!("the agent did not do as it was told: {}", wrong.join("; "));
+            return Err(Stop::Unjudged(why));
+        }
+        let is_after_restore = self.before_restore.is_some();
+        if steps.is_empty() || is_after_restore || !wrong.is_empty() {
+            let breach = self.ledger.judge(self.rule_of_writes(), wrong.is_empty(), || wrong.join("; "));
+            self.breach(breach);
+        }
+        Ok(())
+    }
+
+    fn rule_of_writes(&self) -> &'static str {
+        let proposes = self.process.hello().capabilities.has("redo-call");
+        if proposes && self.before_restore.is_some() { rules::REDO } else { rules::UNASKED }
+    }
+
+    /// The files, once they are as expected or a tool cannot still be running.
+    fn await_files(&self, expected: &FileTexts) -> FileTexts {
+        let started = Instant::now();
+        loop {
+            let files = self.files();
+            if files == *expected || started.elapsed() > LATE {
+                return files;
+            }
+            sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn chosen(&self, choice: CheckpointChoice) -> Option<String> {
+        match choice {
+            CheckpointChoice::Turn(turn) => self.ledger.turns.get(turn - 1)?.ids.first().cloned(),
+            CheckpointChoice::Newest(number) => self.ledger.listed.get(number - 1).cloned(),
+        }
+    }
+
+    fn preview(&mut self, number: usize, choice: CheckpointChoice) -> Result<(), Stop> {
+        let Some(id) = self.chosen(choice) else { return Ok(()) };
+        self.log(format!("{number}. the user previews {id}"));
+        let mut answer = self.look(|teller| teller.process.ask("preview", json!({ "id": id })))?;
+        let named: Result<Option<Vec<String>>, _> = serde_json::from_value(answer["files"].take());
+        let Ok(Some(named)) = named else { return Ok(()) };
+        let root = format!("{}/", self.project.display());
+        let relative = |path: &String| path.strip_prefix(&root).unwrap_or(path).to_owned();
+        let named: BTreeSet<String> = named.iter().map(relative).collect();
+        self.log(format!("   it names {named:?}"));
+        self.preview = Some((id, named));
+        Ok(())
+    }
+
+    fn restore(&mut self, number: usize, choice: CheckpointChoice, file: Option<&str>) -> Result<(), Stop> {
+        self.list(ListMoment::Other)?;
+        let Some(id) = self.chosen(choice) else {
+            self.log(format!("{number}. there is no checkpoint to restore"));
+            return Ok(());
+        };
+        self.log(format!("{number}. the user restores {id}{}", file.map_or(String::new(), |file| format!(", only {file}"))));
+        let before = self.files();
+        let mut request = json!({ "id": id });
+        if let Some(file) = file {
+            request["file"] = file.into();
+        }
+        let project = self.project;
+        let (answer, seen) = watch(project, || self.process.ask("restore", request));
+        let after = self.files();
+        self.log_changes(&before, &after);
+        match answer {
+            Ok(answer) => self.log(format!("   the agent says: {}", shortened(&answer["said"]))),
+            Err(error) if error.code == DoorCode::Refused => {
+                return self.refused(&error, &before, &after);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let restore = SeenRestore { id: &id, before: &before, seen: &seen, after: &after };
+        let preview = self.preview.take().filter(|(previewed, _)| *previewed == id && file.is_none());
+        let breaches = match file {
+            None => self.ledger.judge_restore(&restore),
+            Some(file) => self.ledger.judge_file_restore(&restore, file),
+        };
+        // A restore that went wrong says nothing about its preview.
+        let is_right = breaches.is_empty();
+        self.breach(breaches);
+        if let Some((_, named)) = preview.filter(|_| is_right) {
+            let breach = self.ledger.judge_preview(&named, &restore);
+            self.breach(breach);
+        }
+        self.before_restore = Some(before.clone());
+        sleep(SETTLE);
+        let later = self.files();
+        let text = || changes(&after, &later).join("; ");
+        let breach = self.ledger.judge(self.rule_of_writes(), later == after, text);
+        self.breach(breach);
+        let earlier = self.ledger.listed.clone();
+        self.ledger.is_list_open = true;
+        self.list(ListMoment::Restore(&before))?;
+        self.recover(&id, &after, &earlier)
+    }
+
+    fn refused(&mut self, error: &DoorError, before: &FileTexts, after: &FileTexts) -> Result<(), Stop> {
+        let text = || format!("it was refused: {error}");
+        let breach = self.ledger.judge(rules::RESTORABLE, false, text);
+        self.breach(breach);
+        let text = || changes(before, after).join("; ");
+        let breach = self.ledger.judge(rules::REFUSED, before == after, text);
+        self.breach(breach);
+        Ok(())
+    }
+
+    /// Looks for a person's edits that a restore has changed: an undo, or a checkpoint of the restore, has them.
+    fn recover(&mut self, id: &str, after: &FileTexts, earlier: &[String]) -> Result<(), Stop> {
+        let Some(lost) = self.ledger.lost_edits(id, after) else { return Ok(()) };
+        if lost.is_empty() {
+            let breach = self.ledger.judge(rules::PERSON, true, String::new);
+            self.breach(breach);
+            return Ok(());
+        }
+        let newest = self.ledger.listed.iter().find(|id| !earlier.contains(id)).cloned();
+        let way = if self.process.hello().capabilities.has("undo") {
+            Some(("undo", json!({})))
+        } else {
+            newest.map(|id| ("restore", json!({ "id": id })))
+        };
+        let is_tried = way.is_some();
+        if let Some((op, request)) = way {
+            self.log(format!("   to have a person's edits back: {op} {request}"));
+            self.process.ask(op, request)?;
+        }
+        let files = self.files();
+        let is_back = lost.iter().all(|(path, content)| files.get(path) == content.as_ref());
+        let way = if is_tried { "and were not brought back" } else { "and nothing holds them" };
+        let text = || format!("edits of a person were changed, {way}: {:?}", lost.keys());
+        let breach = self.ledger.judge(rules::PERSON, is_back, text);
+        self.breach(breach);
+        Err(Stop::Enough)
+    }
+
+    fn restore_unknown(&mut self, number: usize) -> Result<(), Stop> {
+        self.log(format!("{number}. the user restores a checkpoint that does not exist"));
+        let before = self.files();
+        if let Err(error) = self.process.ask("restore", json!({ "id": UNKNOWN })) {
+            self.log(format!("   {error}"));
+        }
+        let after = self.files();
+        let text = || changes(&before, &after).join("; ");
+        let breach = self.ledger.judge(rules::REFUSED, before == after, text);
+        self.breach(breach);
+        Ok(())
+    }
+
+    fn undo(&mut self, number: usize) -> Result<(), Stop> {
+        let Some(before) = self.before_restore.take() else { return Ok(()) };
+        self.log(format!("{number}. the user undoes the restore"));
+        let now = self.files();
+        match self.process.ask("undo", json!({})) {
+            Ok(_) => {
+                let after = self.files();
+                self.log_changes(&now, &after);
+                let breach = self.ledger.judge_undo(&before, &after);
+                self.breach(breach);
+            }
+            Err(error) if error.code == DoorCode::Refused => {
+                let text = || format!("it was refused: {error}");
+                let breach = self.ledger.judge(rules::UNDO, false, text);
+                self.breach(breach);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        self.ledger.is_list_open = true;
+        self.list(ListMoment::Restore(&now))?;
+        Ok(())
+    }
+
+    fn resume(&mut self, number: usize) -> Result<(), Stop> {
+        self.log(format!("{number}. the agent ends, and continues the session in a new process"));
+        self.process.ask("close", json!({}))?;
+        self.open()?;
+        self.ledger.is_resumed = true;
+        Ok(())
+    }
+}
+
+/// A turn for the model.
+#[derive(Default)]
+struct Scripted {
+    messages: Vec<ModelStep>,
+    states: Vec<FileTexts>,
+    /// The calls that are possible.
+    steps: Vec<Vec<StoryCall>>,
+}
+
+/// The beginning of a text, on one line.
+fn shortened(text: &Value) -> String {
+    let text = text.as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    text.chars().take(200).collect()
+}
