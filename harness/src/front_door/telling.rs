@@ -357,7 +357,10 @@ impl Teller<'_> {
         let after = self.files();
         self.log_changes(&before, &after);
         match answer {
-            Ok(answer) => self.log(format!("   the agent says: {}", shortened(&answer["said"]))),
+            Ok(answer) => {
+                self.log(format!("   the agent says: {}", shortened(&answer["said"])));
+                self.ledger.judge(rules::RESTORABLE, true, String::new);
+            }
             Err(error) if error.code == DoorCode::Refused => {
                 return self.refused(&error, &before, &after);
             }

@@ -1,5 +1,6 @@
 //! `herma-conform agent`: judges a real coding agent through its front door.
 
+use crate::commands::fresh_seed;
 use crate::ending::{
     BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, UNSTABLE, USAGE, exit_code_of, fail, print_text,
 };
@@ -197,7 +198,7 @@ pub fn judge(arguments: &AgentArguments) -> Result<ExitCode, NoVerdict> {
     });
     let chosen = story.transpose()?.map(|story| vec![story]);
     let plan = DoorPlan {
-        seed: arguments.seed.unwrap_or_else(random_seed),
+        seed: arguments.seed.unwrap_or_else(fresh_seed),
         stories: arguments.stories,
         turns: arguments.turns,
         time_budget: arguments.time_budget.map(Duration::from_secs),
@@ -254,8 +255,4 @@ fn code(results: &DoorResults) -> u8 {
         () if results.stories == 0 => TOO_LITTLE,
         () => 0,
     }
-}
-
-fn random_seed() -> u64 {
-    jiff::Timestamp::now().as_nanosecond() as u64 % 1_000_000
 }
