@@ -1,10 +1,10 @@
 //! A real agent behind its adapter: the process, its requests, and a home and a scripted model of its own.
 //!
-//! Whatever an agent starts carries a token in its environment, so that what it leaves running is found.
+//! Whatever an agent starts has the path of its home in its environment, so that what it leaves running is found.
 
 use super::story::{FileTexts, StoryCall};
 use crate::protocol::fault::Fault;
-use crate::protocol::process::{Adapter, Killer, Limits};
+use crate::protocol::process::{Adapter, Limits};
 use crate::scripted_model::{Server, ToolCall};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
@@ -15,12 +15,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// The variable that everything an agent starts has in its environment.
-const TOKEN: &str = "HERMA_FRONT_DOOR";
 /// For an installation.
 const INSTALL_LIMIT: Duration = Duration::from_secs(1200);
 /// For any other request.
@@ -136,7 +133,6 @@ pub struct AgentProcess {
     adapter: Adapter,
     server: Arc<Server>,
     home: TempDir,
-    token: String,
     hello: DoorHello,
 }
 
@@ -149,9 +145,8 @@ impl AgentProcess {
         let home = tempfile::Builder::new().prefix("agent-home-").tempdir_in(&start.scratch);
         let home = home.map_err(infrastructure)?;
         fs::create_dir(home.path().join("tmp")).map_err(infrastructure)?;
-        let token = token();
-        let environment = environment(home.path(), &token);
-        let mut process = launch(start, environment, home, token)?;
+        let environment = environment(home.path());
+        let mut process = launch(start, environment, home)?;
         process.greet(start, LIMITS.reply)?;
         Ok(process)
     }
@@ -163,10 +158,8 @@ impl AgentProcess {
     pub fn install(start: &DoorCommand) -> Result<DoorHello, DoorError> {
         let home = tempfile::Builder::new().prefix("agent-home-").tempdir_in(&start.scratch);
         let home = home.map_err(infrastructure)?;
-        let token = token();
-        let mut environment: Vec<_> = std::env::vars_os().collect();
-        environment.push((TOKEN.into(), token.clone().into()));
-        let mut process = launch(start, environment, home, token)?;
+        let environment: Vec<_> = std::env::vars_os().collect();
+        let mut process = launch(start, environment, home)?;
         process.greet(start, INSTALL_LIMIT)?;
         let hello = process.hello.clone();
         process.end();
@@ -190,11 +183,6 @@ impl AgentProcess {
     /// The scripted model.
     pub fn model(&self) -> &Server {
         &self.server
-    }
-
-    /// A handle that can kill the adapter from another thread.
-    pub fn killer(&self) -> Killer {
-        self.adapter.killer()
     }
 
     /// Sends a request and waits for its answer.
@@ -262,11 +250,11 @@ impl AgentProcess {
 
     /// Ends the adapter with its agent, and returns how many processes were left running; they are killed.
     pub fn end(self) -> usize {
-        let AgentProcess { adapter, server, home, token, .. } = self;
+        let AgentProcess { adapter, server, home, .. } = self;
         // Whatever it says, the processes are looked for.
         let _ = adapter.finish();
         server.stop();
-        let left = marked(&token);
+        let left = marked(home.path());
         for pid in &left {
             // It may have ended meanwhile.
             let _ = kill_process(*pid, Signal::KILL);
@@ -280,7 +268,6 @@ fn launch(
     start: &DoorCommand,
     environment: Vec<(OsString, OsString)>,
     home: TempDir,
-    token: String,
 ) -> Result<AgentProcess, DoorError> {
     let server = Server::bind(0, crate::scripted_model::Script::default(), None);
     let server = Arc::new(server.map_err(infrastructure)?);
@@ -288,11 +275,11 @@ fn launch(
     std::thread::spawn(move || serving.serve());
     let adapter = Adapter::start(&start.command, home.path(), &environment, LIMITS);
     let adapter = adapter.map_err(infrastructure)?;
-    Ok(AgentProcess { adapter, server, home, token, hello: DoorHello::default() })
+    Ok(AgentProcess { adapter, server, home, hello: DoorHello::default() })
 }
 
 /// What an agent has in its environment: nothing of the user's but the search path.
-fn environment(home: &Path, token: &str) -> Vec<(OsString, OsString)> {
+fn environment(home: &Path) -> Vec<(OsString, OsString)> {
     let mut variables: Vec<(OsString, OsString)> = vec![
         ("HOME".into(), home.into()),
         ("TMPDIR".into(), home.join("tmp").into()),
@@ -302,7 +289,6 @@ fn environment(home: &Path, token: &str) -> Vec<(OsString, OsString)> {
         ("PYTHONDONTWRITEBYTECODE".into(), "1".into()),
         // The packages are installed by now.
         ("HERMA_OFFLINE".into(), "1".into()),
-        (TOKEN.into(), token.into()),
     ];
     if let Some(path) = std::env::var_os("PATH") {
         variables.push(("PATH".into(), path));
@@ -310,19 +296,13 @@ fn environment(home: &Path, token: &str) -> Vec<(OsString, OsString)> {
     variables
 }
 
-/// A text that no other adapter of this machine has in its environment.
-fn token() -> String {
-    static STARTED: AtomicU64 = AtomicU64::new(0);
-    format!("{}-{}", std::process::id(), STARTED.fetch_add(1, Relaxed))
-}
-
-/// The processes with this token in their environment.
-fn marked(token: &str) -> Vec<Pid> {
-    let entry = format!("{TOKEN}={token}");
+/// The processes that have this home in their environment.
+fn marked(home: &Path) -> Vec<Pid> {
+    let home = home.as_os_str().as_bytes();
     let is_marked = |pid: &i32| {
         // A process of another user cannot be read, and is not ours.
         let variables = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        variables.split(|byte| *byte == 0).any(|variable| variable == entry.as_bytes())
+        variables.windows(home.len()).any(|part| part == home)
     };
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

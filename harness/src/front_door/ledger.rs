@@ -293,10 +293,7 @@ impl Ledger {
         };
         let created: Vec<&String> = wrong.iter().filter(is_created).collect();
         let rest: Vec<&String> = wrong.iter().filter(|path| !is_created(path)).collect();
-        let is_later = holding.turn.is_some_and(|turn| {
-            let mut later = self.turns[turn].states.iter().skip(1);
-            later.any(|files| rest.iter().all(|path| files.get(*path) == after.get(*path)))
-        });
+        let is_later = self.is_later(&holding, &rest, after);
         let proposes = self.capabilities.has("redo-call");
         let mut breaches = Vec::new();
         let rule = match () {
@@ -326,6 +323,13 @@ impl Ledger {
         self.is_resumed = false;
         self.last_restore_of_file = Some(false);
         breaches
+    }
+
+    /// Whether these files are as after a change of the checkpoint's turn.
+    fn is_later(&self, holding: &Holding, paths: &[&String], found: &FileTexts) -> bool {
+        let turn = holding.turn.and_then(|turn| self.turns.get(turn));
+        let mut later = turn.into_iter().flat_map(|turn| turn.states.iter().skip(1));
+        later.any(|files| paths.iter().all(|path| files.get(*path) == found.get(*path)))
     }
 
     /// A restore undoes the turns from that of its checkpoint, if the files show it.
@@ -364,7 +368,9 @@ impl Ledger {
             let is_right = !holding.files.iter().all(is_wrong);
             let paths = [&file.to_owned()];
             let text = || describe(&paths, &holding.files, after);
-            breaches.extend(self.judge(rules::BYTES, is_right, text));
+            let is_late = holding.is_start && self.is_later(&holding, &paths, after);
+            let rule = if is_late && !is_right { rules::BEFORE_CHANGE } else { rules::BYTES };
+            breaches.extend(self.judge(rule, is_right, text));
         }
         self.is_resumed = false;
         self.last_restore_of_file = Some(true);

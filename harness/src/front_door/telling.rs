@@ -33,6 +33,8 @@ pub struct Told {
     pub unjudged: Option<String>,
     /// Why there is no verdict at all.
     pub infrastructure: Option<String>,
+    /// How many processes the agent left running when it ended; they were killed.
+    pub left_running: usize,
     /// What happened, for a reader.
     pub transcript: Vec<String>,
 }
@@ -81,7 +83,7 @@ pub fn tell(process: &mut AgentProcess, story: &Story, project: &Path, prefix: &
         },
     }
     // What matters was judged; an agent that cannot be closed is killed at the end.
-    let _ = teller.process.ask("close", json!({}));
+    teller.close().unwrap_or_else(|error| teller.log(format!("not closed: {error}")));
     if let Some(why) = &teller.told.unjudged {
         teller.told.transcript.push(format!("not judged further: {why}"));
     }
@@ -179,6 +181,14 @@ impl Teller<'_> {
             request["session"] = self.session.clone();
         }
         self.session = self.process.ask("open", request)?["session"].take();
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), DoorError> {
+        let answer = self.process.ask("close", json!({}))?;
+        let killed = answer["killed"].as_array().cloned().unwrap_or_default();
+        self.told.left_running += killed.len();
+        killed.iter().for_each(|command| self.log(format!("   still ran after the end: {command}")));
         Ok(())
     }
 
@@ -355,11 +365,22 @@ impl Teller<'_> {
         let project = self.project;
         let (answer, seen) = watch(project, || self.process.ask("restore", request));
         let after = self.files();
+        for states in seen.windows(2).filter(|_| seen.len() > 2) {
+            self.log(format!("   meanwhile: {}", changes(&states[0], &states[1]).join("; ")));
+        }
         self.log_changes(&before, &after);
         match answer {
-            Ok(answer) => {
+            Ok(mut answer) => {
                 self.log(format!("   the agent says: {}", shortened(&answer["said"])));
+                // A restore may continue in another session.
+                if answer["session"].is_string() {
+                    self.session = answer["session"].take();
+                }
                 self.ledger.judge(rules::RESTORABLE, true, String::new);
+            }
+            // A file that a checkpoint should hold is judged by its bytes.
+            Err(error) if error.code == DoorCode::Refused && file.is_some() => {
+                self.log(format!("   refused: {error}"));
             }
             Err(error) if error.code == DoorCode::Refused => {
                 return self.refused(&error, &before, &after);
@@ -379,7 +400,8 @@ impl Teller<'_> {
             let breach = self.ledger.judge_preview(&named, &restore);
             self.breach(breach);
         }
-        self.before_restore = Some(before.clone());
+        // There is nothing to undo if nothing was changed.
+        self.before_restore = Some(before.clone()).filter(|_| before != after);
         sleep(SETTLE);
         let later = self.files();
         let text = || changes(&after, &later).join("; ");
@@ -467,7 +489,7 @@ impl Teller<'_> {
 
     fn resume(&mut self, number: usize) -> Result<(), Stop> {
         self.log(format!("{number}. the agent ends, and continues the session in a new process"));
-        self.process.ask("close", json!({}))?;
+        self.close()?;
         self.open()?;
         self.ledger.is_resumed = true;
         Ok(())
