@@ -38,7 +38,7 @@ const HARNESS: &str = "
     large
     planted cases hostile
     suite careful results expectations levels html power
-    scripted_model";
+    scripted_model front_door";
 
 /// The packages that only the commands need.
 const PACKAGES_OF_COMMANDS: [&str; 8] = [

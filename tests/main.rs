@@ -14,6 +14,7 @@ mod damages;
 mod databases;
 mod docs;
 mod every_call;
+mod front_door;
 mod gate;
 mod going_on;
 mod histories;

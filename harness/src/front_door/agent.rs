@@ -193,7 +193,12 @@ impl AgentProcess {
         self.ask_within(op, request, LIMITS.reply)
     }
 
-    fn ask_within(&mut self, op: &str, mut request: Value, limit: Duration) -> Result<Value, DoorError> {
+    fn ask_within(
+        &mut self,
+        op: &str,
+        mut request: Value,
+        limit: Duration,
+    ) -> Result<Value, DoorError> {
         request["op"] = op.into();
         let line = format!("{request}\n").into_bytes();
         let reply = self.adapter.ask_line(op, line, limit).map_err(|fault| match fault {
@@ -215,7 +220,8 @@ impl AgentProcess {
     /// The operation failed.
     pub fn list(&mut self) -> Result<Vec<String>, DoorError> {
         let mut answer = self.ask("list", json!({}))?;
-        let read: Result<Vec<DoorCheckpoint>, _> = serde_json::from_value(answer["checkpoints"].take());
+        let read: Result<Vec<DoorCheckpoint>, _> =
+            serde_json::from_value(answer["checkpoints"].take());
         let list = read.map_err(|error| broken(format!("its list is unreadable: {error}")))?;
         Ok(list.into_iter().map(|checkpoint| checkpoint.id).collect())
     }
@@ -224,12 +230,18 @@ impl AgentProcess {
     ///
     /// # Errors
     /// The adapter cannot spell it.
-    pub fn spell(&mut self, call: &StoryCall, files: &FileTexts) -> Result<Vec<ToolCall>, DoorError> {
+    pub fn spell(
+        &mut self,
+        call: &StoryCall,
+        files: &FileTexts,
+    ) -> Result<Vec<ToolCall>, DoorError> {
         let text_of = |path: &str| files.get(path).cloned().unwrap_or_default();
         let shell = |command: String| json!({ "kind": "shell", "command": command });
         let call = match call {
-            StoryCall::Write { path, content } => json!({ "kind": "write", "path": path, "content": content,
-                "exists": files.contains_key(path) }),
+            StoryCall::Write { path, content } => {
+                json!({ "kind": "write", "path": path, "content": content,
+                "exists": files.contains_key(path) })
+            }
             StoryCall::Edit { path, new } => {
                 json!({ "kind": "edit", "path": path, "old": text_of(path), "new": new })
             }

@@ -113,7 +113,12 @@ impl Ledger {
     }
 
     /// Checks a rule.
-    pub fn judge(&mut self, rule: &'static str, holds: bool, text: impl FnOnce() -> String) -> Option<Breach> {
+    pub fn judge(
+        &mut self,
+        rule: &'static str,
+        holds: bool,
+        text: impl FnOnce() -> String,
+    ) -> Option<Breach> {
         self.check(rule);
         (!holds).then(|| Breach { rule, text: text() })
     }
@@ -183,8 +188,7 @@ impl Ledger {
         let Some(turn) = self.turns.last().cloned() else { return Vec::new() };
         let index = self.turns.len() - 1;
         let mut breaches = Vec::new();
-        let is_covered =
-            turn.steps.iter().flatten().any(|call| self.capabilities.covers(call));
+        let is_covered = turn.steps.iter().flatten().any(|call| self.capabilities.covers(call));
         if self.capabilities.has("turn-checkpoints") {
             let text = || format!("the turn added {} checkpoints", new.len());
             breaches.extend(self.judge(rules::ONCE_A_TURN, new.len() <= 1, text));
@@ -268,7 +272,8 @@ impl Ledger {
                 Some(false) if has_undone => rules::CONVERSATION,
                 _ => rules::KEPT,
             };
-            let text = || format!("the request lacks the turns {missing}, which no restore has undone");
+            let text =
+                || format!("the request lacks the turns {missing}, which no restore has undone");
             breaches.extend(self.judge(rule, missing.is_empty(), text));
         }
         breaches
@@ -378,7 +383,11 @@ impl Ledger {
     }
 
     /// The files that a restore changes, for a preview.
-    pub fn judge_preview(&mut self, named: &BTreeSet<String>, restore: &SeenRestore<'_>) -> Option<Breach> {
+    pub fn judge_preview(
+        &mut self,
+        named: &BTreeSet<String>,
+        restore: &SeenRestore<'_>,
+    ) -> Option<Breach> {
         let differs = |path: &&String| restore.before.get(*path) != restore.after.get(*path);
         let paths = restore.before.keys().chain(restore.after.keys());
         let judged = |path: &String| !self.uncovered.contains(path);
@@ -390,7 +399,11 @@ impl Ledger {
     }
 
     /// The files of a person alone that a restore of this checkpoint has changed; `None` if there was no such edit.
-    pub fn lost_edits(&self, id: &str, after: &FileTexts) -> Option<BTreeMap<String, Option<String>>> {
+    pub fn lost_edits(
+        &self,
+        id: &str,
+        after: &FileTexts,
+    ) -> Option<BTreeMap<String, Option<String>>> {
         let seen = self.holdings.get(id).map_or(0, |holding| holding.edits);
         let since = self.edits.iter().skip(seen);
         let of_person = since.filter(|(path, _)| !self.of_agent.contains(path));
@@ -398,7 +411,8 @@ impl Ledger {
         if edits.is_empty() {
             return None;
         }
-        let is_lost = |(path, content): &(String, Option<String>)| after.get(path) != content.as_ref();
+        let is_lost =
+            |(path, content): &(String, Option<String>)| after.get(path) != content.as_ref();
         Some(edits.into_iter().filter(is_lost).collect())
     }
 

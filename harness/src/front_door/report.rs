@@ -9,7 +9,10 @@ impl DoorResults {
     pub fn text(&self) -> String {
         let hello = &self.hello;
         let mut text = format!("{} {} ({})\n", hello.agent, hello.version, hello.door);
-        let counts = format!("{} stories, {} turns, {} s, seed {}", self.stories, self.turns, self.seconds, self.seed);
+        let counts = format!(
+            "{} stories, {} turns, {} s, seed {}",
+            self.stories, self.turns, self.seconds, self.seed
+        );
         let _ = writeln!(text, "{counts}\n");
         for rule in DOOR_RULES {
             let _ = writeln!(text, "{:<52} {}", rule.id, self.verdict(rule.id));
@@ -18,11 +21,19 @@ impl DoorResults {
             let _ = writeln!(text, "\nnot judged to the end, {count} of the stories: {why}");
         }
         if self.left_running > 0 {
-            let _ = writeln!(text, "\n{} processes were left running; they were killed", self.left_running);
+            let _ = writeln!(
+                text,
+                "\n{} processes were left running; they were killed",
+                self.left_running
+            );
         }
         for finding in &self.findings {
             let _ = writeln!(text, "\n{}: {}", finding.rule, finding.text);
-            let _ = writeln!(text, "shown again {} of {REPEATS} times by this story:", finding.repeated);
+            let _ = writeln!(
+                text,
+                "shown again {} of {REPEATS} times by this story:",
+                finding.repeated
+            );
             finding.transcript.iter().for_each(|line| {
                 let _ = writeln!(text, "  {line}");
             });
@@ -55,7 +66,9 @@ impl DoorResults {
 
 /// The rules as text.
 pub fn rules_text() -> String {
-    let line = |rule: &super::DoorRule| format!("{}\n  {}\n  From: {}\n", rule.id, rule.statement, rule.source);
+    let line = |rule: &super::DoorRule| {
+        format!("{}\n  {}\n  From: {}\n", rule.id, rule.statement, rule.source)
+    };
     DOOR_RULES.iter().map(line).collect()
 }
 
@@ -81,7 +94,11 @@ pub fn page(runs: &[DoorResults]) -> String {
         let cells = [&hello.agent, &hello.version, &hello.licence, &hello.door, &run.date];
         let figures = [run.stories, run.turns, run.seconds as usize, run.unjudged_stories()];
         let words = cells.map(|cell| cell.replace('|', "\\|")).join(" | ");
-        let _ = writeln!(page, "| {words} | {} |", figures.map(|figure| figure.to_string()).join(" | "));
+        let _ = writeln!(
+            page,
+            "| {words} | {} |",
+            figures.map(|figure| figure.to_string()).join(" | ")
+        );
     }
     page += "\n## Rules\n\n`-` means that it was not tested.\n\n| rule | ";
     page += &runs.iter().map(|run| run.hello.agent.as_str()).collect::<Vec<_>>().join(" | ");
@@ -111,7 +128,11 @@ fn failures(run: &DoorResults) -> String {
         text += "\nNo failure was found.\n";
     }
     for finding in run.findings.iter().filter(|finding| finding.is_stable()) {
-        let _ = writeln!(text, "\n### {}\n\nIn {} of {} stories.\n", finding.rule, finding.stories, run.stories);
+        let _ = writeln!(
+            text,
+            "\n### {}\n\nIn {} of {} stories.\n",
+            finding.rule, finding.stories, run.stories
+        );
         finding.transcript.iter().for_each(|line| {
             let _ = writeln!(text, "    {line}");
         });

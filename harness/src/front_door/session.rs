@@ -108,7 +108,8 @@ impl Bench {
             Err(error) => return failed(error.to_string()),
         };
         let number = self.told.fetch_add(1, Relaxed) + 1;
-        let project = tempfile::Builder::new().prefix("agent-project-").tempdir_in(&self.start.scratch);
+        let project =
+            tempfile::Builder::new().prefix("agent-project-").tempdir_in(&self.start.scratch);
         let told = match &project {
             Ok(project) => tell(&mut process, story, project.path(), &format!("s{number}")),
             Err(error) => failed(error.to_string()),
@@ -169,7 +170,8 @@ pub fn run(
         bench.end();
         return Err(DoorError { code: DoorCode::Infrastructure, text });
     }
-    let mut results = DoorResults { hello, seed: plan.seed, stories: told.len(), ..DoorResults::default() };
+    let mut results =
+        DoorResults { hello, seed: plan.seed, stories: told.len(), ..DoorResults::default() };
     for (_, told) in &told {
         results.turns += told.turns;
         results.left_running += told.left_running;

@@ -3,7 +3,11 @@
 use super::story::{CheckpointChoice, Story, StoryOperation};
 
 /// The smallest story found that `still_fails`, in at most `runs` runs.
-pub fn shrink(story: &Story, mut runs: usize, mut still_fails: impl FnMut(&Story) -> bool) -> Story {
+pub fn shrink(
+    story: &Story,
+    mut runs: usize,
+    mut still_fails: impl FnMut(&Story) -> bool,
+) -> Story {
     let mut smallest = story.clone();
     'again: loop {
         for candidate in smaller(&smallest) {
@@ -64,7 +68,8 @@ fn without_operation(story: &Story, index: usize) -> Option<Story> {
         return Some(story);
     }
     for operation in &mut story.operations[index..] {
-        let (StoryOperation::Preview(choice) | StoryOperation::Restore { to: choice, .. }) = operation
+        let (StoryOperation::Preview(choice) | StoryOperation::Restore { to: choice, .. }) =
+            operation
         else {
             continue;
         };
@@ -84,7 +89,8 @@ mod tests {
 
     #[test]
     fn shrink_keeps_what_the_failure_needs_and_counts_turns_anew() {
-        let write = |path: &str| StoryCall::Write { path: path.to_owned(), content: "x".to_owned() };
+        let write =
+            |path: &str| StoryCall::Write { path: path.to_owned(), content: "x".to_owned() };
         let story = Story {
             files: [("a".to_owned(), "1".to_owned()), ("b".to_owned(), "2".to_owned())].into(),
             operations: vec![

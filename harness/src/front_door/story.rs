@@ -170,8 +170,11 @@ impl Story {
     /// The files that its operations name.
     pub fn named_files(&self) -> BTreeSet<&str> {
         let named = self.operations.iter().flat_map(|operation| match operation {
-            StoryOperation::Say(steps) => steps.iter().flatten().flat_map(StoryCall::paths).collect(),
-            StoryOperation::Restore { file: Some(path), .. } | StoryOperation::Edit { path, .. } => {
+            StoryOperation::Say(steps) => {
+                steps.iter().flatten().flat_map(StoryCall::paths).collect()
+            }
+            StoryOperation::Restore { file: Some(path), .. }
+            | StoryOperation::Edit { path, .. } => {
                 vec![path.as_str()]
             }
             _ => Vec::new(),

@@ -120,7 +120,9 @@ impl Teller<'_> {
             match operation {
                 StoryOperation::Say(steps) => self.say(number, steps)?,
                 StoryOperation::Preview(choice) => self.preview(number, *choice)?,
-                StoryOperation::Restore { to, file } => self.restore(number, *to, file.as_deref())?,
+                StoryOperation::Restore { to, file } => {
+                    self.restore(number, *to, file.as_deref())?
+                }
                 StoryOperation::RestoreUnknown => self.restore_unknown(number)?,
                 StoryOperation::Undo => self.undo(number)?,
                 StoryOperation::Resume => self.resume(number)?,
@@ -139,7 +141,9 @@ impl Teller<'_> {
 
     fn make_repository(&self) -> std::io::Result<()> {
         let identity = ["-c", "user.name=Herma", "-c", "user.email=herma@localhost"];
-        for words in [&["init", "--quiet"][..], &["add", "."], &["commit", "--quiet", "-m", "first"]] {
+        for words in
+            [&["init", "--quiet"][..], &["add", "."], &["commit", "--quiet", "-m", "first"]]
+        {
             let mut git = Command::new("git");
             git.args(identity).args(words).current_dir(self.project).env_clear();
             git.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
@@ -188,12 +192,17 @@ impl Teller<'_> {
         let answer = self.process.ask("close", json!({}))?;
         let killed = answer["killed"].as_array().cloned().unwrap_or_default();
         self.told.left_running += killed.len();
-        killed.iter().for_each(|command| self.log(format!("   still ran after the end: {command}")));
+        killed
+            .iter()
+            .for_each(|command| self.log(format!("   still ran after the end: {command}")));
         Ok(())
     }
 
     /// Does something that only looks.
-    fn look<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, DoorError>) -> Result<T, DoorError> {
+    fn look<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, DoorError>,
+    ) -> Result<T, DoorError> {
         let before = self.files();
         let result = work(self)?;
         let after = self.files();
@@ -236,10 +245,11 @@ impl Teller<'_> {
                 }
                 let mut spelled = self.process.spell(call, &at_step)?;
                 message.tools.extend(spelled.pop());
-                scripted.messages.extend(spelled.into_iter().map(|tool| ModelStep {
-                    text: String::new(),
-                    tools: vec![tool],
-                }));
+                scripted.messages.extend(
+                    spelled
+                        .into_iter()
+                        .map(|tool| ModelStep { text: String::new(), tools: vec![tool] }),
+                );
                 files = after;
                 scripted.states.push(files.clone());
                 done.push(call.clone());
@@ -257,13 +267,15 @@ impl Teller<'_> {
         let name = format!("{}t{}e", self.prefix, self.ledger.turns.len() + 1);
         self.log(format!("{number}. the user says: do #{name}"));
         for message in &scripted.messages {
-            let tools = message.tools.iter().map(|tool| format!("{} {}", tool.name, tool.arguments));
+            let tools =
+                message.tools.iter().map(|tool| format!("{} {}", tool.name, tool.arguments));
             self.log(format!("   the model calls: {}", tools.collect::<Vec<_>>().join(" and ")));
         }
         self.process.model().add_turn(&name, scripted.messages);
         self.process.model().take_exchanges();
         let before = self.files();
-        let said = self.process.ask("say", json!({ "text": format!("do #{name}"), "approve": true }))?;
+        let said =
+            self.process.ask("say", json!({ "text": format!("do #{name}"), "approve": true }))?;
         let expected = scripted.states.last().cloned().unwrap_or_default();
         let after = self.await_files(&expected);
         self.log(format!("   the agent says: {}", shortened(&said["said"])));
@@ -278,7 +290,8 @@ impl Teller<'_> {
         let user_texts = request.user_texts();
         let turns = self.ledger.turns.iter().enumerate();
         let has = |name: &str| user_texts.iter().any(|text| text.contains(name));
-        let sent = turns.filter(|(_, turn)| has(&turn.name)).map(|(index, _)| (index + 1).to_string());
+        let sent =
+            turns.filter(|(_, turn)| has(&turn.name)).map(|(index, _)| (index + 1).to_string());
         let sent: Vec<String> = sent.collect();
         self.log(format!("   the request contains the turns {}", sent.join(", ")));
         let breaches = self.ledger.judge_request(&user_texts);
@@ -306,7 +319,8 @@ impl Teller<'_> {
         }
         let is_after_restore = self.before_restore.is_some();
         if steps.is_empty() || is_after_restore || !wrong.is_empty() {
-            let breach = self.ledger.judge(self.rule_of_writes(), wrong.is_empty(), || wrong.join("; "));
+            let breach =
+                self.ledger.judge(self.rule_of_writes(), wrong.is_empty(), || wrong.join("; "));
             self.breach(breach);
         }
         Ok(())
@@ -350,13 +364,21 @@ impl Teller<'_> {
         Ok(())
     }
 
-    fn restore(&mut self, number: usize, choice: CheckpointChoice, file: Option<&str>) -> Result<(), Stop> {
+    fn restore(
+        &mut self,
+        number: usize,
+        choice: CheckpointChoice,
+        file: Option<&str>,
+    ) -> Result<(), Stop> {
         self.list(ListMoment::Other)?;
         let Some(id) = self.chosen(choice) else {
             self.log(format!("{number}. there is no checkpoint to restore"));
             return Ok(());
         };
-        self.log(format!("{number}. the user restores {id}{}", file.map_or(String::new(), |file| format!(", only {file}"))));
+        self.log(format!(
+            "{number}. the user restores {id}{}",
+            file.map_or(String::new(), |file| format!(", only {file}"))
+        ));
         let before = self.files();
         let mut request = json!({ "id": id });
         if let Some(file) = file {
@@ -388,7 +410,8 @@ impl Teller<'_> {
             Err(error) => return Err(error.into()),
         }
         let restore = SeenRestore { id: &id, before: &before, seen: &seen, after: &after };
-        let preview = self.preview.take().filter(|(previewed, _)| *previewed == id && file.is_none());
+        let preview =
+            self.preview.take().filter(|(previewed, _)| *previewed == id && file.is_none());
         let breaches = match file {
             None => self.ledger.judge_restore(&restore),
             Some(file) => self.ledger.judge_file_restore(&restore, file),
@@ -413,7 +436,12 @@ impl Teller<'_> {
         self.recover(&id, &after, &earlier)
     }
 
-    fn refused(&mut self, error: &DoorError, before: &FileTexts, after: &FileTexts) -> Result<(), Stop> {
+    fn refused(
+        &mut self,
+        error: &DoorError,
+        before: &FileTexts,
+        after: &FileTexts,
+    ) -> Result<(), Stop> {
         let text = || format!("it was refused: {error}");
         let breach = self.ledger.judge(rules::RESTORABLE, false, text);
         self.breach(breach);

@@ -9,8 +9,8 @@ use crate::progress::Progress;
 use crate::subjects::quoted;
 use clap::Args;
 use herma_harness::front_door::{
-    AgentProcess, Bench, DoorCode, DoorCommand, DoorError, DoorPlan, DoorResults, Story, Told, page,
-    rules_text, run, write_adapters,
+    AgentProcess, Bench, DoorCode, DoorCommand, DoorError, DoorPlan, DoorResults, Story, Told,
+    page, rules_text, run, write_adapters,
 };
 use std::ffi::OsString;
 use std::fs;
@@ -108,7 +108,9 @@ impl AgentArguments {
             Some(adapters) => absolute(adapters)?,
             None => {
                 let adapters = folder.path().join("adapters");
-                fs::create_dir(&adapters).and_then(|()| write_adapters(&adapters)).map_err(failed)?;
+                fs::create_dir(&adapters)
+                    .and_then(|()| write_adapters(&adapters))
+                    .map_err(failed)?;
                 adapters
             }
         };
@@ -149,9 +151,9 @@ pub fn prepare(arguments: &AgentArguments) -> Option<ExitCode> {
         return None;
     }
     if std::env::var_os(OFFLINE).is_none() {
-        let installed = arguments.workshop().and_then(|workshop| {
-            AgentProcess::install(&workshop.start).map_err(not_run)
-        });
+        let installed = arguments
+            .workshop()
+            .and_then(|workshop| AgentProcess::install(&workshop.start).map_err(not_run));
         if let Err((message, code)) = installed {
             return Some(fail(&message, code));
         }
@@ -162,7 +164,8 @@ pub fn prepare(arguments: &AgentArguments) -> Option<ExitCode> {
 
 /// Runs this command again where there is no network but the loopback interface.
 fn isolate() -> Result<ExitCode, NoVerdict> {
-    let failed = |error: std::io::Error| (format!("cannot isolate the network: {error}"), NO_VERDICT);
+    let failed =
+        |error: std::io::Error| (format!("cannot isolate the network: {error}"), NO_VERDICT);
     let namespace = if rustix::process::geteuid().is_root() { "--net" } else { "-rn" };
     let status = Command::new("unshare")
         .args([namespace, "--", "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"])
@@ -193,9 +196,10 @@ fn write_page(file: &Path, results: &[PathBuf]) -> Result<ExitCode, NoVerdict> {
 /// There is no verdict.
 pub fn judge(arguments: &AgentArguments) -> Result<ExitCode, NoVerdict> {
     let workshop = arguments.workshop()?;
-    let story = arguments.story.as_ref().map(|path| {
-        Story::read(path).map_err(|error| (format!("{path:?}: {error}"), USAGE))
-    });
+    let story = arguments
+        .story
+        .as_ref()
+        .map(|path| Story::read(path).map_err(|error| (format!("{path:?}: {error}"), USAGE)));
     let chosen = story.transpose()?.map(|story| vec![story]);
     let plan = DoorPlan {
         seed: arguments.seed.unwrap_or_else(fresh_seed),
@@ -218,7 +222,8 @@ pub fn judge(arguments: &AgentArguments) -> Result<ExitCode, NoVerdict> {
     results.date = jiff::Zoned::now().date().to_string();
     let saved = save(arguments, &results)?;
     if arguments.json {
-        let json = serde_json::to_string_pretty(&results).map_err(|error| (error.to_string(), NO_VERDICT))?;
+        let json = serde_json::to_string_pretty(&results)
+            .map_err(|error| (error.to_string(), NO_VERDICT))?;
         print_text(&(json + "\n"));
     } else {
         print_text(&results.text());
@@ -235,7 +240,8 @@ fn save(arguments: &AgentArguments, results: &DoorResults) -> Result<Vec<PathBuf
     };
     let failed = |error: std::io::Error| (format!("{folder:?}: {error}"), NO_VERDICT);
     fs::create_dir_all(&folder).map_err(failed)?;
-    let json = serde_json::to_string_pretty(results).map_err(|error| (error.to_string(), NO_VERDICT))?;
+    let json =
+        serde_json::to_string_pretty(results).map_err(|error| (error.to_string(), NO_VERDICT))?;
     fs::write(folder.join("results.json"), json + "\n").map_err(failed)?;
     let write = |rule: &str, story: &Story| {
         let name = rule.rsplit('/').next().unwrap_or(rule);
@@ -243,7 +249,10 @@ fn save(arguments: &AgentArguments, results: &DoorResults) -> Result<Vec<PathBuf
         fs::write(&file, story.to_yaml()).map(|()| file)
     };
     let findings = results.findings.iter();
-    findings.map(|finding| write(&finding.rule, &finding.story)).collect::<Result<_, _>>().map_err(failed)
+    findings
+        .map(|finding| write(&finding.rule, &finding.story))
+        .collect::<Result<_, _>>()
+        .map_err(failed)
 }
 
 fn code(results: &DoorResults) -> u8 {
@@ -251,7 +260,9 @@ fn code(results: &DoorResults) -> u8 {
     match () {
         () if has(true) => BROKEN,
         () if has(false) => UNSTABLE,
-        () if results.unjudged_stories() * 100 > results.stories * UNJUDGED_PERCENT_MAX => TOO_LITTLE,
+        () if results.unjudged_stories() * 100 > results.stories * UNJUDGED_PERCENT_MAX => {
+            TOO_LITTLE
+        }
         () if results.stories == 0 => TOO_LITTLE,
         () => 0,
     }
