@@ -45,15 +45,15 @@ pub struct TurnEntry {
 
 /// What a checkpoint holds.
 #[derive(Clone, Debug)]
-struct Holding {
+pub(super) struct Holding {
     /// The files, one of these.
-    files: Vec<FileTexts>,
+    pub(super) files: Vec<FileTexts>,
     /// The index of its turn; a checkpoint that a restore takes has none.
-    turn: Option<usize>,
+    pub(super) turn: Option<usize>,
     /// Whether it is from before the first change of its turn.
-    is_start: bool,
+    pub(super) is_start: bool,
     /// How many edits of a person it has seen.
-    edits: usize,
+    pub(super) edits: usize,
 }
 
 /// When a list was seen.
@@ -67,39 +67,29 @@ pub enum ListMoment<'a> {
     Other,
 }
 
-/// A restore, as it was seen.
-pub struct SeenRestore<'a> {
-    /// The checkpoint.
-    pub id: &'a str,
-    /// The files before it, while it ran, and after it.
-    pub before: &'a FileTexts,
-    pub seen: &'a [FileTexts],
-    pub after: &'a FileTexts,
-}
-
 /// What is known.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    capabilities: DoorCapabilities,
+    pub(super) capabilities: DoorCapabilities,
     /// Every turn so far.
     pub turns: Vec<TurnEntry>,
-    holdings: BTreeMap<String, Holding>,
+    pub(super) holdings: BTreeMap<String, Holding>,
     /// The list of the agent as it was last seen, newest first.
     pub listed: Vec<String>,
     /// Whether a restore may have changed the list since.
     pub is_list_open: bool,
     /// Files that checkpoints are not documented to cover.
-    uncovered: BTreeSet<String>,
+    pub(super) uncovered: BTreeSet<String>,
     /// Files that the agent has changed.
-    of_agent: BTreeSet<String>,
+    pub(super) of_agent: BTreeSet<String>,
     /// What a person changed, in order.
-    edits: Vec<(String, Option<String>)>,
+    pub(super) edits: Vec<(String, Option<String>)>,
     /// How often each rule was checked.
     pub checks: BTreeMap<&'static str, u64>,
     /// Whether the session was resumed since the last restore, or at all if there was none.
     pub is_resumed: bool,
     /// Whether the last restore was of one file; `None` if there was none.
-    last_restore_of_file: Option<bool>,
+    pub(super) last_restore_of_file: Option<bool>,
 }
 
 impl Ledger {
@@ -108,7 +98,7 @@ impl Ledger {
         Ledger { capabilities, ..Ledger::default() }
     }
 
-    fn check(&mut self, rule: &'static str) {
+    pub(super) fn check(&mut self, rule: &'static str) {
         *self.checks.entry(rule).or_default() += 1;
     }
 
@@ -124,7 +114,12 @@ impl Ledger {
     }
 
     /// The files that differ and are judged; what a person wrote since the first `edits` edits may have survived.
-    fn wrong(&self, expected: &FileTexts, found: &FileTexts, edits: usize) -> Vec<String> {
+    pub(super) fn wrong(
+        &self,
+        expected: &FileTexts,
+        found: &FileTexts,
+        edits: usize,
+    ) -> Vec<String> {
         let paths: BTreeSet<&String> = expected.keys().chain(found.keys()).collect();
         let is_edit = |path: &String| {
             let mut last = self.edits.iter().skip(edits).rev();
@@ -278,163 +273,4 @@ impl Ledger {
         }
         breaches
     }
-
-    /// Judges a restore of all files.
-    pub fn judge_restore(&mut self, restore: &SeenRestore<'_>) -> Vec<Breach> {
-        let Some(holding) = self.holdings.get(restore.id).cloned() else {
-            self.set_presence(0, Presence::Open);
-            return Vec::new();
-        };
-        let SeenRestore { before, seen, after, .. } = restore;
-        let wrong_in = |files: &FileTexts| {
-            let each = holding.files.iter().map(|held| self.wrong(held, files, holding.edits));
-            each.min_by_key(Vec::len).unwrap_or_default()
-        };
-        let wrong = wrong_in(after);
-        let was_right = seen.iter().any(|files| wrong_in(files).is_empty());
-        let is_created = |path: &&String| {
-            let is_held = holding.files.iter().any(|held| held.contains_key(*path));
-            !is_held && before.get(*path) == after.get(*path)
-        };
-        let created: Vec<&String> = wrong.iter().filter(is_created).collect();
-        let rest: Vec<&String> = wrong.iter().filter(|path| !is_created(path)).collect();
-        let is_later = self.is_later(&holding, &rest, after);
-        let proposes = self.capabilities.has("redo-call");
-        let mut breaches = Vec::new();
-        let rule = match () {
-            () if proposes && (was_right || is_later) && !wrong.is_empty() => Some(rules::REDO),
-            () if was_right && !wrong.is_empty() => Some(rules::UNASKED),
-            () if rest.is_empty() => None,
-            () if is_later && holding.is_start => Some(rules::BEFORE_CHANGE),
-            () => Some(rules::BYTES),
-        };
-        self.check(rules::BYTES);
-        if holding.is_start {
-            self.check(rules::BEFORE_CHANGE);
-        }
-        if proposes {
-            self.check(rules::REDO);
-        }
-        let is_wrong_again = matches!(rule, Some(rules::REDO | rules::UNASKED));
-        breaches.extend(rule.map(|rule| {
-            let paths = if is_wrong_again { wrong.iter().collect() } else { rest };
-            Breach { rule, text: describe(&paths, &holding.files, after) }
-        }));
-        if !self.capabilities.has("keeps-created") && !is_wrong_again {
-            let text = || format!("created after the checkpoint, and still there: {created:?}");
-            breaches.extend(self.judge(rules::CREATED, created.is_empty(), text));
-        }
-        self.undo_turns(&holding, rule.is_none());
-        self.is_resumed = false;
-        self.last_restore_of_file = Some(false);
-        breaches
-    }
-
-    /// Whether these files are as after a change of the checkpoint's turn.
-    fn is_later(&self, holding: &Holding, paths: &[&String], found: &FileTexts) -> bool {
-        let turn = holding.turn.and_then(|turn| self.turns.get(turn));
-        let mut later = turn.into_iter().flat_map(|turn| turn.states.iter().skip(1));
-        later.any(|files| paths.iter().all(|path| files.get(*path) == found.get(*path)))
-    }
-
-    /// A restore undoes the turns from that of its checkpoint, if the files show it.
-    fn undo_turns(&mut self, holding: &Holding, is_restored: bool) {
-        let takes_back = self.capabilities.has("conversation") && is_restored;
-        let Some(first) = holding.turn else { return self.set_presence(0, Presence::Open) };
-        if !takes_back {
-            return self.set_presence(first, Presence::Open);
-        }
-        let is_partial = !holding.is_start || self.capabilities.has("redo-call");
-        self.set_presence(first, Presence::Undone);
-        if is_partial && let Some(turn) = self.turns.get_mut(first) {
-            turn.presence = Presence::Open;
-        }
-    }
-
-    fn set_presence(&mut self, first: usize, presence: Presence) {
-        self.turns.iter_mut().skip(first).for_each(|turn| turn.presence = presence);
-    }
-
-    /// Judges a restore of one file.
-    pub fn judge_file_restore(&mut self, restore: &SeenRestore<'_>, file: &str) -> Vec<Breach> {
-        let SeenRestore { before, after, id, .. } = restore;
-        let others: Vec<String> = {
-            let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-            let differs = |path: &&String| *path != file && before.get(*path) != after.get(*path);
-            paths.into_iter().filter(differs).cloned().collect()
-        };
-        let text = || format!("other files that changed: {others:?}");
-        let mut breaches = Vec::new();
-        breaches.extend(self.judge(rules::ONE_FILE, others.is_empty(), text));
-        if let Some(holding) = self.holdings.get(*id).cloned() {
-            let is_wrong = |held: &FileTexts| {
-                self.wrong(held, after, holding.edits).iter().any(|path| path == file)
-            };
-            let is_right = !holding.files.iter().all(is_wrong);
-            let paths = [&file.to_owned()];
-            let text = || describe(&paths, &holding.files, after);
-            let is_late = holding.is_start && self.is_later(&holding, &paths, after);
-            let rule = if is_late && !is_right { rules::BEFORE_CHANGE } else { rules::BYTES };
-            breaches.extend(self.judge(rule, is_right, text));
-        }
-        self.is_resumed = false;
-        self.last_restore_of_file = Some(true);
-        breaches
-    }
-
-    /// The files that a restore changes, for a preview.
-    pub fn judge_preview(
-        &mut self,
-        named: &BTreeSet<String>,
-        restore: &SeenRestore<'_>,
-    ) -> Option<Breach> {
-        let differs = |path: &&String| restore.before.get(*path) != restore.after.get(*path);
-        let paths = restore.before.keys().chain(restore.after.keys());
-        let judged = |path: &String| !self.uncovered.contains(path);
-        let changed: BTreeSet<String> =
-            paths.filter(differs).filter(|path| judged(path)).cloned().collect();
-        let named: BTreeSet<String> = named.iter().filter(|path| judged(path)).cloned().collect();
-        let text = || format!("the preview names {named:?}, the restore changed {changed:?}");
-        self.judge(rules::PREVIEW, named == changed, text)
-    }
-
-    /// The files of a person alone that a restore of this checkpoint has changed; `None` if there was no such edit.
-    pub fn lost_edits(
-        &self,
-        id: &str,
-        after: &FileTexts,
-    ) -> Option<BTreeMap<String, Option<String>>> {
-        let seen = self.holdings.get(id).map_or(0, |holding| holding.edits);
-        let since = self.edits.iter().skip(seen);
-        let of_person = since.filter(|(path, _)| !self.of_agent.contains(path));
-        let edits: BTreeMap<_, _> = of_person.cloned().collect();
-        if edits.is_empty() {
-            return None;
-        }
-        let is_lost =
-            |(path, content): &(String, Option<String>)| after.get(path) != content.as_ref();
-        Some(edits.into_iter().filter(is_lost).collect())
-    }
-
-    /// Judges the undo of a restore before which the files were `before`.
-    pub fn judge_undo(&mut self, before: &FileTexts, after: &FileTexts) -> Option<Breach> {
-        let wrong = self.wrong(before, after, usize::MAX);
-        let paths: Vec<&String> = wrong.iter().collect();
-        let text = || describe(&paths, std::slice::from_ref(before), after);
-        let is_undone = |turn: &&mut TurnEntry| turn.presence == Presence::Undone;
-        self.turns.iter_mut().filter(is_undone).for_each(|turn| turn.presence = Presence::Open);
-        self.judge(rules::UNDO, wrong.is_empty(), text)
-    }
-}
-
-/// What files should have been, and are.
-fn describe(paths: &[&String], held: &[FileTexts], found: &FileTexts) -> String {
-    let shown = |files: &FileTexts, path: &String| {
-        files.get(path).map_or_else(|| "no file".to_owned(), |text| format!("{text:?}"))
-    };
-    let each = paths.iter().map(|path| {
-        let expected = held.first().map_or_else(String::new, |files| shown(files, path));
-        format!("{path} is {}, expected {expected}", shown(found, path))
-    });
-    each.collect::<Vec<_>>().join("; ")
 }

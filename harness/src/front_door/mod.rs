@@ -2,13 +2,15 @@
 //! one](crate::scripted_model), and what it leaves on the disk, lists and sends next is judged.
 //!
 //! `story` is what happens, `stories` makes many, `agent` starts the adapter of an agent, `telling` carries a story
-//! out, `ledger` knows what is expected, and `session` runs many stories and shrinks what fails. The adapters are the
+//! out with `restoring`, `ledger` and `restores` know what is expected, and `session` runs many stories and shrinks what fails. The adapters are the
 //! Python files in `harness/agents`.
 
 mod agent;
 mod disk;
 mod ledger;
 mod report;
+mod restores;
+mod restoring;
 mod rules;
 mod session;
 mod shrink;

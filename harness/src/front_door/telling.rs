@@ -1,10 +1,11 @@
 //! Tells an agent a story through its front door, looks at the disk, its list and its requests, and has each compared.
 
 use super::agent::{AgentProcess, DoorCode, DoorError};
-use super::disk::{changes, read_files, watch, write_file, write_files};
-use super::ledger::{Breach, Ledger, ListMoment, SeenRestore};
+use super::disk::{changes, read_files, write_file, write_files};
+use super::ledger::{Breach, Ledger, ListMoment};
+use super::restores::Preview;
 use super::rules;
-use super::story::{CheckpointChoice, FileTexts, Story, StoryCall, StoryOperation};
+use super::story::{FileTexts, Story, StoryCall, StoryOperation};
 use crate::scripted_model::{Exchange, ModelStep};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,12 +14,8 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long files are watched after a restore.
-const SETTLE: Duration = Duration::from_millis(300);
 /// How long a tool may take to write after its turn.
 const LATE: Duration = Duration::from_secs(3);
-/// An id that no agent has.
-const UNKNOWN: &str = "0123456789abcdef0123456789abcdef01234567";
 
 /// What came of a story.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +44,7 @@ impl Told {
 }
 
 /// Why a story ends early.
-enum Stop {
+pub(super) enum Stop {
     Failed(DoorError),
     Unjudged(String),
     /// The agent was taken another way to see whether something is lost.
@@ -93,17 +90,18 @@ pub fn tell(process: &mut AgentProcess, story: &Story, project: &Path, prefix: &
     teller.told
 }
 
-struct Teller<'a> {
-    process: &'a mut AgentProcess,
-    project: &'a Path,
+/// Carries out a story.
+pub(super) struct Teller<'a> {
+    pub(super) process: &'a mut AgentProcess,
+    pub(super) project: &'a Path,
     prefix: &'a str,
-    ledger: Ledger,
-    told: Told,
-    session: Value,
-    /// The checkpoint and files of a preview, if nothing has happened since.
-    preview: Option<(String, BTreeSet<String>)>,
+    pub(super) ledger: Ledger,
+    pub(super) told: Told,
+    pub(super) session: Value,
+    /// The checkpoint of a preview, and what it says, if nothing has happened since.
+    pub(super) preview: Option<(String, Preview)>,
     /// The files before the last restore, if nothing has happened since.
-    before_restore: Option<FileTexts>,
+    pub(super) before_restore: Option<FileTexts>,
 }
 
 impl Teller<'_> {
@@ -156,11 +154,11 @@ impl Teller<'_> {
         Ok(())
     }
 
-    fn log(&mut self, line: String) {
+    pub(super) fn log(&mut self, line: String) {
         self.told.transcript.push(line);
     }
 
-    fn breach(&mut self, breaches: impl IntoIterator<Item = Breach>) {
+    pub(super) fn breach(&mut self, breaches: impl IntoIterator<Item = Breach>) {
         for breach in breaches {
             self.log(format!("   BROKEN {}: {}", breach.rule, breach.text));
             if !self.told.breaks(breach.rule) {
@@ -169,11 +167,11 @@ impl Teller<'_> {
         }
     }
 
-    fn files(&self) -> FileTexts {
+    pub(super) fn files(&self) -> FileTexts {
         read_files(self.project)
     }
 
-    fn log_changes(&mut self, before: &FileTexts, after: &FileTexts) {
+    pub(super) fn log_changes(&mut self, before: &FileTexts, after: &FileTexts) {
         let lines = changes(before, after);
         let lines = if lines.is_empty() { vec!["unchanged".to_owned()] } else { lines };
         lines.iter().for_each(|line| self.log(format!("   disk: {line}")));
@@ -199,7 +197,7 @@ impl Teller<'_> {
     }
 
     /// Does something that only looks.
-    fn look<T>(
+    pub(super) fn look<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, DoorError>,
     ) -> Result<T, DoorError> {
@@ -220,7 +218,7 @@ impl Teller<'_> {
     }
 
     /// Reads the list.
-    fn list(&mut self, moment: ListMoment<'_>) -> Result<(), DoorError> {
+    pub(super) fn list(&mut self, moment: ListMoment<'_>) -> Result<(), DoorError> {
         let list = self.listing()?;
         let added = list.iter().filter(|id| !self.ledger.listed.contains(id)).count();
         self.log(format!("   list: {} checkpoints, {added} new", list.len()));
@@ -326,7 +324,7 @@ impl Teller<'_> {
         Ok(())
     }
 
-    fn rule_of_writes(&self) -> &'static str {
+    pub(super) fn rule_of_writes(&self) -> &'static str {
         let proposes = self.process.hello().capabilities.has("redo-call");
         if proposes && self.before_restore.is_some() { rules::REDO } else { rules::UNASKED }
     }
@@ -341,178 +339,6 @@ impl Teller<'_> {
             }
             sleep(Duration::from_millis(20));
         }
-    }
-
-    fn chosen(&self, choice: CheckpointChoice) -> Option<String> {
-        match choice {
-            CheckpointChoice::Turn(turn) => self.ledger.turns.get(turn - 1)?.ids.first().cloned(),
-            CheckpointChoice::Newest(number) => self.ledger.listed.get(number - 1).cloned(),
-        }
-    }
-
-    fn preview(&mut self, number: usize, choice: CheckpointChoice) -> Result<(), Stop> {
-        let Some(id) = self.chosen(choice) else { return Ok(()) };
-        self.log(format!("{number}. the user previews {id}"));
-        let mut answer = self.look(|teller| teller.process.ask("preview", json!({ "id": id })))?;
-        let named: Result<Option<Vec<String>>, _> = serde_json::from_value(answer["files"].take());
-        let Ok(Some(named)) = named else { return Ok(()) };
-        let root = format!("{}/", self.project.display());
-        let relative = |path: &String| path.strip_prefix(&root).unwrap_or(path).to_owned();
-        let named: BTreeSet<String> = named.iter().map(relative).collect();
-        self.log(format!("   it names {named:?}"));
-        self.preview = Some((id, named));
-        Ok(())
-    }
-
-    fn restore(
-        &mut self,
-        number: usize,
-        choice: CheckpointChoice,
-        file: Option<&str>,
-    ) -> Result<(), Stop> {
-        self.list(ListMoment::Other)?;
-        let Some(id) = self.chosen(choice) else {
-            self.log(format!("{number}. there is no checkpoint to restore"));
-            return Ok(());
-        };
-        self.log(format!(
-            "{number}. the user restores {id}{}",
-            file.map_or(String::new(), |file| format!(", only {file}"))
-        ));
-        let before = self.files();
-        let mut request = json!({ "id": id });
-        if let Some(file) = file {
-            request["file"] = file.into();
-        }
-        let project = self.project;
-        let (answer, seen) = watch(project, || self.process.ask("restore", request));
-        let after = self.files();
-        for states in seen.windows(2).filter(|_| seen.len() > 2) {
-            self.log(format!("   meanwhile: {}", changes(&states[0], &states[1]).join("; ")));
-        }
-        self.log_changes(&before, &after);
-        match answer {
-            Ok(mut answer) => {
-                self.log(format!("   the agent says: {}", shortened(&answer["said"])));
-                // A restore may continue in another session.
-                if answer["session"].is_string() {
-                    self.session = answer["session"].take();
-                }
-                self.ledger.judge(rules::RESTORABLE, true, String::new);
-            }
-            // A file that a checkpoint should hold is judged by its bytes.
-            Err(error) if error.code == DoorCode::Refused && file.is_some() => {
-                self.log(format!("   refused: {error}"));
-            }
-            Err(error) if error.code == DoorCode::Refused => {
-                return self.refused(&error, &before, &after);
-            }
-            Err(error) => return Err(error.into()),
-        }
-        let restore = SeenRestore { id: &id, before: &before, seen: &seen, after: &after };
-        let preview =
-            self.preview.take().filter(|(previewed, _)| *previewed == id && file.is_none());
-        let breaches = match file {
-            None => self.ledger.judge_restore(&restore),
-            Some(file) => self.ledger.judge_file_restore(&restore, file),
-        };
-        // A restore that went wrong says nothing about its preview.
-        let is_right = breaches.is_empty();
-        self.breach(breaches);
-        if let Some((_, named)) = preview.filter(|_| is_right) {
-            let breach = self.ledger.judge_preview(&named, &restore);
-            self.breach(breach);
-        }
-        // There is nothing to undo if nothing was changed.
-        self.before_restore = Some(before.clone()).filter(|_| before != after);
-        sleep(SETTLE);
-        let later = self.files();
-        let text = || changes(&after, &later).join("; ");
-        let breach = self.ledger.judge(self.rule_of_writes(), later == after, text);
-        self.breach(breach);
-        let earlier = self.ledger.listed.clone();
-        self.ledger.is_list_open = true;
-        self.list(ListMoment::Restore(&before))?;
-        self.recover(&id, &after, &earlier)
-    }
-
-    fn refused(
-        &mut self,
-        error: &DoorError,
-        before: &FileTexts,
-        after: &FileTexts,
-    ) -> Result<(), Stop> {
-        let text = || format!("it was refused: {error}");
-        let breach = self.ledger.judge(rules::RESTORABLE, false, text);
-        self.breach(breach);
-        let text = || changes(before, after).join("; ");
-        let breach = self.ledger.judge(rules::REFUSED, before == after, text);
-        self.breach(breach);
-        Ok(())
-    }
-
-    /// Looks for a person's edits that a restore has changed: an undo, or a checkpoint of the restore, has them.
-    fn recover(&mut self, id: &str, after: &FileTexts, earlier: &[String]) -> Result<(), Stop> {
-        let Some(lost) = self.ledger.lost_edits(id, after) else { return Ok(()) };
-        if lost.is_empty() {
-            let breach = self.ledger.judge(rules::PERSON, true, String::new);
-            self.breach(breach);
-            return Ok(());
-        }
-        let newest = self.ledger.listed.iter().find(|id| !earlier.contains(id)).cloned();
-        let way = if self.process.hello().capabilities.has("undo") {
-            Some(("undo", json!({})))
-        } else {
-            newest.map(|id| ("restore", json!({ "id": id })))
-        };
-        let is_tried = way.is_some();
-        if let Some((op, request)) = way {
-            self.log(format!("   to have a person's edits back: {op} {request}"));
-            self.process.ask(op, request)?;
-        }
-        let files = self.files();
-        let is_back = lost.iter().all(|(path, content)| files.get(path) == content.as_ref());
-        let way = if is_tried { "and were not brought back" } else { "and nothing holds them" };
-        let text = || format!("edits of a person were changed, {way}: {:?}", lost.keys());
-        let breach = self.ledger.judge(rules::PERSON, is_back, text);
-        self.breach(breach);
-        Err(Stop::Enough)
-    }
-
-    fn restore_unknown(&mut self, number: usize) -> Result<(), Stop> {
-        self.log(format!("{number}. the user restores a checkpoint that does not exist"));
-        let before = self.files();
-        if let Err(error) = self.process.ask("restore", json!({ "id": UNKNOWN })) {
-            self.log(format!("   {error}"));
-        }
-        let after = self.files();
-        let text = || changes(&before, &after).join("; ");
-        let breach = self.ledger.judge(rules::REFUSED, before == after, text);
-        self.breach(breach);
-        Ok(())
-    }
-
-    fn undo(&mut self, number: usize) -> Result<(), Stop> {
-        let Some(before) = self.before_restore.take() else { return Ok(()) };
-        self.log(format!("{number}. the user undoes the restore"));
-        let now = self.files();
-        match self.process.ask("undo", json!({})) {
-            Ok(_) => {
-                let after = self.files();
-                self.log_changes(&now, &after);
-                let breach = self.ledger.judge_undo(&before, &after);
-                self.breach(breach);
-            }
-            Err(error) if error.code == DoorCode::Refused => {
-                let text = || format!("it was refused: {error}");
-                let breach = self.ledger.judge(rules::UNDO, false, text);
-                self.breach(breach);
-            }
-            Err(error) => return Err(error.into()),
-        }
-        self.ledger.is_list_open = true;
-        self.list(ListMoment::Restore(&now))?;
-        Ok(())
     }
 
     fn resume(&mut self, number: usize) -> Result<(), Stop> {
@@ -534,7 +360,7 @@ struct Scripted {
 }
 
 /// The beginning of a text, on one line.
-fn shortened(text: &Value) -> String {
+pub(super) fn shortened(text: &Value) -> String {
     let text = text.as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
     text.chars().take(200).collect()
 }
