@@ -1,6 +1,7 @@
 //! Real agents through their front door: the judge passes a careful agent and finds each bug of a broken one.
 
 use herma_harness::front_door::{Bench, DOOR_RULES, DoorCommand, DoorPlan, DoorResults, run};
+use herma_harness::parallel;
 use herma_tests::built_binary;
 use pretty_assertions::assert_eq;
 use std::ffi::OsString;
@@ -18,7 +19,7 @@ fn judge(stories: usize, broken: Option<&str>) -> DoorResults {
     command.extend(broken.into_iter().flat_map(|bug| ["--broken".into(), bug.into()]));
     let scratch_path = scratch.path().to_owned();
     let start = DoorCommand { command, cache: scratch_path.clone(), scratch: scratch_path };
-    let plan = DoorPlan { seed: 1, stories, turns: None, time_budget: None, jobs: 4 };
+    let plan = DoorPlan { seed: 1, stories, turns: None, time_budget: None, jobs: 8 };
     run(Bench::new(start), &plan, None, &|_, _| {}).unwrap()
 }
 
@@ -49,16 +50,17 @@ fn run_finds_the_bug_of_a_broken_agent_with_a_story_of_at_most_two_turns() {
     if !has_python() {
         return;
     }
-    for (bug, rule) in [
+    let bugs = [
         ("after-write", "agent-door/state-before-change-held"),
         ("writes-again", "agent-door/nothing-written-unasked"),
         ("conversation-kept", "agent-door/conversation-matches-files-after-resume"),
-    ] {
-        let results = judge(12, Some(bug));
+    ];
+    parallel::map(bugs.into_iter(), bugs.len(), |(bug, rule)| {
+        let results = judge(16, Some(bug));
         let finding = results.findings.iter().find(|finding| finding.rule == rule);
         let finding = finding.unwrap_or_else(|| panic!("{bug}: {}", results.text()));
         assert!(finding.is_stable() && finding.story.turns() <= 2, "{bug}: {}", results.text());
-    }
+    });
 }
 
 #[test]

@@ -183,14 +183,16 @@ pub fn run(
         }
     }
     let may_shrink = || plan.time_budget.is_none_or(|budget| started.elapsed() < budget);
-    for rule in rules::DOOR_RULES {
-        let failing = || told.iter().filter(|(_, told)| told.breaks(rule.id));
-        if let Some((story, _)) = failing().min_by_key(|(story, _)| story.size()) {
-            let mut finding = examine(&bench, rule.id, story, &may_shrink);
-            finding.stories = failing().count();
-            results.findings.push(finding);
-        }
-    }
+    let failing = |rule: &'static str| told.iter().filter(move |(_, told)| told.breaks(rule));
+    let broken = rules::DOOR_RULES.iter().filter(|rule| failing(rule.id).next().is_some());
+    let findings = parallel::map(broken, plan.jobs, |rule| {
+        let smallest = failing(rule.id).min_by_key(|(story, _)| story.size());
+        smallest.map(|(story, _)| {
+            let finding = examine(&bench, rule.id, story, &may_shrink);
+            DoorFinding { stories: failing(rule.id).count(), ..finding }
+        })
+    });
+    results.findings = findings.into_iter().flatten().collect();
     results.left_running += bench.end();
     results.seconds = started.elapsed().as_secs();
     Ok(results)
@@ -202,7 +204,12 @@ pub fn planned(capabilities: &DoorCapabilities, plan: &DoorPlan) -> Vec<Story> {
 }
 
 /// Makes a failing story small, and repeats it.
-fn examine(bench: &Bench, rule: &str, story: &Story, may_shrink: &dyn Fn() -> bool) -> DoorFinding {
+fn examine(
+    bench: &Bench,
+    rule: &str,
+    story: &Story,
+    may_shrink: &(dyn Fn() -> bool + Sync),
+) -> DoorFinding {
     let still_fails = |story: &Story| may_shrink() && bench.tell(story, true).breaks(rule);
     let story = shrink(story, SHRINK_RUNS, still_fails);
     let mut finding = DoorFinding {

@@ -116,13 +116,12 @@ fn enumerated(capabilities: &DoorCapabilities, seed: u64) -> Vec<Story> {
         for sequence in &sequences {
             number += 1;
             let random = &mut random(seed, number);
-            let selected = if turns == 1 || tails.is_empty() {
-                tails.clone()
-            } else {
-                vec![tails[random.random_range(0..tails.len())]]
-            };
+            // Each tail as often as any other.
+            let next = tails.iter().cycle().skip(number as usize % tails.len().max(1));
+            let count = if turns == 1 { tails.len() } else { 1 };
+            let selected = next.take(count).copied();
             let with_tail = |tail| Author::new(capabilities, random).story(sequence, tail);
-            stories.extend(selected.into_iter().filter_map(with_tail));
+            stories.extend(selected.filter_map(with_tail));
         }
     }
     stories
