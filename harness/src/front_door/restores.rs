@@ -98,15 +98,9 @@ impl Ledger {
         let Some(first) = holding.turn else { return self.set_presence(0, Presence::Open) };
         self.set_presence(first, Presence::Open);
         let is_partial = !holding.is_start || self.capabilities.has("redo-call");
-        let undone = match () {
-            () if !is_restored => return,
-            () if self.capabilities.has("conversation") => first + usize::from(is_partial),
-            () if self.capabilities.has("conversation-last-turn") => {
-                self.turns.len().saturating_sub(1).max(first + usize::from(is_partial))
-            }
-            () => return,
-        };
-        self.set_presence(undone, Presence::Undone);
+        if is_restored && self.capabilities.has("conversation") {
+            self.set_presence(first + usize::from(is_partial), Presence::Undone);
+        }
     }
 
     fn set_presence(&mut self, first: usize, presence: Presence) {
