@@ -15,7 +15,8 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// For an installation.
@@ -180,6 +181,11 @@ impl AgentProcess {
         &self.hello
     }
 
+    /// Its home.
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
     /// The scripted model.
     pub fn model(&self) -> &Server {
         &self.server
@@ -266,7 +272,12 @@ impl AgentProcess {
         // Whatever it says, the processes are looked for.
         let _ = adapter.finish();
         server.stop();
-        let left = marked(home.path());
+        let mut left = marked(home.path());
+        let deadline = Instant::now() + LIMITS.grace;
+        while !left.is_empty() && Instant::now() < deadline {
+            sleep(Duration::from_millis(50));
+            left = marked(home.path());
+        }
         for pid in &left {
             // It may have ended meanwhile.
             let _ = kill_process(*pid, Signal::KILL);

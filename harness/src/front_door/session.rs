@@ -114,7 +114,8 @@ impl Bench {
             Ok(project) => tell(&mut process, story, project.path(), &format!("s{number}")),
             Err(error) => failed(error.to_string()),
         };
-        let is_clean = told.breaches.is_empty() && told.unjudged.is_none();
+        let is_clean =
+            told.breaches.is_empty() && told.unjudged.is_none() && told.infrastructure.is_none();
         if is_clean && !is_fresh && process.hello().capabilities.has("shared-home") {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(process);
         } else {
@@ -166,7 +167,8 @@ pub fn run(
         progress(&story, &told);
         (story, told)
     });
-    if let Some(text) = told.iter().find_map(|(_, told)| told.infrastructure.clone()) {
+    let why_none = told.iter().map(|(_, told)| told.infrastructure.clone());
+    if let Some(Some(text)) = why_none.reduce(|left, right| left.and(right)) {
         bench.end();
         return Err(DoorError { code: DoorCode::Infrastructure, text });
     }
@@ -178,7 +180,7 @@ pub fn run(
         for (rule, count) in &told.checks {
             *results.checks.entry((*rule).to_owned()).or_default() += count;
         }
-        if let Some(why) = &told.unjudged {
+        if let Some(why) = told.unjudged.as_ref().or(told.infrastructure.as_ref()) {
             *results.unjudged.entry(why.clone()).or_default() += 1;
         }
     }

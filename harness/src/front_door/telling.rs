@@ -81,8 +81,9 @@ pub fn tell(process: &mut AgentProcess, story: &Story, project: &Path, prefix: &
     }
     // What matters was judged; an agent that cannot be closed is killed at the end.
     teller.close().unwrap_or_else(|error| teller.log(format!("not closed: {error}")));
-    if let Some(why) = &teller.told.unjudged {
-        teller.told.transcript.push(format!("not judged further: {why}"));
+    if let Some(why) = teller.told.unjudged.clone() {
+        let line = format!("not judged further: {why}");
+        teller.log(line);
     }
     *teller.ledger.checks.entry(rules::ANSWERS).or_default() += 1;
     teller.told.checks = teller.ledger.checks;
@@ -154,8 +155,10 @@ impl Teller<'_> {
         Ok(())
     }
 
+    /// Adds a line to the transcript, without the folders of this run.
     pub(super) fn log(&mut self, line: String) {
-        self.told.transcript.push(line);
+        let line = line.replace(&*self.project.to_string_lossy(), "PROJECT");
+        self.told.transcript.push(line.replace(&*self.process.home().to_string_lossy(), "HOME"));
     }
 
     pub(super) fn breach(&mut self, breaches: impl IntoIterator<Item = Breach>) {
@@ -221,7 +224,9 @@ impl Teller<'_> {
     pub(super) fn list(&mut self, moment: ListMoment<'_>) -> Result<(), DoorError> {
         let list = self.listing()?;
         let added = list.iter().filter(|id| !self.ledger.listed.contains(id)).count();
-        self.log(format!("   list: {} checkpoints, {added} new", list.len()));
+        if !matches!(moment, ListMoment::Other) {
+            self.log(format!("   list: {} checkpoints, {added} new", list.len()));
+        }
         let breaches = self.ledger.add_list(list, moment);
         self.breach(breaches);
         Ok(())
