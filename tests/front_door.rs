@@ -18,7 +18,8 @@ fn judge(stories: usize, broken: Option<&str>) -> DoorResults {
         vec!["python3".into(), "-B".into(), adapter.into(), "--herma".into(), herma.into()];
     command.extend(broken.into_iter().flat_map(|bug| ["--broken".into(), bug.into()]));
     let scratch_path = scratch.path().to_owned();
-    let start = DoorCommand { command, cache: scratch_path.clone(), scratch: scratch_path };
+    let start =
+        DoorCommand { command, door: None, cache: scratch_path.clone(), scratch: scratch_path };
     let plan = DoorPlan { seed: 1, stories, turns: None, time_budget: None, jobs: 8 };
     run(Bench::new(start), &plan, None, &|_, _| {}).unwrap()
 }
@@ -68,7 +69,7 @@ fn run_gives_no_verdict_on_an_agent_that_cannot_be_had() {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().to_owned();
     let command = vec![Path::new("/nowhere/adapter").into()];
-    let start = DoorCommand { command, cache: path.clone(), scratch: path };
+    let start = DoorCommand { command, door: None, cache: path.clone(), scratch: path };
     let plan = DoorPlan { seed: 1, stories: 1, turns: None, time_budget: None, jobs: 1 };
     let error = run(Bench::new(start), &plan, None, &|_, _| {}).unwrap_err();
     assert!(error.to_string().contains("cannot be started"), "{error}");

@@ -33,6 +33,8 @@ const LIMITS: Limits = Limits {
 pub struct DoorCommand {
     /// Its program and arguments.
     pub command: Vec<OsString>,
+    /// Which of the agent's doors; the adapter has a default.
+    pub door: Option<String>,
     /// The folder with installed packages.
     pub cache: PathBuf,
     /// Where homes and projects are made.
@@ -169,7 +171,11 @@ impl AgentProcess {
 
     fn greet(&mut self, start: &DoorCommand, limit: Duration) -> Result<(), DoorError> {
         let url = format!("http://127.0.0.1:{}", self.server.port());
-        let request = json!({ "model_url": url, "cache": start.cache, "home": self.home.path() });
+        let mut request =
+            json!({ "model_url": url, "cache": start.cache, "home": self.home.path() });
+        if let Some(door) = &start.door {
+            request["door"] = door.as_str().into();
+        }
         let answer = self.ask_within("hello", request, limit)?;
         let read = serde_json::from_value(answer);
         self.hello = read.map_err(|error| broken(format!("its hello is unreadable: {error}")))?;

@@ -72,10 +72,7 @@ impl Teller<'_> {
         match answer {
             Ok(mut answer) => {
                 self.log(format!("   the agent says: {}", shortened(&answer["said"])));
-                // A restore may continue in another session.
-                if answer["session"].is_string() {
-                    self.session = answer["session"].take();
-                }
+                self.follow(&mut answer);
                 self.ledger.judge(rules::RESTORABLE, true, String::new);
             }
             // A file that a checkpoint should hold is judged by its bytes.

@@ -189,6 +189,13 @@ impl Teller<'_> {
         Ok(())
     }
 
+    /// An answer may name the session that continues.
+    pub(super) fn follow(&mut self, answer: &mut Value) {
+        if answer["session"].is_string() {
+            self.session = answer["session"].take();
+        }
+    }
+
     fn close(&mut self) -> Result<(), DoorError> {
         let answer = self.process.ask("close", json!({}))?;
         let killed = answer["killed"].as_array().cloned().unwrap_or_default();
@@ -217,7 +224,14 @@ impl Teller<'_> {
         if !self.process.hello().capabilities.has("list") {
             return Ok(Vec::new());
         }
-        self.look(|teller| teller.process.list())
+        match self.look(|teller| teller.process.list()) {
+            // A door that should take checkpoints and refuses to list any has none.
+            Err(error) if error.code == DoorCode::Refused => {
+                self.log(format!("   the list is refused: {error}"));
+                Ok(Vec::new())
+            }
+            listed => listed,
+        }
     }
 
     /// Reads the list.
@@ -277,8 +291,9 @@ impl Teller<'_> {
         self.process.model().add_turn(&name, scripted.messages);
         self.process.model().take_exchanges();
         let before = self.files();
-        let said =
+        let mut said =
             self.process.ask("say", json!({ "text": format!("do #{name}"), "approve": true }))?;
+        self.follow(&mut said);
         let expected = scripted.states.last().cloned().unwrap_or_default();
         let after = self.await_files(&expected);
         self.log(format!("   the agent says: {}", shortened(&said["said"])));

@@ -64,7 +64,7 @@ impl Dialect {
                 Value::String(text) => {
                     vec![Message { is_user: true, text: text.clone(), calls: 0 }]
                 }
-                _ => list("input").iter().map(of_item).collect(),
+                _ => of_items(&list("input")),
             },
         };
         Asked {
@@ -112,6 +112,18 @@ fn of_content(content: &Value) -> Message {
     let parts = content["parts"].as_array().into_iter().flatten();
     let calls = parts.filter(|part| part["functionCall"].is_object()).count();
     Message { is_user: content["role"] != "model", text: text_of(&content["parts"]), calls }
+}
+
+/// Calls that follow each other are of one message.
+fn of_items(items: &[Value]) -> Vec<Message> {
+    let mut messages: Vec<Message> = Vec::new();
+    for message in items.iter().map(of_item) {
+        match messages.last_mut() {
+            Some(last) if last.calls > 0 && message.calls > 0 => last.calls += message.calls,
+            _ => messages.push(message),
+        }
+    }
+    messages
 }
 
 fn of_item(item: &Value) -> Message {

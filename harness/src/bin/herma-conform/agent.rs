@@ -65,6 +65,9 @@ pub struct AgentArguments {
     /// The folder with the adapters; by default those that the command contains
     #[arg(long, value_name = "DIR")]
     adapters: Option<PathBuf>,
+    /// Which of the agent's doors, such as classic for hermes-agent
+    #[arg(long, value_name = "NAME")]
+    door: Option<String>,
     /// Run where there is no network but the loopback interface, once the agent is installed
     #[arg(long)]
     isolated: bool,
@@ -126,7 +129,10 @@ impl AgentArguments {
         };
         let mut command: Vec<OsString> = vec!["python3".into(), "-B".into(), adapter.into()];
         command.extend(self.adapter.iter().cloned());
-        Ok(Workshop { start: DoorCommand { command, cache, scratch }, _folder: folder })
+        Ok(Workshop {
+            start: DoorCommand { command, door: self.door.clone(), cache, scratch },
+            _folder: folder,
+        })
     }
 }
 
@@ -208,7 +214,8 @@ pub fn judge(arguments: &AgentArguments) -> Result<ExitCode, NoVerdict> {
         time_budget: arguments.time_budget.map(Duration::from_secs),
         jobs: arguments.jobs,
     };
-    let replay = format!("herma-conform agent {}", arguments.name()?);
+    let door = arguments.door.as_ref().map(|door| format!(" --door {door}")).unwrap_or_default();
+    let replay = format!("herma-conform agent {}{door}", arguments.name()?);
     eprintln!("seed {}: {replay} --seed {} --stories {}", plan.seed, plan.seed, plan.stories);
     let count = chosen.as_ref().map_or(plan.stories, Vec::len);
     let progress = Progress::new(count as u64, "stories");
@@ -236,7 +243,10 @@ pub fn judge(arguments: &AgentArguments) -> Result<ExitCode, NoVerdict> {
 fn save(arguments: &AgentArguments, results: &DoorResults) -> Result<Vec<PathBuf>, NoVerdict> {
     let folder = match &arguments.save {
         Some(folder) => folder.clone(),
-        None => Path::new("herma-failures").join(arguments.name()?),
+        None => {
+            let door = arguments.door.as_ref().map(|door| format!("-{door}")).unwrap_or_default();
+            Path::new("herma-failures").join(arguments.name()? + &door)
+        }
     };
     let failed = |error: std::io::Error| (format!("{folder:?}: {error}"), NO_VERDICT);
     fs::create_dir_all(&folder).map_err(failed)?;

@@ -30,12 +30,16 @@ use ending::{exit_code_of, print_text};
 use herma_harness::protocol::claims;
 use std::process::ExitCode;
 
-fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let command = arguments.command.unwrap_or_else(|| {
+/// The command of the command line; `run` if it names none.
+fn parsed_command() -> Command {
+    Arguments::parse().command.unwrap_or_else(|| {
         let defaults = Arguments::parse_from(["herma-conform", "run"]);
         defaults.command.expect("run is a command")
-    });
+    })
+}
+
+fn main() -> ExitCode {
+    let command = parsed_command();
     match &command {
         Command::Rules { json } => return commands::rules(*json),
         Command::Schema => return reporting::schema(),
