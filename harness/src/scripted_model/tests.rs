@@ -67,7 +67,8 @@ fn read_understands_the_same_conversation_in_every_dialect() {
             "/v1/responses",
             json!({ "tools": tools, "input": [
             { "role": "user", "content": [{ "type": "input_text", "text": "#one" }] },
-            { "type": "function_call", "name": "write" }, { "type": "function_call_output" }] }),
+            { "type": "function_call", "name": "write" }, { "type": "function_call", "name": "write" },
+            { "type": "function_call_output" }, { "type": "function_call_output" }] }),
         ),
         (
             "/v1beta/models/m:streamGenerateContent?alt=sse",
