@@ -156,9 +156,15 @@ impl Ledger {
     pub fn add_list(&mut self, list: Vec<String>, moment: ListMoment<'_>) -> Vec<Breach> {
         let new: Vec<String> =
             list.iter().rev().filter(|id| !self.listed.contains(id)).cloned().collect();
-        let gone: Vec<&String> = self.listed.iter().filter(|id| !list.contains(id)).collect();
+        // A turn that a restore has undone may lose its checkpoints at any time.
+        let is_kept = |id: &&String| {
+            let turn = self.holdings.get(*id).and_then(|holding| self.turns.get(holding.turn?));
+            turn.is_some_and(|turn| turn.presence == Presence::Kept)
+        };
+        let gone = self.listed.iter().filter(|id| !list.contains(id)).filter(is_kept);
+        let gone: Vec<&String> = gone.collect();
+        let remain = gone.is_empty() || self.is_list_open;
         let gone = format!("no longer listed: {gone:?}");
-        let remain = self.listed.iter().all(|id| list.contains(id)) || self.is_list_open;
         let mut breaches = Vec::new();
         if !self.listed.is_empty() {
             breaches.extend(self.judge(rules::STAYS_LISTED, remain, || gone));
