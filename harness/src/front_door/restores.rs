@@ -144,9 +144,17 @@ impl Ledger {
         let paths = restore.before.keys().chain(restore.after.keys());
         let judged = |path: &&String| !self.uncovered.contains(*path);
         let changed: BTreeSet<&String> = paths.filter(differs).filter(judged).collect();
+        let holding = self.holdings.get(restore.id);
+        let is_held = |path: &&String| {
+            holding.is_none_or(|holding| holding.files.iter().any(|held| held.contains_key(*path)))
+        };
+        let keeps_created = self.capabilities.has("keeps-created");
         let is_right = match preview {
             Preview::Files(files) => {
-                files.iter().filter(judged).collect::<BTreeSet<_>>() == changed
+                // Such a preview may show a created file as a difference.
+                let files = files.iter().filter(judged);
+                let files = files.filter(|path| !keeps_created || is_held(path));
+                files.collect::<BTreeSet<_>>() == changed
             }
             // It may count files that are not judged.
             Preview::Count(_) if !self.uncovered.is_empty() => return None,
