@@ -43,7 +43,6 @@ fn docs_recording_md_shows_what_herma_prints() {
         &["undo", "--dry-run"],
         &["undo"],
         &["diff", "--stat"],
-        &["log", "notes.txt"],
         &["undo"],
         &["restore", "1", "src", "--exact"],
     ] {

@@ -47,8 +47,9 @@ fn violation(schema: &Value, root: &Value, value: &Value, at: &str) -> Option<St
                 }
             }),
             "required" => {
-                let names = argument.as_array().unwrap().iter().map(|name| name.as_str().unwrap());
-                let missing = names.filter(|name| value.get(name).is_none()).next();
+                let mut names =
+                    argument.as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+                let missing = names.find(|name| value.get(name).is_none());
                 missing.map(|name| format!("{at}/{name} is missing"))
             }
             // A member that `properties` does not have is a violation above.

@@ -38,7 +38,7 @@ impl Capture<'_> {
                 && self.index.unchanged(path, stat, self.started.as_ref()).is_none()
         };
         let (changed, mut left): (Vec<_>, Vec<_>) = candidates.into_iter().partition(is_changed);
-        self.progress.begin(changed.len());
+        self.progress.begin_reading(changed.len());
         for group in parallel::groups(self.disk, &changed) {
             let stored = matches!(blobs, Blobs::Keep(_)).then_some(blobs.objects());
             let seen = parallel::map(self.disk, group, |candidate| self.see(candidate, stored));

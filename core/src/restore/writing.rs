@@ -22,7 +22,7 @@ impl Restore<'_> {
     pub(super) fn write_in_parallel(&self, report: &mut Restored) -> Vec<Recorded<'_>> {
         let paths = self.to_write().filter(|(path, _)| self.units.of_path(path).is_none());
         let paths: Vec<Recorded<'_>> = paths.collect();
-        self.progress.begin(paths.len());
+        self.progress.begin_writing(paths.len());
         if !parallel::is_shared(self.disk, paths.len()) {
             return paths;
         }

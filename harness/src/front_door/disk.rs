@@ -1,4 +1,5 @@
-//! The disk, as the judge looks at it: the files of a project at one moment, and how they change while an operation runs.
+//! The disk, as the judge looks at it: the files of a project at one moment, and how they change while an operation
+//! runs.
 
 use super::story::FileTexts;
 use std::fs;

@@ -1,7 +1,7 @@
 //! What is known about an agent's checkpoints and conversation while a story is told, and what is expected from that.
 //!
-//! It is pure: `telling` observes, this compares. A difference that the agent's documentation announces is not a breach:
-//! files that its checkpoints do not cover are not judged, and a person's edit may survive a restore.
+//! It is pure: `telling` observes, this compares. A difference that the agent's documentation announces is not a
+//! breach: files that its checkpoints do not cover are not judged, and a person's edit may survive a restore.
 
 use super::agent::DoorCapabilities;
 use super::rules;

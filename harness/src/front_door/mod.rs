@@ -1,9 +1,9 @@
 //! Real agents through their front door: a story is told to an agent whose language model is the [scripted
 //! one](crate::scripted_model), and what it leaves on the disk, lists and sends next is judged.
 //!
-//! `story` is what happens, `stories` makes many, `agent` starts the adapter of an agent, `telling` carries a story
-//! out with `restoring`, `ledger` and `restores` know what is expected, and `session` runs many stories and shrinks what fails. The adapters are the
-//! Python files in `harness/agents`.
+//! `story` is what happens, `stories` makes many, `agent` starts the adapter of an agent, `telling` carries a story out
+//! with `restoring`, `ledger` and `restores` know what is expected, and `session` runs many stories and shrinks what
+//! fails. The adapters are the Python files in `harness/agents`.
 
 mod agent;
 mod disk;

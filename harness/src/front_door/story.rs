@@ -1,7 +1,7 @@
 //! A story: what a user, a scripted model and a person who edits files do to a project, one operation after another.
 //!
-//! It is data: `stories` makes stories, `telling` carries them out, and a YAML file replays one. The effect of each tool
-//! call on files is known here, so that states within a turn can be compared, too.
+//! It is data: `stories` makes stories, `telling` carries them out, and a YAML file replays one. The effect of each
+//! tool call on files is known here, so that states within a turn can be compared, too.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,3 +1,5 @@
+//! Tests of the page for a browser.
+
 use super::*;
 use crate::results::junit::tests::results;
 use herma_model::rules;

@@ -1,3 +1,5 @@
+//! Tests of the levels, their reports and their page.
+
 use super::*;
 use crate::results::Results;
 use crate::results::junit::tests::results;

@@ -180,7 +180,7 @@ fn run_request(request: &StoreRequest) -> Result<u8, Failure> {
     let waiting = request.takes_long().filter(|_| is_shown);
     let progress = Arc::default();
     let herma = herma.showing(&progress);
-    let waiting = waiting.map(|what| Waiting::start(what, progress, std::io::stderr()));
+    let waiting = waiting.map(|texts| Waiting::start(texts, progress, std::io::stderr()));
     let answer = herma.run(request);
     drop(waiting);
     let is_for_people = !request.json && !request.prints_files();

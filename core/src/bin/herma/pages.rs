@@ -147,8 +147,10 @@ pub fn listed(
         ));
     }
     page.blank();
-    page.line("Changes are since the checkpoint below.");
-    page.blank();
+    if checkpoints.iter().any(|listed| listed.stats.is_some_and(|stats| stats.files > 0)) {
+        page.line("Changes are since the checkpoint below.");
+        page.blank();
+    }
     page.line("  herma rollback <N>           restore to checkpoint N");
     page.line("  herma rollback diff <N>      show what changed since checkpoint N");
     page.line("  herma rollback <N> <file>    restore a single file from checkpoint N");

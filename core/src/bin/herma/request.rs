@@ -2,6 +2,7 @@
 
 use crate::look::{CatArguments, DiffArguments, LogArguments};
 use crate::store_arguments::{ActionsCommand, StoreCommand};
+use crate::waiting::WaitingTexts;
 use herma_core::rollback_line;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -77,17 +78,18 @@ impl StoreRequest {
     }
 
     /// What it does for long in a large project, for the user who waits; what shows its own progress is not told here.
-    pub fn takes_long(&self) -> Option<&'static str> {
-        match &self.task {
-            Task::Rollback(rollback_line::Task::Restore { dry_run: false, .. }) => {
-                Some("Restoring (Ctrl-C stops between two files)")
-            }
+    pub fn takes_long(&self) -> Option<WaitingTexts> {
+        let reading = match &self.task {
             Task::Rollback(rollback_line::Task::Show { .. })
             | Task::Classify(_)
-            | Task::Store(_) => None,
-            Task::Take { .. } => Some("Saving the files of the project"),
-            _ => Some("Reading the files of the project"),
-        }
+            | Task::Store(_) => return None,
+            Task::Rollback(rollback_line::Task::Restore { dry_run: false, .. }) => {
+                "Saving the present files first"
+            }
+            Task::Take { .. } => "Saving the files of the project",
+            _ => "Reading the files of the project",
+        };
+        Some(WaitingTexts { reading, writing: "Restoring (Ctrl-C stops between two files)" })
     }
 
     /// Whether its answer has lines of files.

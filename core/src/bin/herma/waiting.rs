@@ -10,6 +10,15 @@ use std::time::{Duration, Instant};
 /// The time until the line appears, and between its changes.
 const STEP: Duration = Duration::from_secs(1);
 
+/// What a command does, for the user who waits.
+#[derive(Clone, Copy, Debug)]
+pub struct WaitingTexts {
+    /// While files are read.
+    pub reading: &'static str,
+    /// While files of the project are written.
+    pub writing: &'static str,
+}
+
 /// Shows the line until it is dropped.
 pub struct Waiting {
     /// Dropped first, which ends the thread.
@@ -20,7 +29,7 @@ pub struct Waiting {
 impl Waiting {
     /// Begins to wait for this, with the line on `output`.
     pub fn start(
-        what: &'static str,
+        texts: WaitingTexts,
         progress: Arc<FileProgress>,
         output: impl Write + Send + 'static,
     ) -> Self {
@@ -35,6 +44,7 @@ impl Waiting {
                     (_, 0) => String::new(),
                     (done, total) => format!(", {done} of {total} files"),
                 };
+                let what = if progress.writes() { texts.writing } else { texts.reading };
                 let line = format!("\r\x1b[K{what}{files}, {seconds} s");
                 // There is nowhere to tell that a line could not be written.
                 let _ = write!(output, "{line}").and_then(|()| output.flush());
@@ -63,6 +73,8 @@ mod tests {
     use std::io;
     use std::sync::Mutex;
 
+    const TEXTS: WaitingTexts = WaitingTexts { reading: "Reading", writing: "Restoring" };
+
     #[derive(Clone, Default)]
     struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -79,11 +91,11 @@ mod tests {
     #[test]
     fn a_line_appears_after_a_second_and_goes_at_the_end() {
         let written = Written::default();
-        drop(Waiting::start("Restoring", Arc::default(), written.clone()));
+        drop(Waiting::start(TEXTS, Arc::default(), written.clone()));
         assert_eq!(*written.0.lock().unwrap(), b"");
-        let waiting = Waiting::start("Restoring", Arc::default(), written.clone());
+        let waiting = Waiting::start(TEXTS, Arc::default(), written.clone());
         std::thread::sleep(STEP + STEP / 2);
         drop(waiting);
-        assert_eq!(*written.0.lock().unwrap(), b"\r\x1b[KRestoring, 1 s\r\x1b[K");
+        assert_eq!(*written.0.lock().unwrap(), b"\r\x1b[KReading, 1 s\r\x1b[K");
     }
 }
