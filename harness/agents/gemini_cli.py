@@ -110,8 +110,14 @@ class GeminiCli(FrontDoor):
             self.agent.wait(is_idle, "empty input", still=0.5)
             self.agent.type(line)
         self.agent.wait(is_typed, "echo", still=1 if line.startswith("/") else 0.2)
-        self.agent.type("\r")
-        self.agent.wait(lambda text: not is_typed(text) or QUESTION.search(text) or BUSY in text, "reaction")
+        is_taken = lambda text: not is_typed(text) or QUESTION.search(text) or BUSY in text
+        for _ in range(3):  # While it still starts, it may lose the key, or give the line back.
+            self.agent.type("\r")
+            if self.agent.was(is_taken, 20):
+                time.sleep(0.3)
+                if is_taken(self.agent.text()):
+                    return
+        raise AgentBroke(f"it does not take {line}")
 
     def escape(self):
         """Leaves a dialog, which may lead back to another."""
