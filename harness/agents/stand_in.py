@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A small agent of our own behind the front door, so that the judge is judged: it takes a checkpoint with `herma` before
-the first change of each turn, and must pass every rule. With `--broken` it has one bug, which must be found.
+"""A small agent of our own behind the front door, so that the judge is judged: it takes a checkpoint with `herma`
+before the first change of each turn, and must pass every rule. With `--broken` it has one bug, which must be found.
 
     stand_in.py [--herma FILE] [--broken after-write|writes-again|conversation-kept]
 
