@@ -2,7 +2,6 @@
 
 use crate::command::world::{CommandFixture, assert_text};
 use pretty_assertions::assert_eq;
-use std::fs;
 
 /// A checkpoint of `a.txt` and two files below `src`; all were changed since, and `src/new.txt` was created.
 fn changed() -> CommandFixture {
@@ -72,6 +71,18 @@ fn rollback_with_the_token_of_a_preview_restores_the_same_paths() {
 }
 
 #[test]
+fn undo_undoes_the_rollback_before_one_that_changed_nothing() {
+    let world = changed();
+    world.herma(&["rollback", "1"]).done();
+    world.herma(&["rollback", "1"]).done();
+    let undone = world.herma(&["undo"]).done().text();
+    assert!(undone.contains("To redo: herma redo"), "{undone}");
+    assert_eq!(world.read("a.txt"), "changed\n");
+    world.herma(&["redo"]).done();
+    assert_eq!(world.read("a.txt"), "as recorded\n");
+}
+
+#[test]
 fn checkpoint_of_a_folder_names_the_project_that_it_is_in() {
     let world = changed();
     let taken = world.herma(&["checkpoint", "src", "--json"]).done().json();
@@ -92,6 +103,7 @@ fn rollback_to_an_age_restores_the_newest_checkpoint_that_is_so_old() {
     let restored = world.herma(&["restore", "--to", "0s", "a.txt", "--json"]).done().json();
     assert_eq!(restored["id"], id.as_str());
     assert_eq!(world.read("a.txt"), "changed\n");
-    assert_eq!(world.herma(&["cat", "@0s", "a.txt"]).done().text(), "later\n");
-    fs::remove_dir_all(world.project()).unwrap();
+    // What was rolled back is not gone back to.
+    assert_eq!(world.herma(&["cat", "@0s", "a.txt"]).done().text(), "changed\n");
+    world.herma(&["pin", "@0s"]).done();
 }

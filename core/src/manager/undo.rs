@@ -17,7 +17,7 @@ use std::path::Path;
 
 impl Manager {
     /// The newest checkpoint that differs from the present files, by its full id, if no rollback, undo or redo
-    /// followed the newest of all: what happened last is a change after it, such as a turn of an agent. Where none
+    /// followed the newest of the list: what happened last is a change after it, such as a turn of an agent. Where none
     /// differs, the newest.
     ///
     /// # Errors
@@ -30,11 +30,17 @@ impl Manager {
         let Some(newest) = history.first().map(|newest| newest.id.to_string()) else {
             return Ok(None);
         };
+        // A rollback that changed nothing leaves a checkpoint, and is none that can be undone.
+        let newest_numbered = history.iter().position(|checkpoint| checkpoint.rollback.is_none());
+        let newest_numbered = newest_numbered.unwrap_or(history.len());
+        let is_last = |rollback: Rollback| {
+            let Some(before) = rollback.before else { return true };
+            let at = history.iter().position(|checkpoint| checkpoint.id.to_string() == before);
+            at.is_some_and(|at| at <= newest_numbered)
+        };
         let directions = [Direction::Undo, Direction::Redo].into_iter();
         let mut last = directions.filter_map(|direction| open.newest_rollback(direction).ok());
-        let is_followed =
-            last.any(|rollback| rollback.before.is_none_or(|before| before == newest));
-        if is_followed {
+        if last.any(is_last) {
             return Ok(None);
         }
         let current = self.current(&open)?.snapshot;

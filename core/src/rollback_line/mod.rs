@@ -127,6 +127,9 @@ pub fn read(line: &Line) -> Result<ParsedRollback, SyntaxError> {
                  and \"{number} ./diff\" restores the file named diff"
             )));
         }
+        (None, false, [target, path, ..]) if Direction::parse(&target.bytes).is_some() => {
+            return Err(path.misread("this takes no path: it is about all of a rollback"));
+        }
         (None, false, [target, paths @ ..]) => options.restore(target.bytes.clone(), paths),
     };
     options.fit(&task)?;

@@ -75,6 +75,7 @@ fn read_points_at_the_invalid_word() {
         ("1 --zzz", "--zzz", "no option --zzz ("),
         ("--exact", "--exact", "only for a restore"),
         ("diff 1 --force", "--force", "only for a restore"),
+        ("undo a.txt", "a.txt", "takes no path"),
         ("undo --exact", "--exact", "what the rollback brought"),
         ("--to", "", "an age or a time"),
         ("--to 1m --to 2m", "--to", "twice"),

@@ -54,7 +54,10 @@ impl Ledger {
         };
         let created: Vec<&String> = wrong.iter().filter(is_created).collect();
         let rest: Vec<&String> = wrong.iter().filter(|path| !is_created(path)).collect();
-        let is_later = self.is_later(&holding, &rest, after);
+        let is_later = self.later_states(&holding).any(|files| {
+            // A file that was not brought back is no late snapshot: all files have to be those of that moment.
+            self.wrong(files, after, holding.edits).is_empty()
+        });
         let proposes = self.capabilities.has("redo-call");
         let mut breaches = Vec::new();
         let rule = match () {
@@ -86,11 +89,10 @@ impl Ledger {
         breaches
     }
 
-    /// Whether these files are as after a change of the checkpoint's turn.
-    fn is_later(&self, holding: &Holding, paths: &[&String], found: &FileTexts) -> bool {
+    /// The files after each change of the checkpoint's turn.
+    fn later_states(&self, holding: &Holding) -> impl Iterator<Item = &FileTexts> {
         let turn = holding.turn.and_then(|turn| self.turns.get(turn));
-        let mut later = turn.into_iter().flat_map(|turn| turn.states.iter().skip(1));
-        later.any(|files| paths.iter().all(|path| files.get(*path) == found.get(*path)))
+        turn.into_iter().flat_map(|turn| turn.states.iter().skip(1))
     }
 
     /// A restore undoes the turns from that of its checkpoint, if the files show it.
@@ -125,7 +127,8 @@ impl Ledger {
             let is_right = !holding.files.iter().all(is_wrong);
             let paths = [&file.to_owned()];
             let text = || describe(&paths, &holding.files, after);
-            let is_late = holding.is_start && self.is_later(&holding, &paths, after);
+            let is_as_after = |files: &FileTexts| files.get(file) == after.get(file);
+            let is_late = self.later_states(&holding).any(is_as_after) && holding.is_start;
             let rule = if is_late && !is_right { rules::BEFORE_CHANGE } else { rules::BYTES };
             breaches.extend(self.judge(rule, is_right, text));
         }

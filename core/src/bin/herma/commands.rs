@@ -206,7 +206,9 @@ impl Herma {
                     Occasion { label: label.as_deref(), ..Occasion::new(Trigger::Manual, reason) };
                 self.taken(&project, self.manager.checkpoint_for(&project, &occasion)?)
             }
-            Task::Pin { target, is_pinned } => self.pin(&project, target, *is_pinned),
+            Task::Pin { target, is_pinned } => {
+                self.pin(&project, &self.named_checkpoint(&project, target)?, *is_pinned)
+            }
             Task::Actions(command) => self.actions(*command),
             Task::Diff(arguments) => self.look_at_diff(&project, arguments),
             Task::Cat(arguments) => self.print_file(&project, arguments),

@@ -240,8 +240,7 @@ Exit codes: 0 done; 4 a line was invalid or failed.";
 
 pub const CLASSIFY_EXAMPLES: &str = "\
 The command is parsed as a shell does; nothing is run, and no file is read. What cannot be known in
-advance, such as the effect of a script, counts as changing files; an unknown program counts as
-harmless.
+advance, such as the effect of a script or of an unknown program, counts as changing files.
 
 Examples:
   herma classify -- 'make clean && ls > log'   a single argument is a line of shell

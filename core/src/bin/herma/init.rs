@@ -151,7 +151,9 @@ fn page(agent: &HookedAgent, undo: bool, declined: bool, edits: &[Edit]) -> Stri
             let note = if note.is_empty() { String::new() } else { format!("{note}\n") };
             format!(
                 "{title} takes a checkpoint before each turn's first change from now on: changed {files}\n{note}\
-                 `herma undo` goes back; `herma doctor` tells when the hook was called last\n"
+                 After a bad turn `herma undo` gives the files back. `herma doctor` tells when the hook was \
+                 called last,\nand `herma init --agent {} --undo` removes it\n",
+                agent.name
             )
         }
     }

@@ -2,7 +2,8 @@
 //! newest one of before that time of day.
 
 use crate::commands::{Failure, Herma};
-use herma_core::{Clock, Listed, SystemClock};
+use crate::text::ago;
+use herma_core::{Clock, ListName, Listed, SystemClock};
 use jiff::Timestamp;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
@@ -12,21 +13,17 @@ use std::path::Path;
 const UNITS: [(char, i64); 5] = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400), ('w', 604_800)];
 
 impl Herma {
-    /// The checkpoint that was typed, with its id instead of an age or a time. What is neither is left to the
-    /// library.
+    /// The checkpoint that was typed, with its id instead of an age or a time. Those from before rollbacks do not count:
+    /// what they hold was rolled back.
     ///
     /// # Errors
-    /// A time before which no checkpoint was taken; a store that cannot be read.
+    /// A time before which no checkpoint was taken; what is no time; a store that cannot be read.
     pub(crate) fn named_checkpoint<'a>(
         &self,
         project: &Path,
         typed: &'a [u8],
     ) -> Result<Cow<'a, [u8]>, Failure> {
-        let when = typed.strip_prefix(b"@").and_then(|when| std::str::from_utf8(when).ok());
-        let Some(latest) = when.and_then(|when| latest(when, SystemClock.seconds(), system_zone))
-        else {
-            return Ok(Cow::Borrowed(typed));
-        };
+        let Some(when) = typed.strip_prefix(b"@") else { return Ok(Cow::Borrowed(typed)) };
         let checkpoints = self.manager.list(project)?;
         let is_label = |checkpoint: &Listed| {
             checkpoint.label.as_ref().is_some_and(|label| label.as_bytes() == typed)
@@ -34,22 +31,29 @@ impl Herma {
         if checkpoints.iter().any(is_label) {
             return Ok(Cow::Borrowed(typed));
         }
-        let found = checkpoints.into_iter().find(|checkpoint| checkpoint.time <= latest);
-        match found {
-            Some(checkpoint) => Ok(Cow::Owned(checkpoint.id.into_bytes())),
-            None => Err(Failure {
-                code: "unknown_checkpoint",
-                message: format!(
-                    "no checkpoint of this project is that old ({}); nothing was changed: see the list",
-                    when.unwrap_or_default()
-                ),
-            }),
+        let when = String::from_utf8_lossy(when);
+        let now = SystemClock.seconds();
+        let latest = latest(&when, now, TimeZone::system).ok_or_else(|| Failure {
+            code: "bad_target",
+            message: format!(
+                "{when:?} is no time: give an age such as 10m, 2h or 1d, or a time of day such as 14:30"
+            ),
+        })?;
+        let is_numbered = |checkpoint: &&Listed| matches!(checkpoint.name, ListName::Number(_));
+        let mut numbered = checkpoints.iter().filter(is_numbered);
+        match numbered.find(|checkpoint| checkpoint.time <= latest) {
+            Some(checkpoint) => Ok(Cow::Owned(checkpoint.id.clone().into_bytes())),
+            None => {
+                let oldest = checkpoints.iter().rev().find(is_numbered);
+                let oldest = oldest.map_or("there is none".to_owned(), |oldest| {
+                    format!("the oldest is from {}", ago(oldest.time, now))
+                });
+                let message =
+                    format!("no checkpoint of this project is that old ({when}): {oldest}");
+                Err(Failure { code: "unknown_checkpoint", message })
+            }
         }
     }
-}
-
-fn system_zone() -> TimeZone {
-    TimeZone::system()
 }
 
 /// The latest time that an age or a time of day means, in seconds; of a time of day, its last occurrence.

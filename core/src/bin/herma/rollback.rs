@@ -111,6 +111,9 @@ impl Herma {
         };
         self.answer_in_project(project, &listing, || {
             let mut page = pages::listed(self.style, project, &checkpoints, &unlisted);
+            if checkpoints.is_empty() && !self.exists(project) {
+                page.extend(b"\nThis directory does not exist\n");
+            }
             page.extend(rollback_pages::interrupted(self.style, interrupted.as_ref()));
             page.extend(rollback_pages::elsewhere(&elsewhere));
             page

@@ -197,7 +197,7 @@ fn footer(style: Style, answer: &RestoreAnswer<'_>, changed: bool) -> Page {
     let named = named(project, is_named);
     let mut page = Page::default();
     // If no checkpoint could be taken, even an exact restore removes nothing.
-    if !restored.left.is_empty() && restored.forced_past.is_none() {
+    if !restored.left.is_empty() && restored.forced_past.is_none() && direction.is_none() {
         page.line("Files listed as left are newer than the checkpoint; --exact removes them");
     }
     match undo {
