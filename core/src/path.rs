@@ -32,6 +32,12 @@ pub fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(slash, _)| &path[..slash])
 }
 
+/// Whether `path` is `above` itself, or is below it.
+pub fn is_at_or_below(path: &[u8], above: &[u8]) -> bool {
+    let rest = path.strip_prefix(above);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
 /// A path for people: everything but printable ASCII is escaped.
 pub fn shown(path: &[u8]) -> String {
     path.escape_ascii().to_string()

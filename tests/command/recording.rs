@@ -1,4 +1,4 @@
-//! docs/recording.md: an agent breaks three files, and `herma undo` mends them, as a user sees it.
+//! docs/recording.md: an agent breaks three files, and `herma undo` restores them, as a user sees it.
 
 use crate::command::hooks::call;
 use crate::command::world::CommandFixture;

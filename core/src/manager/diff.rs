@@ -4,7 +4,7 @@ use super::literal_path::literal_path;
 use super::patch::{self, Compared};
 use super::{Manager, OpenProject};
 use crate::error::{Context, Result};
-use crate::path::{ancestors, on_disk};
+use crate::path::{is_at_or_below, on_disk};
 use crate::project::Project;
 use crate::report::Diff;
 use crate::restore::Unrecorded;
@@ -63,11 +63,8 @@ impl Manager {
         };
         let literal = |typed: &Vec<u8>| literal_path(self.disk.as_ref(), &project, typed);
         let only: Vec<Vec<u8>> = comparison.paths.iter().map(literal).collect::<Result<_>>()?;
-        let is_below = |path: &[u8], above: &[u8]| {
-            path == above || ancestors(path).any(|folder| folder == above)
-        };
         let is_meant =
-            |path: &[u8]| only.is_empty() || only.iter().any(|above| is_below(path, above));
+            |path: &[u8]| only.is_empty() || only.iter().any(|above| is_at_or_below(path, above));
         let mut compared: Vec<Compared> = Vec::new();
         // rule: diff/preview
         for (path, difference) in snapshot::differences(&old, &new) {

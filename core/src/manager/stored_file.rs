@@ -3,7 +3,7 @@
 use super::literal_path::literal_path;
 use super::{Manager, OpenProject};
 use crate::error::{Error, Result};
-use crate::path::shown;
+use crate::path::{is_at_or_below, shown};
 use crate::report::{Change, FileChange};
 use crate::store::Store;
 use crate::store::commit::Checkpoint;
@@ -50,12 +50,11 @@ impl Manager {
         self.on_target(dir, target, false, |open, checkpoint| {
             let Checkpoint { id, tree, .. } = *checkpoint.intact()?;
             let snapshot = snapshot::read_around(&open.objects, id, tree, &path)?;
-            let is_inside = |held: &Vec<u8>| {
-                held.strip_prefix(&path[..]).is_some_and(|rest| rest.starts_with(b"/"))
-            };
             Ok(match snapshot.contains_key(&path) {
                 true => Some(Held::File),
-                false => snapshot.keys().any(is_inside).then_some(Held::Folder),
+                false => {
+                    snapshot.keys().any(|held| is_at_or_below(held, &path)).then_some(Held::Folder)
+                }
             })
         })
     }

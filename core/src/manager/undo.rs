@@ -30,7 +30,7 @@ impl Manager {
         let Some(newest) = history.first().map(|newest| newest.id.to_string()) else {
             return Ok(None);
         };
-        // A rollback that changed nothing leaves a checkpoint, and is none that can be undone.
+        // A rollback that changed nothing leaves a checkpoint, but cannot be undone.
         let newest_numbered = history.iter().position(|checkpoint| checkpoint.rollback.is_none());
         let newest_numbered = newest_numbered.unwrap_or(history.len());
         let is_last = |rollback: Rollback| {

@@ -2,21 +2,13 @@
 
 use super::Restore;
 use crate::error::Result;
+use crate::path::is_at_or_below;
 use crate::unit::Unit;
-
-/// Whether `path` is one of the covered paths, or below one of them.
-fn is_below(covered: &[Vec<u8>], path: &[u8]) -> bool {
-    let is_at_or_below = |covered: &Vec<u8>| {
-        let rest = path.strip_prefix(&covered[..]);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
-    };
-    covered.iter().any(is_at_or_below)
-}
 
 impl Restore<'_> {
     /// Whether the restore covers a path.
     pub(super) fn covers(&self, path: &[u8]) -> bool {
-        self.below.is_none_or(|below| is_below(below, path))
+        self.below.is_none_or(|below| below.iter().any(|above| is_at_or_below(path, above)))
     }
 
     /// The units that the restore covers: the files of a unit are restored together.

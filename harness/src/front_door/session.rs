@@ -1,6 +1,6 @@
 //! Many stories for one agent: told, judged, and what fails made small and repeated.
 
-use super::agent::{AgentProcess, DoorCapabilities, DoorCode, DoorCommand, DoorError, DoorHello};
+use super::agent::{AgentProcess, DoorCode, DoorCommand, DoorError, DoorHello};
 use super::rules;
 use super::shrink::shrink;
 use super::stories::stories;
@@ -154,7 +154,7 @@ pub fn run(
 ) -> Result<DoorResults, DoorError> {
     let started = Instant::now();
     let hello = bench.hello()?;
-    let chosen = chosen.unwrap_or_else(|| planned(&hello.capabilities, plan));
+    let chosen = chosen.unwrap_or_else(|| stories(&hello.capabilities, plan.seed, plan.stories));
     let turns = AtomicUsize::new(0);
     let is_over = || {
         let late = plan.time_budget.is_some_and(|budget| started.elapsed() > budget * 2 / 3);
@@ -198,11 +198,6 @@ pub fn run(
     results.left_running += bench.end();
     results.seconds = started.elapsed().as_secs();
     Ok(results)
-}
-
-/// The stories of a plan.
-pub fn planned(capabilities: &DoorCapabilities, plan: &DoorPlan) -> Vec<Story> {
-    stories(capabilities, plan.seed, plan.stories)
 }
 
 /// Makes a failing story small, and repeats it.

@@ -146,11 +146,11 @@ impl Typed {
 
     /// The files of a checkpoint that begin with `current`, up to the next folder; named from the current directory,
     /// or else from the project.
-    fn files(&self, target: &OsStr, from_here: bool, current: &OsStr) -> Vec<CompletionCandidate> {
+    fn files(&self, target: &OsStr, current: &OsStr) -> Vec<CompletionCandidate> {
         let Some(herma) = self.herma() else { return Vec::new() };
         let project = herma.project(None);
-        let here = self.environment.current_directory.strip_prefix(&project).ok();
-        let folder = here.filter(|_| from_here).unwrap_or(Path::new(""));
+        let here = self.environment.current_directory.strip_prefix(&project);
+        let folder = here.unwrap_or(Path::new(""));
         let paths = herma.manager.stored_paths(&project, target.as_bytes()).unwrap_or_default();
         let named = paths.iter().filter_map(|path| {
             let named = Path::new(OsStr::from_bytes(path)).strip_prefix(folder).ok()?;
@@ -165,31 +165,37 @@ impl Typed {
 
     /// What may follow `herma rollback`.
     fn rollback_words(&self, current: &OsStr) -> Vec<CompletionCandidate> {
-        let mut found = match self.operands()[..] {
+        let found = match self.operands()[..] {
             [] | [_] => {
                 let verbs = VERBS.iter().map(CompletionCandidate::new);
                 self.checkpoints().into_iter().chain(verbs).collect()
             }
             [verb, _] if VERBS.iter().any(|known| verb == known) => self.checkpoints(),
-            _ => self.restore_words(current),
+            _ => return self.files_of_checkpoint(current),
         };
-        found.retain(|candidate| candidate.get_value().as_bytes().starts_with(current.as_bytes()));
-        found
+        beginning_with(current, found)
     }
 
     /// What may follow `herma restore`: a checkpoint, and then its files.
     fn restore_words(&self, current: &OsStr) -> Vec<CompletionCandidate> {
-        let mut found = match self.operands()[..] {
-            [] | [_] => self.checkpoints(),
-            [target, ..] => self.files(target, true, current),
-        };
-        found.retain(|candidate| candidate.get_value().as_bytes().starts_with(current.as_bytes()));
-        found
+        match self.operands()[..] {
+            [] | [_] => beginning_with(current, self.checkpoints()),
+            _ => self.files_of_checkpoint(current),
+        }
     }
 
     /// The files of the checkpoint that is the first operand, as they are named from the current directory.
     fn files_of_checkpoint(&self, current: &OsStr) -> Vec<CompletionCandidate> {
         let target = self.operands().first().copied();
-        target.map(|target| self.files(target, true, current)).unwrap_or_default()
+        target.map(|target| self.files(target, current)).unwrap_or_default()
     }
+}
+
+/// The candidates that begin with the word that was begun.
+fn beginning_with(
+    current: &OsStr,
+    mut found: Vec<CompletionCandidate>,
+) -> Vec<CompletionCandidate> {
+    found.retain(|candidate| candidate.get_value().as_bytes().starts_with(current.as_bytes()));
+    found
 }

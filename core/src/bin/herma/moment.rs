@@ -1,5 +1,5 @@
 //! Names of checkpoints by time: `@10m` is the newest checkpoint that is at least ten minutes old, and `@14:30` the
-//! newest one of before that time of day.
+//! newest from before that time of day.
 
 use crate::commands::{Failure, Herma};
 use crate::text::ago;
