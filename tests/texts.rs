@@ -5,7 +5,7 @@
 use crate::docs::path_with_commands;
 use herma_tests::built_binary;
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// A checkpoint, a change, another checkpoint and a list: enough to reveal a list in the wrong order.
@@ -42,6 +42,9 @@ impl Session {
             .args(["-c", line])
             .current_dir(&self.folder)
             .env("PATH", path_with_commands(&[&binary]))
+            // Help is as wide as the terminal.
+            .env_remove("COLUMNS")
+            .stdin(Stdio::null())
             .output()
             .unwrap();
         let printed = String::from_utf8(output.stdout).unwrap();
