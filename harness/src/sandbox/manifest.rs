@@ -7,23 +7,21 @@
 mod tests;
 
 use super::Sandbox;
+use super::settled::{Settled, StatData};
 use herma_model::bytes::{file_name, join};
 use herma_model::files::SpecialKind;
 use herma_model::observation::Names;
 use herma_model::{ByteString, Files, Node};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
-use rustix::time::{ClockId, clock_gettime};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The flags with which a folder is opened.
 pub(super) const FOLDER: OFlags =
@@ -58,90 +56,13 @@ struct FolderItem {
     stat: Option<StatData>,
 }
 
-/// What is equal as long as a file is unchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct StatData {
-    inode: u64,
-    mode: u32,
-    links: u64,
-    pub(super) size: i64,
-    modified: Time,
-    /// When the file or its attributes were changed, which only the kernel sets.
-    changed: Time,
-}
-
-/// Seconds and nanoseconds of Unix time.
-type Time = (i64, i64);
-
-/// Longer than a tick of any kernel's clock.
-const TICK_MAX: Duration = Duration::from_millis(20);
-
-/// Which stat data an observation can rely on: what still has it is unchanged since then.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Settled {
-    /// A file that was changed later than this may be changed again within the same tick of the clock.
-    until: Time,
-    /// Whether each change after an observation has a time of its own.
-    has_own_times: bool,
-}
-
-impl Settled {
-    /// For an observation that begins now.
-    pub(super) fn now(self) -> Self {
-        let time = clock_gettime(ClockId::Realtime);
-        let before =
-            Duration::new(time.tv_sec as u64, time.tv_nsec as u32).saturating_sub(TICK_MAX);
-        Settled { until: (before.as_secs() as i64, before.subsec_nanos().into()), ..self }
-    }
-
-    fn has(&self, stat: &StatData) -> bool {
-        self.has_own_times || stat.changed < self.until
-    }
-
-    /// Whether what had that stat data, and has this now, is unchanged.
-    pub(super) fn is_unchanged(&self, earlier: &StatData, now: &StatData) -> bool {
-        earlier == now && self.has(now)
-    }
-}
-
-impl StatData {
-    #[allow(clippy::unnecessary_cast, reason = "the types of some fields depend on the system")]
-    pub(super) fn of(stat: &Stat) -> Self {
-        StatData {
-            inode: stat.st_ino as u64,
-            mode: stat.st_mode as u32,
-            links: stat.st_nlink as u64,
-            size: stat.st_size as i64,
-            modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
-            changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
-        }
-    }
-
-    pub(super) fn is_folder(&self) -> bool {
-        FileType::from_raw_mode(self.mode) == FileType::Directory
-    }
-
-    pub(super) fn is_file(&self) -> bool {
-        FileType::from_raw_mode(self.mode) == FileType::RegularFile
-    }
-}
-
 impl Manifest {
     /// Nothing observed yet, on the file system of that folder.
     ///
     /// # Errors
     /// No file can be written there.
     pub fn none(folder: &Path) -> io::Result<Self> {
-        let mut file = tempfile::tempfile_in(folder)?;
-        let mut times = BTreeSet::new();
-        // Many changes within one tick of the clock: each has a time only if the file system tells them apart.
-        for _ in 0..CHANGES {
-            file.write_all(b"a")?;
-            let metadata = file.metadata()?;
-            times.insert((metadata.ctime(), metadata.ctime_nsec()));
-        }
-        let settled = Settled { has_own_times: times.len() == CHANGES, ..Settled::default() };
-        Ok(Manifest { settled, ..Manifest::default() })
+        Ok(Manifest { settled: Settled::on_file_system_of(folder)?, ..Manifest::default() })
     }
 
     /// The same without any file, so that each is read again.
@@ -192,9 +113,6 @@ impl FolderItem {
 pub(super) fn path_in(directory: &[u8], name: &[u8]) -> ByteString {
     ByteString::from(join(directory, name))
 }
-
-/// How many changes show whether each has a time of its own.
-const CHANGES: usize = 16;
 
 /// Reads everything in a sandbox except the base.
 ///

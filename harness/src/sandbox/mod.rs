@@ -16,6 +16,7 @@ pub(crate) mod harm;
 pub mod hostility;
 pub mod manifest;
 pub mod outline;
+mod settled;
 pub mod stock;
 pub(crate) mod store_edits;
 mod understood;

@@ -3,7 +3,8 @@
 //!
 //! As an observation of the files, it reads again only what changed.
 
-use super::manifest::{FOLDER, Manifest, Settled, StatData, digest, names, on_disk, path_in};
+use super::manifest::{FOLDER, Manifest, digest, names, on_disk, path_in};
+use super::settled::{Settled, StatData};
 use herma_model::ByteString;
 use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;

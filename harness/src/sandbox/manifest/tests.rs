@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sandbox::Scratch;
+use crate::sandbox::settled::Time;
 use rustix::fs::{CWD, Timestamps};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -37,7 +38,8 @@ fn keep_time(file: &Path, modified: Time) {
 
 /// Nothing observed yet, where each change has a time of its own.
 fn with_own_times() -> Manifest {
-    let settled = Settled { has_own_times: true, ..Settled::default() };
+    let settled =
+        Settled { files_have_own_times: true, folders_have_own_times: true, ..Settled::default() };
     Manifest { settled, ..Manifest::default() }
 }
 
@@ -54,8 +56,8 @@ fn read_finds_every_change_since_the_last_observation_whatever_the_times_are() {
             let (folder, file) = sandbox();
             let base = folder.path().join("base");
             let none = Manifest::none(folder.path()).unwrap();
-            let has_own_times = none.settled.has_own_times && tells_apart;
-            let none = Manifest { settled: Settled { has_own_times, ..none.settled }, ..none };
+            let settled = if tells_apart { none.settled } else { Settled::default() };
+            let none = Manifest { settled, ..none };
             let before = read(folder.path(), &base, None, &none).unwrap();
             change(&file).unwrap();
             keep_time(&file, stat_of(&before, "deep", "file").modified);
@@ -87,7 +89,11 @@ fn read_shares_the_content_of_what_is_unchanged() {
 }
 
 /// Changes of whole folders, one after the other.
-const CHANGES_OF_FOLDERS: [fn(&Path) -> io::Result<()>; 9] = [
+const CHANGES_OF_FOLDERS: [fn(&Path) -> io::Result<()>; 12] = [
+    |root| fs::write(root.join("gone"), ""),
+    |root| fs::create_dir(root.join("new")),
+    // The folder keeps the time of the change before.
+    |root| fs::remove_file(root.join("gone")).and_then(|()| fs::write(root.join("come"), "")),
     |root| fs::create_dir_all(root.join("a/b")).and_then(|()| fs::write(root.join("a/b/c"), "c")),
     |root| {
         fs::create_dir_all(root.join("base/x")).and_then(|()| fs::write(root.join("base/y"), ""))
@@ -109,7 +115,7 @@ const CHANGES_OF_FOLDERS: [fn(&Path) -> io::Result<()>; 9] = [
 fn read_after_changes_of_folders_finds_what_a_first_read_finds() {
     let (folder, _) = sandbox();
     let root = folder.path();
-    let mut last = with_own_times();
+    let mut last = Manifest::none(root).unwrap();
     for (number, change) in CHANGES_OF_FOLDERS.iter().enumerate() {
         last = read(root, &root.join("base"), None, &last).unwrap();
         let before = last.clone();
