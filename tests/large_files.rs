@@ -164,3 +164,20 @@ fn checkpoint_of_a_large_file_on_a_full_disk_fails_and_leaves_nothing() {
     assert_eq!(leftovers(&fixture), [""; 0]);
     take_checkpoint(&manager(&fixture, SystemDisk), &project, "second");
 }
+
+#[test]
+fn list_keeps_what_it_counted_of_a_large_file_and_counts_small_ones_again() {
+    for (bytes, is_kept) in [(1024 * 1024, true), (1024, false)] {
+        let fixture = StoreFixture::new();
+        let manager = manager(&fixture, SystemDisk);
+        let project = fixture.project("it");
+        for number in 1..=2 {
+            fixture.write("it", &noise(number, bytes));
+            take_checkpoint(&manager, &project, "change");
+        }
+        let listed = manager.list(&project).unwrap();
+        assert!(listed[0].stats.is_some_and(|stats| stats.files == 1), "{listed:?}");
+        assert_eq!(fixture.store().join("figures").exists(), is_kept, "{bytes} bytes");
+        assert_eq!(manager.list(&project).unwrap(), listed);
+    }
+}

@@ -10,11 +10,12 @@ use crate::store::commit::Checkpoint;
 use crate::store::figures::{self, Figures};
 use crate::store::objects::Objects;
 use crate::store::oid::Oid;
-use crate::store::snapshot::Difference;
+use crate::store::snapshot::{Difference, Item};
 use crate::store::trees::Trees;
 use crate::store::{Store, ref_recovery, snapshot};
 use std::cmp::Reverse;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 impl Manager {
     /// The checkpoints of a project, newest first.
@@ -92,8 +93,10 @@ impl Manager {
     }
 }
 
-/// From so many changed files on, the figures of a checkpoint are kept: below that, they are soon computed.
-const KEPT_FILES_MIN: usize = 64;
+/// The figures of a checkpoint are kept if so many bytes were read for them: below that, they are soon computed.
+const KEPT_BYTES_MIN: u64 = 1024 * 1024;
+/// To read a file takes as long as to compare so many bytes of it.
+const FILE_BYTES: u64 = 8 * 1024;
 
 /// The figures of a list.
 struct KnownFigures<'a> {
@@ -135,20 +138,31 @@ impl<'a> KnownFigures<'a> {
     /// The statistics of the changes between two intact trees; `None` if a changed file is damaged.
     // rule: list/stats
     fn stats(&mut self, old: Oid, new: Oid) -> Result<Option<Stats>> {
-        let kept = self.kept.get(&(old, new)).copied();
-        let stats = kept.map_or_else(|| self.compute(old, new), |stats| Ok(Some(stats)))?;
-        if let Some(stats) = stats.filter(|stats| stats.files >= KEPT_FILES_MIN) {
+        if let Some(stats) = self.kept.get(&(old, new)).copied() {
+            self.now.insert((old, new), stats);
+            return Ok(Some(stats));
+        }
+        let read_bytes = AtomicU64::new(0);
+        let stats = self.compute(old, new, &read_bytes)?;
+        if let Some(stats) = stats.filter(|_| read_bytes.into_inner() >= KEPT_BYTES_MIN) {
             self.now.insert((old, new), stats);
         }
         Ok(stats)
     }
 
-    fn compute(&self, old: Oid, new: Oid) -> Result<Option<Stats>> {
+    /// The statistics, computed; adds what was read for them to `read_bytes`.
+    fn compute(&self, old: Oid, new: Oid, read_bytes: &AtomicU64) -> Result<Option<Stats>> {
         // A tree that is nested too deeply in another checkpoint counts as damaged here as well.
         if !(self.trees.is_sound(old)? && self.trees.is_sound(new)?) {
             return Ok(None);
         }
-        let content = stored_bytes(self.objects);
+        let stored = stored_bytes(self.objects);
+        let content = |path: &[u8], item: &Item| {
+            let bytes = stored(path, item)?;
+            let length = bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
+            read_bytes.fetch_add(FILE_BYTES + length, Ordering::Relaxed);
+            Ok(bytes)
+        };
         let differences: Vec<_> = self.trees.differences(old, new)?.into_iter().collect();
         let entry = |(path, difference): &(Vec<u8>, Difference)| {
             patch::compare(path, difference, &content, &content).map(|compared| compared.entry)
