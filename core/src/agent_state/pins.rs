@@ -109,8 +109,8 @@ pub fn check_label(label: &str) -> Result<()> {
         "it contains a line break or another control character"
     } else if label.len() > LABEL_BYTES_MAX {
         "it is longer than 200 bytes"
-    } else if label.bytes().all(|byte| byte.is_ascii_digit()) {
-        "it looks like a number of the list"
+    } else if is_like_a_list_name(label) {
+        "it looks like a name of the list, such as 2 or u1"
     } else if is_like_an_id(label) {
         "it looks like an id"
     } else if RESERVED.contains(&label) {
@@ -123,6 +123,12 @@ pub fn check_label(label: &str) -> Result<()> {
     Err(Error::BadLabel { label: label.to_owned(), why })
 }
 
+/// Whether a label could be taken for a number of the list, or for one of a pre-restore checkpoint.
+fn is_like_a_list_name(label: &str) -> bool {
+    let digits = label.strip_prefix('u').unwrap_or(label);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Whether a label could be taken for an id: a word without digits such as "facade" could not.
 fn is_like_an_id(label: &str) -> bool {
     let is_long = (4..=64).contains(&label.len());
@@ -133,7 +139,7 @@ fn is_like_an_id(label: &str) -> bool {
 
 const LABEL_BYTES_MAX: usize = 200;
 /// Words with another meaning where a label is typed.
-const RESERVED: [&str; 3] = ["diff", "list", "show"];
+const RESERVED: [&str; 5] = ["diff", "list", "redo", "show", "undo"];
 
 #[cfg(test)]
 mod tests {
@@ -160,10 +166,13 @@ mod tests {
 
     #[test]
     fn check_label_refuses_numbers_ids_options_and_more_than_one_line() {
-        for label in ["baseline-2026-w19", "before the migration", "facade", "ä", "12a", "w19"] {
+        for label in ["baseline-2026-w19", "before the migration", "facade", "ä", "12a", "w19", "u"]
+        {
             check_label(label).unwrap();
         }
-        for label in ["", "  ", "12", "3eda2bc", "2026", "a\nb", "--all", &"x".repeat(201)] {
+        for label in
+            ["", "  ", "12", "u1", "undo", "3eda2bc", "2026", "a\nb", "--all", &"x".repeat(201)]
+        {
             assert_eq!(check_label(label).unwrap_err().code(), "bad_label", "{label}");
         }
     }

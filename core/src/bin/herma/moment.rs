@@ -44,12 +44,14 @@ impl Herma {
         match numbered.find(|checkpoint| checkpoint.time <= latest) {
             Some(checkpoint) => Ok(Cow::Owned(checkpoint.id.clone().into_bytes())),
             None => {
-                let oldest = checkpoints.iter().rev().find(is_numbered);
-                let oldest = oldest.map_or("there is none".to_owned(), |oldest| {
-                    format!("the oldest is from {}", ago(oldest.time, now))
-                });
-                let message =
-                    format!("no checkpoint of this project is that old ({when}): {oldest}");
+                let oldest = checkpoints.iter().rev().find(is_numbered).map(|oldest| oldest.time);
+                let message = match oldest {
+                    None => "this project has no checkpoint in the list".to_owned(),
+                    Some(oldest) => format!(
+                        "no checkpoint of this project is that old ({when}): the oldest is from {}",
+                        ago(oldest, now)
+                    ),
+                };
                 Err(Failure { code: "unknown_checkpoint", message })
             }
         }

@@ -19,8 +19,8 @@ use std::process::Command;
 
 /// For the help of `herma run`.
 pub const EXAMPLES: &str = "\
-Takes a checkpoint of the project, runs the command, and tells what changed. On a terminal it offers
-to roll that back; `herma undo` brings it again.
+Takes a checkpoint of the project, runs the command in the current directory, and tells what changed.
+On a terminal it offers to roll that back; `herma undo` brings it again.
 
 Examples:
   herma run -- my-agent 'rename the module'
