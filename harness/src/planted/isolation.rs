@@ -40,7 +40,8 @@ pub static BUGS: &[PlantedBug] = &[
                 let hooks = git_of_user(subject, &["config", "--global", "core.hooksPath"])?;
                 let hook = Path::new(&hooks).join("reference-transaction");
                 if hook.is_file() {
-                    Command::new(hook).arg("committed").status()?;
+                    // A file that was just written may still be open in a process that another thread starts.
+                    Command::new("sh").arg(hook).arg("committed").status()?;
                 }
                 Ok(id.to_owned())
             })
@@ -82,6 +83,23 @@ pub static BUGS: &[PlantedBug] = &[
             after_checkpoint_in_repository(subject, request, |_, repository, _| {
                 append(&repository.join("index"), "a path that only the store has\n")
             })
+        }),
+    },
+    PlantedBug {
+        name: "a-restore-writes-the-users-index",
+        rule: &rules::ISOLATION_USER_REPOSITORY,
+        about: "What a restore brings back is staged in the index of the project's own repository.",
+        operations_min: 3,
+        flaw: Intercept(|subject, request| {
+            let index = subject.project(request).map(|project| project.join(".git/index"));
+            let answer = subject.ask(request);
+            if let (Answer::Restored(_), Some(index)) =
+                (&answer, index.filter(|path| path.is_file()))
+            {
+                // An index that cannot be written stays as it is.
+                let _ = append(&index, "a path that only the store has\n");
+            }
+            answer
         }),
     },
     PlantedBug {

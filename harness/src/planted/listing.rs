@@ -6,6 +6,7 @@ use super::intercepted::{Intercepted, created_id};
 use crate::sandbox::manifest::on_disk;
 use herma_model::answer::{Change, DiffEntry, Listed, Stats};
 use herma_model::{Answer, ByteString, Request, rules};
+use std::cmp::Reverse;
 use std::fs;
 
 /// The bugs.
@@ -16,6 +17,15 @@ pub static BUGS: &[PlantedBug] = &[
         about: "The list begins with the oldest checkpoint.",
         operations_min: 5,
         flaw: Intercept(|subject, request| listed(subject, request, |_, list| list.reverse())),
+    },
+    PlantedBug {
+        name: "the-list-is-sorted-by-time",
+        rule: &rules::LIST_NEWEST_FIRST,
+        about: "A checkpoint taken after the clock stepped back is listed among the older ones.",
+        operations_min: 6,
+        flaw: Intercept(|subject, request| {
+            listed(subject, request, |_, list| list.sort_by_key(|entry| Reverse(entry.time)))
+        }),
     },
     PlantedBug {
         name: "a-rollback-moves-the-numbers",
