@@ -254,7 +254,7 @@ fn unknown(word: &Word, name: &[u8]) -> SyntaxError {
     let hint = nearest(&NAMES, &typed);
     let hint = hint.map(|nearest| format!(": did you mean {nearest}?")).unwrap_or_default();
     let after = "put -- before a file name that begins with a dash";
-    word.misread(&format!("rollback has no option {typed}{hint} ({after})"))
+    word.misread(&format!("there is no option {typed}{hint} ({after})"))
 }
 
 /// The name that a misspelt or shortened word stands for, if one is near enough.

@@ -115,24 +115,32 @@ fn main() -> ExitCode {
                     refuse_usage(&error, json).min(DECLINED)
                 }
                 ParseError::Usage(error) => refuse_usage(&error, json),
-                ParseError::Rollback { line, misread } => refuse_line(&line, &misread, json),
+                ParseError::Rollback { misread, .. } if json => {
+                    refuse_in_json(&Failure { code: "usage", message: misread.message });
+                    USAGE
+                }
+                ParseError::Rollback { line, misread } => {
+                    refuse_line(arguments::command_of(&words), &line, &misread)
+                }
             }
         }
     };
     ExitCode::from(exit)
 }
 
-/// Prints what is wrong with the words after `rollback`, with a caret below it.
-fn refuse_line(line: &[u8], misread: &SyntaxError, json: bool) -> u8 {
-    if json {
-        refuse_in_json(&Failure { code: "usage", message: misread.message.clone() });
-    } else {
-        let text = rollback_pages::misread("herma rollback ", line, misread);
-        print(
-            std::io::stderr(),
-            &format!("herma: {text}For more information, try 'herma rollback --help'.\n"),
-        );
-    }
+/// Prints what is wrong with a line of `rollback` or of a command that shares its words, with a caret below it.
+fn refuse_line(command: Option<&OsStr>, line: &[u8], misread: &SyntaxError) -> u8 {
+    let command = command.and_then(OsStr::to_str).unwrap_or("rollback");
+    // `list`, `show`, `undo` and `redo` are words of the line.
+    let begin = match line.starts_with(command.as_bytes()) {
+        true => "herma ".to_owned(),
+        false => format!("herma {command} "),
+    };
+    let text = rollback_pages::misread(&begin, line, misread);
+    print(
+        std::io::stderr(),
+        &format!("herma: {text}For more information, try 'herma {command} --help'.\n"),
+    );
     USAGE
 }
 
