@@ -173,3 +173,25 @@ fn include_refuses_what_is_not_a_list_of_patterns() {
         assert_eq!(refused.refusal(), "bad_config", "{include}");
     }
 }
+
+#[test]
+fn what_looks_at_an_excluded_path_names_the_pattern() {
+    let world = CommandFixture::new();
+    project(&world);
+    world.herma(&["checkpoint"]).done();
+    for (path, pattern) in [
+        ("dist/a", "excluded by the built-in pattern dist/"),
+        ("src/b.tmp", "excluded by *.tmp in line 2 of .gitignore"),
+    ] {
+        for looking in [&["diff", "--", path][..], &["cat", "1", path]] {
+            let refused = world.herma(looking);
+            assert!(refused.stderr.contains(pattern), "{looking:?}: {}", refused.stderr);
+            assert_eq!(refused.refusal(), "not_in_checkpoint");
+        }
+        let text = world.herma(&["log", path]).done().text();
+        assert!(text.contains(pattern), "{text}");
+    }
+    // Beside what changed, what is excluded needs no word.
+    world.write("a.rs", "2\n");
+    assert!(world.herma(&["diff", "--", "a.rs", "dist"]).done().text().contains("+2"));
+}

@@ -75,6 +75,7 @@ fn a_caret_points_at_the_word_that_cannot_be_read() {
     let world = changed();
     let said = [
         &["rollback", "1", "--exat"][..],
+        &["restore", "1", "--exat"],
         &["rollback", "1", "diff"],
         &["rollback", "--to"],
         &["rollback", "diff"],

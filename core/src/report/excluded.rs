@@ -1,6 +1,7 @@
 //! The report about what no checkpoint of a project holds, because patterns exclude it.
 
 use crate::ignore::Exclusion;
+use crate::path::is_at_or_below;
 use crate::remark::all_escaped;
 use serde::Serialize;
 
@@ -27,6 +28,14 @@ pub struct ExcludedBy {
 }
 
 impl Excluded {
+    /// What excludes a path, or a folder above it.
+    pub fn exclusion_of(&self, path: &[u8]) -> Option<&Exclusion> {
+        let covers =
+            |found: &Vec<u8>| is_at_or_below(path, found.strip_suffix(b"/").unwrap_or(found));
+        let by = self.patterns.iter().find(|pattern| pattern.paths.iter().any(covers));
+        by.map(|pattern| &pattern.exclusion)
+    }
+
     /// The report about these entries, which are sorted.
     pub(crate) fn of(entries: Vec<(Exclusion, Vec<u8>)>) -> Self {
         let count = entries.len();

@@ -6,7 +6,7 @@ use crate::pages::{self, Page};
 use crate::text::{ago, line};
 use clap::Args;
 use herma_core::printed;
-use herma_core::{Change, Clock, Comparison, FileChange, SystemClock};
+use herma_core::{Change, Clock, Comparison, Error, FileChange, SystemClock};
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -121,7 +121,7 @@ impl Herma {
         })
     }
 
-    /// Checks that each path is in a compared checkpoint or in the project.
+    /// Checks that each path is in a compared checkpoint, or in the project and not excluded.
     fn check_paths(&self, project: &Path, comparison: Comparison<'_>) -> Result<(), Failure> {
         let Comparison { since, until, paths } = comparison;
         let is_held = |path: &[u8]| {
@@ -131,13 +131,22 @@ impl Herma {
         };
         let exists =
             |path: &[u8]| std::fs::symlink_metadata(project.join(OsStr::from_bytes(path))).is_ok();
-        match paths.iter().find(|path| !is_held(path) && (until.is_some() || !exists(path))) {
-            None => Ok(()),
-            Some(path) => Err(Failure {
-                code: "not_in_checkpoint",
-                message: format!("there is no {:?} on either side", line(path)),
-            }),
+        let not_held: Vec<_> = paths.iter().filter(|path| !is_held(path)).collect();
+        if let Some(path) = not_held.iter().find(|path| until.is_some() || !exists(path)) {
+            let message = format!("there is no {:?} on either side", line(path));
+            return Err(Failure { code: "not_in_checkpoint", message });
         }
+        match not_held.into_iter().find_map(|path| self.not_taken(project, path)) {
+            None => Ok(()),
+            Some(message) => Err(Failure { code: "not_in_checkpoint", message }),
+        }
+    }
+
+    /// Says what keeps a path out of checkpoints, if a pattern does.
+    fn not_taken(&self, project: &Path, path: &[u8]) -> Option<String> {
+        let excluded = self.manager.excluded(project).ok()?;
+        let exclusion = excluded.exclusion_of(path)?;
+        Some(format!("no checkpoint takes {:?}: it is {exclusion}", line(path)))
     }
 
     /// The content of a file in a checkpoint; in JSON lossily as UTF-8.
@@ -147,7 +156,14 @@ impl Herma {
     pub fn print_file(&self, project: &Path, arguments: &CatArguments) -> Result<Answer, Failure> {
         let path = self.in_project_path(project, &arguments.file);
         let target = self.named_checkpoint(project, arguments.target.as_bytes())?;
-        let content = self.manager.stored_content(project, &target, &path)?;
+        let content = self.manager.stored_content(project, &target, &path).map_err(|error| {
+            let not_taken = match error {
+                Error::NotInCheckpoint(_) => self.not_taken(project, &path),
+                _ => None,
+            };
+            let failure = Failure::from(error);
+            Failure { message: not_taken.unwrap_or(failure.message), ..failure }
+        })?;
         let text = String::from_utf8_lossy(&content);
         let is_text = std::str::from_utf8(&content).is_ok();
         self.answer_in_project(project, &Printed { content: &text, is_text }, || content.clone())
@@ -165,6 +181,9 @@ impl Herma {
             let mut page = Page::default();
             if changes.is_empty() {
                 page.line(format_args!("No checkpoint holds {}", line(&path)));
+                if let Some(message) = self.not_taken(project, &path) {
+                    page.line(format_args!("  {message}"));
+                }
             }
             for FileChange { change, checkpoint } in &changes {
                 let change = match change {
