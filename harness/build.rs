@@ -13,8 +13,8 @@ fn main() -> io::Result<()> {
         cases.extend(files(&subject?.path())?);
     }
     let agents = files(&root.join("agents"))?;
-    write_list("cases.rs", cases)?;
-    write_list("agents.rs", agents)
+    write_list("cases.rs", cases, &root)?;
+    write_list("agents.rs", agents, &root)
 }
 
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
@@ -30,11 +30,13 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn write_list(name: &str, mut files: Vec<PathBuf>) -> io::Result<()> {
+/// Names each file by its path below the root: the command must not depend on where it was built.
+fn write_list(name: &str, mut files: Vec<PathBuf>, root: &Path) -> io::Result<()> {
     files.sort();
     let mut list = String::from("&[\n");
     for file in files {
-        writeln!(list, "    ({file:?}, include_str!({file:?})),").map_err(io::Error::other)?;
+        let path = file.strip_prefix(root).unwrap_or(&file);
+        writeln!(list, "    ({path:?}, include_str!({file:?})),").map_err(io::Error::other)?;
     }
     list.push_str("]\n");
     let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
