@@ -38,6 +38,7 @@ fn plan(seed: u64, histories: u64) -> Plan {
         jobs: 2,
         shrink_budget: BUDGET_DEFAULT,
         cases_of: None,
+        preset: String::new(),
         time_budget: None,
         known: BTreeSet::new(),
         share: Share::default(),

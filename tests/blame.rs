@@ -199,6 +199,7 @@ fn run_suite_finds_the_failures_that_an_aborting_user_hook_would_hide() {
         jobs: 2,
         shrink_budget: BUDGET_DEFAULT,
         cases_of: None,
+        preset: String::new(),
         time_budget: None,
         known: BTreeSet::new(),
         share: Share::default(),

@@ -86,6 +86,7 @@ fn run_suite_is_deterministic_for_a_seed() {
             jobs,
             shrink_budget: BUDGET_DEFAULT,
             cases_of: None,
+            preset: String::new(),
             time_budget: None,
             known: BTreeSet::new(),
             share: Share::default(),

@@ -112,6 +112,7 @@ fn not_exercised(claimed: &[&str], histories: u64) -> Vec<String> {
         jobs: 2,
         shrink_budget: 0,
         cases_of: None,
+        preset: String::new(),
         time_budget: None,
         known: BTreeSet::new(),
         share: Share::default(),

@@ -379,6 +379,7 @@ impl Careful {
             jobs: 2,
             shrink_budget: 300,
             cases_of: None,
+            preset: String::new(),
             time_budget: None,
             known: BTreeSet::new(),
             share: Share::default(),

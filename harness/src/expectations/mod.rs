@@ -176,6 +176,7 @@ impl Expectations {
             kept: Vec::new(),
             cases,
             cases_of: self.cases_of.clone(),
+            preset: String::new(),
             jobs,
             shrink_budget: 0,
             time_budget: None,
@@ -191,6 +192,7 @@ impl Expectations {
             && started.operations == self.operations
             && started.inject == self.inject
             && started.cases_of == self.cases_of
+            && started.preset.is_empty()
     }
 
     /// Reads a file.

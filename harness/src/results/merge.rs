@@ -82,6 +82,7 @@ fn check(parts: &[(String, Results)]) -> Result<(), MergeError> {
             ("the subject", first.subject != started.subject),
             ("its capabilities", first.capabilities != started.capabilities),
             ("the plan", plan(first) != plan(started)),
+            ("the kept histories", first.kept != started.kept),
             ("the number of parts", started.share.count != count),
         ];
         if let Some((aspect, _)) = differs.into_iter().find(|(_, differs)| *differs) {
@@ -96,9 +97,10 @@ fn check(parts: &[(String, Results)]) -> Result<(), MergeError> {
     Ok(())
 }
 
-pub(super) fn plan(started: &Started) -> (&[u64], u64, usize, bool, Option<&str>) {
-    let Started { seeds, histories, operations, inject, cases_of, .. } = started;
-    (seeds, *histories, *operations, *inject, cases_of.as_deref())
+/// What chose the histories of a run, apart from the kept ones.
+pub(super) fn plan(started: &Started) -> impl PartialEq {
+    let Started { seeds, histories, operations, inject, cases_of, preset, .. } = started;
+    (seeds, histories, operations, inject, cases_of, preset)
 }
 
 /// Adds the failures of a part. Of a failure that several parts show, the shortest history is kept.
@@ -212,6 +214,8 @@ mod tests {
         );
         assert_eq!(different(|started| started.seeds.push(8)), "the plan");
         assert_eq!(different(|started| started.inject = true), "the plan");
+        assert_eq!(different(|started| started.preset = " --processes 4".into()), "the plan");
+        assert_eq!(different(|started| started.kept = 1), "the kept histories");
         assert_eq!(different(|started| started.share.count = 3), "the number of parts");
     }
 }

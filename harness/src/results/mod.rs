@@ -82,6 +82,12 @@ pub struct Started {
     /// Of the written cases, only those whose name or rules contain this text were run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cases_of: Option<String>,
+    /// Other options that chose the histories, as they were typed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub preset: String,
+    /// How many kept or fixed histories ran before the others.
+    #[serde(default)]
+    pub kept: usize,
     /// How the canary failed, as it must.
     pub canary: Fingerprint,
     /// The part of the histories that was run.

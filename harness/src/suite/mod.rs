@@ -41,6 +41,8 @@ pub struct Plan {
     pub cases: Vec<Case>,
     /// These are only the cases whose name or rules contain this text.
     pub cases_of: Option<String>,
+    /// Other options that choose the histories, as they are typed, such as `--processes 4`.
+    pub preset: String,
     /// How many histories run at the same time.
     pub jobs: usize,
     /// How many executions each search for a shortest history may take.

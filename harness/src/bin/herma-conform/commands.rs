@@ -62,6 +62,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
             false => Vec::new(),
         },
         cases_of: arguments.cases_of.clone(),
+        preset: preset(arguments),
         options,
         jobs: arguments.common.execution.jobs(),
         shrink_budget: subject.shrink_budget(),
@@ -218,9 +219,29 @@ pub fn fresh_seed() -> u64 {
     u64::from(since.subsec_nanos()) % 1_000_000
 }
 
-fn replay_command(arguments: &RunArguments, plan: &Plan, subject: &ChosenSubject) -> String {
+/// The options that choose the histories, but for those that the plan names itself.
+fn preset(arguments: &RunArguments) -> String {
     let RunArguments { every_call, calls, every_damage, damages, measure, processes, .. } =
         arguments;
+    let mut options = if *every_damage { " --every-damage" } else { "" }.to_owned();
+    let numbers = [
+        ("every-call", every_call.map(|requests| requests as u64)),
+        ("calls", *calls),
+        ("measure", *measure),
+        ("processes", processes.map(u64::from)),
+        ("damages", damages.map(|damages| damages as u64)),
+    ];
+    for (option, number) in numbers {
+        options += &number.map_or_else(String::new, |number| format!(" --{option} {number}"));
+    }
+    if let Some(workspace) = &arguments.workspace {
+        options.push_str(&format!(" --workspace {}", quoted(workspace)));
+    }
+    options
+}
+
+fn replay_command(arguments: &RunArguments, plan: &Plan, subject: &ChosenSubject) -> String {
+    let RunArguments { every_call, every_damage, measure, processes, .. } = arguments;
     let mut command = "herma-conform run".to_owned();
     let is_fixed = every_call.is_some() || measure.is_some();
     if !is_fixed {
@@ -234,21 +255,8 @@ fn replay_command(arguments: &RunArguments, plan: &Plan, subject: &ChosenSubject
             command += &format!(" --operations {operations}");
         }
     }
-    if *every_damage {
-        command.push_str(" --every-damage");
-    }
-    let numbers = [
-        ("every-call", every_call.map(|requests| requests as u64)),
-        ("calls", *calls),
-        ("measure", *measure),
-        ("processes", processes.map(u64::from)),
-        ("damages", damages.map(|damages| damages as u64)),
-    ];
-    for (option, number) in numbers {
-        command += &number.map_or_else(String::new, |number| format!(" --{option} {number}"));
-    }
+    command.push_str(&plan.preset);
     for (option, path) in [
-        ("workspace", &arguments.workspace),
         ("scratch", &arguments.common.execution.scratch),
         ("keep", &arguments.common.execution.keep),
     ] {
