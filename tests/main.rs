@@ -32,6 +32,7 @@ mod ratchets;
 mod readme;
 mod rules;
 mod running;
+mod shards;
 mod side_by_side;
 mod steady;
 mod texts;
