@@ -180,6 +180,22 @@ fn docs_kill_matrix_md_names_every_planted_bug() {
     assert_eq!(missing.collect::<Vec<_>>(), [""; 0], "see CONTRIBUTING for how to write the page");
 }
 
+/// The book has no pages of its own: its folder holds links into the tree.
+#[test]
+fn every_page_of_docs_is_once_in_the_summary_of_the_book() {
+    let summary = fs::read_to_string(root().join("book/SUMMARY.md")).unwrap();
+    let links = summary.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let mut chapters: Vec<&str> = links.collect();
+    chapters.sort_unstable();
+    for chapter in &chapters {
+        assert!(root().join("book").join(chapter).is_file(), "{chapter}");
+    }
+    let pages = sources("docs", "md");
+    let pages: Vec<&str> = pages.iter().map(|(path, _)| path.as_str()).collect();
+    chapters.retain(|chapter| chapter.starts_with("docs/"));
+    assert_eq!(chapters, pages);
+}
+
 #[test]
 fn every_module_doc_has_a_first_sentence() {
     for folder in ["model", "core", "harness", "fuzz", "tests"] {
