@@ -47,6 +47,11 @@ bench *arguments:
 mutants crate:
     .ci/mutants all {{crate}}
 
+# Packages of both commands in target/dist, and how long each takes from a fresh environment to its first verdict.
+dist:
+    dist/build
+    dist/try
+
 # Everything CI runs.
 ci:
     .ci/run
