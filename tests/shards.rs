@@ -46,6 +46,36 @@ fn verdicts(folder: &Path) -> Vec<(String, String, u64)> {
     rules.map(|rule| (rule.id, format!("{:?}", rule.verdict), rule.checks)).collect()
 }
 
+/// The command starts itself again in an environment of its own; that process must not outlive the first.
+#[test]
+#[cfg(target_os = "linux")]
+fn run_ends_when_the_process_that_was_started_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(built_binary("herma-conform"));
+    command.args(["run", "--histories", "1000000", "--keep", "."]).current_dir(&folder);
+    let mut outer = command.spawn().unwrap();
+    let results = folder.path().join("results.jsonl");
+    while !results.exists() {
+        assert_eq!(outer.try_wait().unwrap(), None, "the run ended");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let children = format!("/proc/{0}/task/{0}/children", outer.id());
+    let inner = fs::read_to_string(children).unwrap().trim().to_owned();
+    let is_running = || {
+        fs::read_to_string(format!("/proc/{inner}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+    };
+    assert!(is_running());
+    outer.kill().unwrap();
+    outer.wait().unwrap();
+    for _ in 0..500 {
+        if !is_running() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{inner} is still running");
+}
+
 #[test]
 fn slurm_sh_runs_a_killed_part_again_and_merge_of_the_parts_is_unchanged() {
     let folder = tempfile::tempdir().unwrap();

@@ -11,7 +11,7 @@ part=$SLURM_ARRAY_TASK_ID
 folder=${HERMA_SHARDS:-herma-shards}
 mkdir -p "$folder"
 # A task that was killed begins again, as if it had never run.
-rm -rf "$folder/$part.keep"
+rm -rf "$folder/$part.keep" "$folder/$part.running"
 code=0
 herma-conform gate --shard "$part/$SLURM_ARRAY_TASK_COUNT" --jobs "${SLURM_CPUS_PER_TASK:-1}" \
     --keep "$folder/$part.keep" --results "$folder/$part.running" "$@" || code=$?

@@ -5,6 +5,8 @@
 //! and afterwards checks that the user's own files are unchanged.
 
 use herma_harness::sandbox::hostility;
+#[cfg(target_os = "linux")]
+use rustix::process::{Signal, set_parent_process_death_signal};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -39,6 +41,9 @@ pub fn is_inside() -> bool {
 /// Runs the rest in a hermetic process and returns its exit code; `None` inside that process.
 pub fn enter() -> Option<ExitCode> {
     if is_inside() {
+        // Who kills the process that was started means this one. Elsewhere than on Linux it goes on.
+        #[cfg(target_os = "linux")]
+        let _ = set_parent_process_death_signal(Some(Signal::KILL));
         // The default permissions of new files are the same everywhere.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
         return None;
