@@ -47,7 +47,7 @@ bench *arguments:
 mutants crate:
     .ci/mutants all {{crate}}
 
-# Packages of both commands in target/dist, and how long each takes from a fresh environment to its first verdict.
+# Packages of both commands in target/packages, and how long each takes from a fresh environment to its first verdict.
 dist:
     dist/build
     dist/try
