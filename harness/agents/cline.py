@@ -79,10 +79,6 @@ class Cline(FrontDoor):
         agent.send(json.dumps({"op": "close"}))
         return {"killed": agent.end()}
 
-    def kill(self):
-        self.agent = None
-        return super().kill()
-
 
 def run_of(id):
     """The number of a checkpoint; 0, which the agent refuses, if the id has none."""

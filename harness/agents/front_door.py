@@ -27,7 +27,7 @@ from pathlib import Path
 from errors import AgentBroke, NotDone, Refused, Unavailable, Unsupported
 from processes import LIMIT, adopt_orphans, end_descendants
 
-OPERATIONS = ("hello", "open", "spell", "say", "list", "preview", "restore", "undo", "compact", "fork", "close", "kill")
+OPERATIONS = ("hello", "open", "spell", "say", "list", "preview", "restore", "undo", "compact", "fork", "close")
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,6 @@ class FrontDoor:
     def relative(self, paths):
         """Paths as the harness writes them: relative to the project."""
         return [os.path.relpath(os.path.join(self.project, path), self.project) for path in paths]
-
-    def kill(self):
-        end_descendants()
-        return {}
 
 
 def answer(door, request):

@@ -151,10 +151,6 @@ class GeminiCli(FrontDoor):
         wait_for_end(10)
         return {"killed": end_descendants()}
 
-    def kill(self):
-        self.agent = None
-        return super().kill()
-
 
 class AutoEdit(GeminiCli):
     """The mode in which edits need no approval; commands still do."""

@@ -45,10 +45,6 @@ approvals: {{mode: "off"}}
             "shell": lambda call: ("terminal", {"command": call["command"]}),
         }
 
-    def kill(self):
-        self.agent = None
-        return super().kill()
-
 
 class Gateway(Hermes):
     door = "gateway"
@@ -68,11 +64,10 @@ class Gateway(Hermes):
             self.agent.call("session.close", {"session_id": self.session})
         if session:
             opened = self.agent.call("session.resume", {"session_id": session, "cols": 100})
-            self.session, self.stored = opened["session_id"], session
         else:
             opened = self.agent.call("session.create", {"cols": 100, "cwd": project})
-            self.session, self.stored = opened["session_id"], opened["stored_session_id"]
-        return {"session": self.stored}
+        self.session = opened["session_id"]
+        return {"session": session or opened["stored_session_id"]}
 
     def event(self, message):
         return message.get("params", {}).get("type") if message.get("method") == "event" else None
@@ -118,11 +113,16 @@ class Gateway(Hermes):
         return {"said": str(reply), "conversation_undone": reply.get("history_removed", 0)}
 
     def compact(self):
-        return {"said": str(self.ask("session.compress"))}
+        self.ask("session.compress")
+        return self.renamed()
 
     def fork(self):
         self.session = self.ask("session.branch")["session_id"]
-        return {"session": self.session}
+        return self.renamed()
+
+    def renamed(self):
+        """Compacting and forking begin a session with a name of its own."""
+        return {"session": re.search(r"Session ID: (\S+)", self.ask("session.status")["output"])[1]}
 
     def close(self):
         agent, self.agent = self.agent, None

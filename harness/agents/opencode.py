@@ -128,10 +128,6 @@ class Opencode(FrontDoor):
         server.child.terminate()
         return {"killed": server.end(limit=3)}
 
-    def kill(self):
-        self.server = None
-        return super().kill()
-
 
 if __name__ == "__main__":
     serve(Opencode)

@@ -49,6 +49,8 @@ class QwenCode(FrontDoor):
             self.agent = JsonRpc([self.program("node"), self.program("qwen"), "--acp"], project, self.environment())
             self.agent.on_message = self.on_message
             self.agent.call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        else:
+            self.agent.call("qwen/control/session/close", {"sessionId": self.session})
         where = {"cwd": project, "mcpServers": []}
         if session:
             self.agent.call("session/load", {"sessionId": session, **where})
@@ -108,17 +110,14 @@ class QwenCode(FrontDoor):
 
     def fork(self):
         reply = self.agent.call("qwen/control/session/branch", {"sessionId": self.session})
-        self.session = reply.get("sessionId") or reply["newSessionId"]
+        self.session = reply["newSessionId"]
+        self.agent.call("session/load", {"sessionId": self.session, "cwd": self.project, "mcpServers": []})
         return {"session": self.session}
 
     def close(self):
         agent, self.agent = self.agent, None
         agent.call("qwen/control/session/close", {"sessionId": self.session})
         return {"killed": agent.end()}
-
-    def kill(self):
-        self.agent = None
-        return super().kill()
 
 
 if __name__ == "__main__":
