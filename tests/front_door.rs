@@ -1,12 +1,18 @@
 //! Real agents through their front door: the judge passes a careful agent and finds each bug of a broken one.
 
-use herma_harness::front_door::{Bench, DOOR_RULES, DoorCommand, DoorPlan, DoorResults, run};
+use herma_harness::front_door::{
+    Bench, DOOR_RULES, DoorCommand, DoorPlan, DoorResults, Story, run,
+};
+use herma_harness::parallel;
 use herma_tests::built_binary;
 use pretty_assertions::assert_eq;
 use std::ffi::OsString;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::docs::root;
 
@@ -23,8 +29,8 @@ fn unmeasured(folder: &Path) -> PathBuf {
     script
 }
 
-/// Judges the stand-in.
-fn judge(stories: usize, broken: Option<&str>) -> DoorResults {
+/// Judges the stand-in by these stories, or by those of a seed.
+fn judge(stories: usize, chosen: Option<Story>, broken: Option<&str>) -> DoorResults {
     let scratch = tempfile::tempdir().unwrap();
     let adapter = root().join("harness/agents/stand_in.py");
     let herma = unmeasured(scratch.path());
@@ -34,12 +40,27 @@ fn judge(stories: usize, broken: Option<&str>) -> DoorResults {
     let scratch_path = scratch.path().to_owned();
     let start =
         DoorCommand { command, door: None, cache: scratch_path.clone(), scratch: scratch_path };
-    let plan = DoorPlan { seed: 1, stories, turns: None, time_budget: None, jobs: 2 };
-    run(Bench::new(start), &plan, None, &|_, _| {}).unwrap()
+    let plan = DoorPlan { seed: 1, stories, turns: None, time_budget: None, jobs: 4 };
+    let chosen = chosen.map(|story| vec![story]);
+    run(&Bench::new(start), &plan, chosen, &|_, _| {}).unwrap()
 }
 
+/// A story that each bug of the stand-in fails.
+const STORY: &str = "
+files: {a.txt: 'first', b.txt: 'first'}
+operations:
+- say: [[{write: {path: a.txt, content: 'second'}}]]
+- say: [[{write: {path: new.txt, content: 'third'}}, {delete: {path: b.txt}}]]
+- compact
+- restore: {to: {turn: 2}}
+- resume
+- say: []
+- fork
+- say: []
+";
+
 fn has_python() -> bool {
-    let is_there = std::process::Command::new("python3").arg("--version").output().is_ok();
+    let is_there = Command::new("python3").arg("--version").output().is_ok();
     if !is_there {
         eprintln!("not run: no python3 on this machine");
     }
@@ -51,7 +72,7 @@ fn run_passes_a_careful_agent_and_checks_every_rule() {
     if !has_python() {
         return;
     }
-    let results = judge(40, None);
+    let results = judge(40, None, None);
     let found: Vec<&str> = results.findings.iter().map(|finding| &*finding.rule).collect();
     assert_eq!(found, [""; 0], "{}", results.text());
     assert!(results.unjudged.is_empty() && results.left_running == 0, "{}", results.text());
@@ -69,13 +90,21 @@ fn run_finds_the_bug_of_a_broken_agent_with_a_story_of_at_most_two_turns() {
         ("after-write", "agent-door/state-before-change-held"),
         ("writes-again", "agent-door/nothing-written-unasked"),
         ("conversation-kept", "agent-door/conversation-matches-files-after-resume"),
+        ("compact-clears", "agent-door/compact-costs-nothing"),
+        ("fork-of-all", "agent-door/fork-has-the-turns"),
     ];
-    for (bug, rule) in bugs {
-        let results = judge(16, Some(bug));
-        let finding = results.findings.iter().find(|finding| finding.rule == rule);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("story.yaml");
+    fs::write(&file, STORY).unwrap();
+    let story = Story::read(&file).unwrap();
+    parallel::map(bugs.into_iter(), bugs.len(), |(bug, rule)| {
+        let results = judge(1, Some(story.clone()), Some(bug));
+        let finding = results.finding(rule);
         let finding = finding.unwrap_or_else(|| panic!("{bug}: {}", results.text()));
         assert!(finding.is_stable() && finding.story.turns() <= 2, "{bug}: {}", results.text());
-    }
+    });
+    let results = judge(1, Some(story), None);
+    assert!(results.findings.is_empty(), "{}", results.text());
 }
 
 #[test]
@@ -85,6 +114,48 @@ fn run_gives_no_verdict_on_an_agent_that_cannot_be_had() {
     let command = vec![Path::new("/nowhere/adapter").into()];
     let start = DoorCommand { command, door: None, cache: path.clone(), scratch: path };
     let plan = DoorPlan { seed: 1, stories: 1, turns: None, time_budget: None, jobs: 1 };
-    let error = run(Bench::new(start), &plan, None, &|_, _| {}).unwrap_err();
+    let error = run(&Bench::new(start), &plan, None, &|_, _| {}).unwrap_err();
     assert!(error.to_string().contains("cannot be started"), "{error}");
+}
+
+/// The processes that have this folder in their environment, and the entries of the folder.
+fn left_behind(folder: &Path) -> Vec<String> {
+    let folder_bytes = folder.as_os_str().as_encoded_bytes();
+    let is_left = |process: &PathBuf| {
+        let variables = fs::read(process.join("environ")).unwrap_or_default();
+        variables.windows(folder_bytes.len()).any(|part| part == folder_bytes)
+    };
+    let paths = |folder: &Path| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let processes = paths(Path::new("/proc")).into_iter().filter(is_left);
+    let left = processes.chain(paths(folder));
+    left.map(|path| path.display().to_string()).collect()
+}
+
+#[test]
+fn agent_leaves_nothing_behind_when_a_signal_ends_it_and_keeps_its_results() {
+    if !has_python() || !Path::new("/proc/self/environ").exists() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let temporary = folder.path().join("tmp");
+    let kept = folder.path().join("kept");
+    fs::create_dir(&temporary).unwrap();
+    let mut command = Command::new(built_binary("herma-conform"));
+    command.args(["agent", "stand-in", "--seed", "1", "--save"]).arg(&kept);
+    command.args(["--", "--herma"]).arg(built_binary("herma"));
+    command.env("TMPDIR", &temporary).env("HOME", folder.path());
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().starts_with("seed 1"));
+    // The agent starts.
+    std::thread::sleep(Duration::from_millis(500));
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    child.wait().unwrap();
+    assert_eq!(left_behind(&temporary), [""; 0]);
+    assert!(kept.join("results-1.json").is_file());
 }

@@ -2,7 +2,7 @@
 """A small agent of our own behind the front door, so that the judge is judged: it takes a checkpoint with `herma`
 before the first change of each turn, and must pass every rule. With `--broken` it has one bug, which must be found.
 
-    stand_in.py [--herma FILE] [--broken after-write|writes-again|conversation-kept]
+    stand_in.py [--herma FILE] [--broken BUG]
 
 It is adapter and agent in one file: requests arrive as JSON lines on standard input."""
 
@@ -15,8 +15,10 @@ import time
 import urllib.request
 from pathlib import Path
 
-CAPABILITIES = ["list", "preview", "restore", "restore-file", "undo", "resume", "parallel-calls", "shell-covered",
-                "turn-checkpoints", "conversation", "shared-home"]
+CAPABILITIES = ["list", "preview", "restore", "restore-file", "undo", "resume", "compact", "fork", "parallel-calls",
+                "shell-covered", "turn-checkpoints", "conversation", "shared-home"]
+OPERATIONS = ["open", "spell", "say", "list", "preview", "restore", "undo", "compact", "fork", "close"]
+BUGS = ["after-write", "writes-again", "conversation-kept", "compact-clears", "fork-of-all"]
 STEPS_MAX = 20
 
 
@@ -29,27 +31,51 @@ class Infrastructure(Exception):
 
 
 class Agent:
+    hidden = ()
+    """The checkpoints that a bug takes from the list."""
+
     def __init__(self, options, model_url, home):
         self.options, self.model_url, self.home = options, model_url, Path(home)
         (self.home / ".hermes").mkdir(exist_ok=True)
         (self.home / ".hermes/config.yaml").write_text("checkpoints:\n  enabled: true\n")
-        self.messages, self.undone, self.written = [], [], None
 
     def open(self, project, session=None):
         self.project = Path(project)
         self.session = session or f"session-{time.time_ns()}"
         self.log = self.home / f"{self.session}.jsonl"
-        self.messages, self.undone, self.written = [], [], None
+        self.messages, self.undone, self.written, self.compacted = [], [], None, 0
         # The log is never rewritten: a restore adds a line that says how many messages remain.
         for line in self.log.read_text().splitlines() if self.log.exists() else []:
             entry = json.loads(line)
             if isinstance(entry, int):
-                del self.messages[entry:]
+                self.rewind(entry)
             elif isinstance(entry, list):
                 self.messages += entry
+            elif "compacted" in entry:
+                self.compacted = entry["compacted"]
             else:
                 self.messages.append(entry)
         return {"session": self.session}
+
+    def rewind(self, remaining):
+        del self.messages[remaining:]
+        if self.compacted > remaining:
+            self.compacted = 0  # The summary is of undone messages, too.
+
+    def compact(self):
+        self.compacted = len(self.messages)
+        self.add({"compacted": self.compacted})
+        if self.options.broken == "compact-clears":
+            self.hidden = [entry["id"] for entry in self.herma("list")["checkpoints"]]
+        return {}
+
+    def fork(self):
+        lines = self.log.read_text().splitlines(keepends=True) if self.log.exists() else []
+        if self.options.broken == "fork-of-all":
+            lines = [line for line in lines if not line.strip().isdigit()]
+        session = f"session-{time.time_ns()}"
+        (self.home / f"{session}.jsonl").write_text("".join(lines))
+        return self.open(self.project, session)
 
     def add(self, *entries):
         with self.log.open("a") as log:
@@ -87,8 +113,10 @@ class Agent:
         raise Refused("the model did not come to an end")
 
     def ask_model(self):
+        summary = [{"role": "user", "content": "a summary"}] if self.compacted else []
+        messages = summary + self.messages[self.compacted:]
         tools = [{"type": "function", "function": {"name": name}} for name in ("write", "replace", "shell")]
-        body = json.dumps({"model": "scripted", "messages": self.messages, "tools": tools}).encode()
+        body = json.dumps({"model": "scripted", "messages": messages, "tools": tools}).encode()
         request = urllib.request.Request(f"{self.model_url}/v1/chat/completions", body,
                                          {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=30) as reply:
@@ -113,7 +141,7 @@ class Agent:
 
     def list(self):
         return {"checkpoints": [{"id": entry["id"], "label": entry["reason"]}
-                                for entry in self.herma("list")["checkpoints"]]}
+                                for entry in self.herma("list")["checkpoints"] if entry["id"] not in self.hidden]}
 
     def preview(self, id, file=None):
         would = self.herma("rollback", id, *([file] if file else ["--exact"]), "--dry-run")
@@ -126,7 +154,7 @@ class Agent:
         if not file and reason.startswith("turn "):
             remaining = int(reason.split()[1])
             self.undone = self.messages[remaining:]
-            del self.messages[remaining:]
+            self.rewind(remaining)
             if self.options.broken != "conversation-kept":
                 self.add(remaining)
         if self.options.broken == "writes-again" and self.written:
@@ -143,8 +171,6 @@ class Agent:
 
     def close(self):
         return {}
-
-    kill = close
 
     def spell(self, call):
         kind = call["kind"]
@@ -170,7 +196,7 @@ def hello(options, model_url, home, **_):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--herma", default="herma")
-    parser.add_argument("--broken", choices=["after-write", "writes-again", "conversation-kept"])
+    parser.add_argument("--broken", choices=BUGS)
     options = parser.parse_args()
     agent = None
     for line in sys.stdin:
@@ -180,7 +206,7 @@ def main():
         try:
             if op == "hello":
                 agent, reply = hello(options, **request)
-            elif op in ("open", "spell", "say", "list", "preview", "restore", "undo", "close", "kill"):
+            elif op in OPERATIONS:
                 reply = getattr(agent, op)(**request)
             else:
                 reply = {"ok": False, "code": "unsupported", "error": op}

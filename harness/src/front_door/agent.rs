@@ -136,6 +136,9 @@ pub struct AgentProcess {
     adapter: Adapter,
     server: Arc<Server>,
     home: TempDir,
+    /// The project of each story; the agent may still be in the folder of the first.
+    projects: Vec<TempDir>,
+    cache: PathBuf,
     hello: DoorHello,
 }
 
@@ -187,9 +190,26 @@ impl AgentProcess {
         &self.hello
     }
 
-    /// Its home.
-    pub fn home(&self) -> &Path {
-        self.home.path()
+    /// An empty folder for the project of a story.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn new_project(&mut self) -> Result<PathBuf, DoorError> {
+        let beside = self.home.path().parent().unwrap_or(self.home.path());
+        let project = tempfile::Builder::new().prefix("agent-project-").tempdir_in(beside);
+        let project = project.map_err(infrastructure)?;
+        let path = project.path().to_owned();
+        self.projects.push(project);
+        Ok(path)
+    }
+
+    /// The text without the folders of this run and this machine.
+    pub fn without_folders(&self, text: &str) -> String {
+        let folders = self.projects.iter().map(|project| (project.path(), "PROJECT"));
+        let folders = folders.chain([(self.home.path(), "HOME"), (&*self.cache, "CACHE")]);
+        folders.fold(text.to_owned(), |text, (folder, name)| {
+            text.replace(&*folder.to_string_lossy(), name)
+        })
     }
 
     /// The scripted model.
@@ -272,9 +292,10 @@ impl AgentProcess {
         })
     }
 
-    /// Ends the adapter with its agent, and returns how many processes were left running; they are killed.
-    pub fn end(self) -> usize {
-        let AgentProcess { adapter, server, home, .. } = self;
+    /// Ends the agent, as a user does, and the adapter; returns how many processes were left running, and killed.
+    pub fn end(mut self) -> usize {
+        let killed = self.close().map_or(0, |killed| killed.len());
+        let AgentProcess { adapter, server, home, projects, .. } = self;
         // Whatever it says, the processes are looked for.
         let _ = adapter.finish();
         server.stop();
@@ -288,8 +309,17 @@ impl AgentProcess {
             // It may have ended meanwhile.
             let _ = kill_process(*pid, Signal::KILL);
         }
-        drop(home);
-        left.len()
+        drop((home, projects));
+        killed + left.len()
+    }
+
+    /// Ends the agent, as a user does; returns the commands of what was left running, and killed.
+    ///
+    /// # Errors
+    /// The agent cannot be ended.
+    pub fn close(&mut self) -> Result<Vec<String>, DoorError> {
+        let mut answer = self.ask("close", json!({}))?;
+        Ok(serde_json::from_value(answer["killed"].take()).unwrap_or_default())
     }
 }
 
@@ -304,7 +334,9 @@ fn launch(
     std::thread::spawn(move || serving.serve());
     let adapter = Adapter::start(&start.command, home.path(), &environment, LIMITS);
     let adapter = adapter.map_err(infrastructure)?;
-    Ok(AgentProcess { adapter, server, home, hello: DoorHello::default() })
+    let cache = start.cache.clone();
+    let hello = DoorHello::default();
+    Ok(AgentProcess { adapter, server, home, projects: Vec::new(), cache, hello })
 }
 
 /// What an agent has in its environment: nothing of the user's but the search path.
@@ -325,13 +357,21 @@ fn environment(home: &Path) -> Vec<(OsString, OsString)> {
     variables
 }
 
-/// The processes that have this home in their environment.
-fn marked(home: &Path) -> Vec<Pid> {
-    let home = home.as_os_str().as_bytes();
+/// Asks every process to end that has a folder below this one in its environment.
+pub fn end_processes(folder: &Path) {
+    for pid in marked(folder) {
+        // It may have ended meanwhile.
+        let _ = kill_process(pid, Signal::TERM);
+    }
+}
+
+/// The processes that have this folder in their environment.
+fn marked(folder: &Path) -> Vec<Pid> {
+    let folder = folder.as_os_str().as_bytes();
     let is_marked = |pid: &i32| {
         // A process of another user cannot be read, and is not ours.
         let variables = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        variables.windows(home.len()).any(|part| part == home)
+        variables.windows(folder.len()).any(|part| part == folder)
     };
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

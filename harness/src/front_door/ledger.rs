@@ -63,6 +63,10 @@ pub enum ListMoment<'a> {
     Turn,
     /// After a restore before which the files were these: new entries hold them.
     Restore(&'a FileTexts),
+    /// After the conversation was compacted.
+    Compaction,
+    /// In a fork, whose checkpoints may have other ids.
+    Fork,
     /// At any other moment.
     Other,
 }
@@ -88,6 +92,8 @@ pub struct Ledger {
     pub checks: BTreeMap<&'static str, u64>,
     /// Whether the session was resumed since the last restore, or at all if there was none.
     pub is_resumed: bool,
+    /// Whether the next request is the first of a fork.
+    pub is_forked: bool,
     /// Whether the last restore was of one file; `None` if there was none.
     pub(super) last_restore_of_file: Option<bool>,
 }
@@ -154,6 +160,9 @@ impl Ledger {
 
     /// The list was seen again.
     pub fn add_list(&mut self, list: Vec<String>, moment: ListMoment<'_>) -> Vec<Breach> {
+        if matches!(moment, ListMoment::Fork) {
+            self.rename_ids(&list);
+        }
         let new: Vec<String> =
             list.iter().rev().filter(|id| !self.listed.contains(id)).cloned().collect();
         // A turn that a restore has undone may lose its checkpoints at any time.
@@ -166,13 +175,17 @@ impl Ledger {
         let remain = gone.is_empty() || self.is_list_open;
         let gone = format!("no longer listed: {gone:?}");
         let mut breaches = Vec::new();
-        if !self.listed.is_empty() {
-            breaches.extend(self.judge(rules::STAYS_LISTED, remain, || gone));
+        let rule = match moment {
+            ListMoment::Compaction => rules::COMPACT,
+            _ => rules::STAYS_LISTED,
+        };
+        if !self.listed.is_empty() && !matches!(moment, ListMoment::Fork) {
+            breaches.extend(self.judge(rule, remain, || gone));
         }
         self.is_list_open = false;
         self.listed = list;
         match moment {
-            ListMoment::Other => {}
+            ListMoment::Other | ListMoment::Compaction | ListMoment::Fork => {}
             ListMoment::Turn => breaches.extend(self.assign(new)),
             ListMoment::Restore(files) => {
                 let edits = self.edits.len();
@@ -182,6 +195,27 @@ impl Ledger {
             }
         }
         breaches
+    }
+
+    /// A fork may list copies of the checkpoints under other ids, in the same order.
+    fn rename_ids(&mut self, list: &[String]) {
+        let is_copy = list.len() == self.listed.len();
+        if !is_copy || list.iter().any(|id| self.listed.contains(id)) {
+            return;
+        }
+        for (old, new) in self.listed.clone().iter().zip(list) {
+            if let Some(holding) = self.holdings.remove(old) {
+                self.holdings.insert(new.clone(), holding);
+            }
+            let ids = self.turns.iter_mut().flat_map(|turn| &mut turn.ids);
+            ids.filter(|id| *id == old).for_each(|id| id.clone_from(new));
+        }
+    }
+
+    /// The conversation was compacted: the next request may contain a summary instead of a turn.
+    pub fn compact(&mut self) {
+        let kept = self.turns.iter_mut().filter(|turn| turn.presence == Presence::Kept);
+        kept.for_each(|turn| turn.presence = Presence::Open);
     }
 
     /// Assigns new checkpoints, oldest first, to the last turn.
@@ -262,12 +296,17 @@ impl Ledger {
         let has_earlier = !earlier.is_empty();
         let mut breaches = Vec::new();
         if has_undone {
-            let rule = if self.is_resumed { rules::RESUMED } else { rules::CONVERSATION };
+            let rule = match () {
+                () if self.is_forked => rules::FORK,
+                () if self.is_resumed => rules::RESUMED,
+                () => rules::CONVERSATION,
+            };
             let text = || format!("the request still contains the undone turns {remaining}");
             breaches.extend(self.judge(rule, remaining.is_empty(), text));
         }
         if has_earlier {
             let rule = match self.last_restore_of_file {
+                _ if self.is_forked => rules::FORK,
                 _ if self.is_resumed => rules::KEPT,
                 Some(true) => rules::FILE_TURNS,
                 Some(false) if has_undone => rules::CONVERSATION,
@@ -277,6 +316,7 @@ impl Ledger {
                 || format!("the request lacks the turns {missing}, which no restore has undone");
             breaches.extend(self.judge(rule, missing.is_empty(), text));
         }
+        self.is_forked = false;
         breaches
     }
 }

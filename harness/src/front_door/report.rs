@@ -1,7 +1,7 @@
 //! What came of a run as text, and what came of several as a page.
 
+use super::results::{DoorFinding, DoorResults, DoorVerdict};
 use super::rules::DOOR_RULES;
-use super::session::{DoorFinding, DoorResults, REPEATS};
 use std::fmt::Write;
 
 impl DoorResults {
@@ -11,11 +11,14 @@ impl DoorResults {
         let mut text = format!("{} {} ({})\n", hello.agent, hello.version, hello.door);
         let counts = format!(
             "{} stories, {} turns, {} s, seed {}",
-            self.stories, self.turns, self.seconds, self.seed
+            self.stories,
+            self.turns,
+            self.seconds,
+            self.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
         );
         let _ = writeln!(text, "{counts}\n");
         for rule in DOOR_RULES {
-            let _ = writeln!(text, "{:<52} {}", rule.id, self.verdict(rule.id));
+            let _ = writeln!(text, "{:<52} {}", rule.id, self.verdict_text(rule.id));
         }
         for (why, count) in &self.unjudged {
             let _ = writeln!(text, "\nnot judged to the end, {count} of the stories: {why}");
@@ -31,8 +34,8 @@ impl DoorResults {
             let _ = writeln!(text, "\n{}: {}", finding.rule, finding.text);
             let _ = writeln!(
                 text,
-                "shown again {} of {REPEATS} times by this story:",
-                finding.repeated
+                "shown again {} of {} times by this story:",
+                finding.repeated, finding.repeats
             );
             finding.transcript.iter().for_each(|line| {
                 let _ = writeln!(text, "  {line}");
@@ -41,26 +44,15 @@ impl DoorResults {
         text
     }
 
-    /// What is known about a rule.
-    fn verdict(&self, rule: &str) -> String {
-        let checks = self.checks.get(rule).copied().unwrap_or_default();
-        match self.finding(rule) {
-            Some(finding) => {
-                let name = if finding.is_stable() { "BROKEN" } else { "unstable" };
-                format!("{name} in {} stories", finding.stories)
-            }
-            None if checks == 0 => "not tested".to_owned(),
-            None => format!("holds, {checks} checks"),
+    /// The verdict on a rule in words.
+    fn verdict_text(&self, rule: &str) -> String {
+        let stories = self.finding(rule).map_or(0, |finding| finding.stories);
+        match self.verdict(rule) {
+            DoorVerdict::Broken => format!("BROKEN in {stories} stories"),
+            DoorVerdict::Doubtful => format!("doubtful in {stories} stories"),
+            DoorVerdict::Holds => format!("holds, {} checks", self.checks[rule]),
+            DoorVerdict::NotTested => "not tested".to_owned(),
         }
-    }
-
-    fn finding(&self, rule: &str) -> Option<&DoorFinding> {
-        self.findings.iter().find(|finding| finding.rule == rule)
-    }
-
-    /// How many stories were not judged to their end.
-    pub fn unjudged_stories(&self) -> usize {
-        self.unjudged.values().sum()
     }
 }
 
@@ -80,8 +72,9 @@ language model was the [scripted one](scripted-model.md). What is judged is the 
 checkpoints, and the next request to the model. How to judge another agent is in
 [adding an agent](adding-an-agent.md).
 
-A failure is listed if the shortest story that shows it failed three times of three. What an agent's documentation
-announces is not a failure; what its door does not offer is not tested.
+A rule is broken if the shortest story that shows the failure failed three times of three, and doubtful if it failed, but
+not each time. What an agent's documentation announces is not a failure; what its door does not offer is not tested.
+Several runs of an agent are added up.
 ";
 
 /// A page: agents and rules, and each failure with its shortest story.
@@ -101,14 +94,15 @@ pub fn page(runs: &[DoorResults]) -> String {
         );
     }
     page += "\n## Rules\n\n`-` means that it was not tested.\n\n| rule | ";
-    page += &runs.iter().map(|run| run.hello.agent.as_str()).collect::<Vec<_>>().join(" | ");
+    let name = |run: &DoorResults| format!("{}, {}", run.hello.agent, run.hello.door);
+    page += &runs.iter().map(name).collect::<Vec<_>>().join(" | ");
     let _ = writeln!(page, " |\n|---|{}", "---|".repeat(runs.len()));
     for rule in DOOR_RULES {
-        let cell = |run: &DoorResults| match (run.finding(rule.id), run.checks.get(rule.id)) {
-            (Some(finding), _) if finding.is_stable() => "**broken**",
-            (Some(_), _) => "unstable",
-            (None, Some(_)) => "holds",
-            (None, None) => "-",
+        let cell = |run: &DoorResults| match run.verdict(rule.id) {
+            DoorVerdict::Broken => "**broken**",
+            DoorVerdict::Doubtful => "doubtful",
+            DoorVerdict::Holds => "holds",
+            DoorVerdict::NotTested => "-",
         };
         let cells: Vec<&str> = runs.iter().map(cell).collect();
         let id = rule.id.trim_start_matches("agent-door/");
@@ -123,21 +117,22 @@ pub fn page(runs: &[DoorResults]) -> String {
 
 /// The failures of one agent.
 fn failures(run: &DoorResults) -> String {
-    let mut text = format!("\n## {} {}\n", run.hello.agent, run.hello.version);
+    let hello = &run.hello;
+    let mut text = format!("\n## {} {}, {}\n", hello.agent, hello.version, hello.door);
     if run.findings.is_empty() {
         text += "\nNo failure was found.\n";
     }
-    for finding in run.findings.iter().filter(|finding| finding.is_stable()) {
-        let _ = writeln!(
-            text,
-            "\n### {}\n\nIn {} of {} stories.\n",
-            finding.rule, finding.stories, run.stories
-        );
+    for finding in DOOR_RULES.iter().filter_map(|rule| run.finding(rule.id)) {
+        let DoorFinding { rule, stories, repeated, repeats, .. } = finding;
+        let all = run.stories;
+        let doubt = if finding.is_stable() { "" } else { ", doubtful" };
+        let shown = format!("The shortest failed {repeated} of {repeats} times when repeated.");
+        let _ = writeln!(text, "\n### {rule}{doubt}\n\nIn {stories} of {all} stories. {shown}\n");
         finding.transcript.iter().for_each(|line| {
             let _ = writeln!(text, "    {line}");
         });
     }
-    for (name, why) in &run.hello.notes {
+    for (name, why) in &hello.notes {
         let _ = writeln!(text, "\nNot tested, `{name}`:\n\n    {why}");
     }
     text

@@ -66,8 +66,7 @@ impl Teller<'_> {
         if let Some(file) = file {
             request["file"] = file.into();
         }
-        let project = self.project;
-        let (answer, seen) = watch(project, || self.process.ask("restore", request));
+        let (answer, seen) = watch(&self.project, || self.process.ask("restore", request));
         let after = self.files();
         for states in seen.windows(2).filter(|_| seen.len() > 2) {
             self.log(format!("   meanwhile: {}", changes(&states[0], &states[1]).join("; ")));

@@ -22,50 +22,73 @@ enum Shape {
     Edit,
     Delete,
     Shell,
+    Move,
     Talk,
     TwoSteps,
     Parallel,
-    Move,
 }
 
 /// The kinds that the enumerated stories have.
-const ENUMERATED: [Shape; 7] = [
+const ENUMERATED: [Shape; 8] = [
     Shape::Write,
     Shape::Create,
     Shape::Edit,
     Shape::Delete,
     Shape::Shell,
+    Shape::Move,
     Shape::TwoSteps,
     Shape::Talk,
 ];
 
-/// What happens after the turns.
+/// What may happen after the turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tail {
+enum Act {
     Restore,
+    RestoreFile,
+    RestoreUnknown,
     Preview,
-    ResumeAfter,
-    ResumeBefore,
-    Edit,
     Undo,
-    OneFile,
-    Unknown,
-    Again,
-    OnlyResume,
+    Resume,
+    Compact,
+    Fork,
+    /// A person edits a file.
+    Edit,
+    /// A turn that writes; later acts are about its checkpoint.
+    Write,
 }
 
-const TAILS: [Tail; 10] = [
-    Tail::Restore,
-    Tail::Preview,
-    Tail::ResumeAfter,
-    Tail::ResumeBefore,
-    Tail::Edit,
-    Tail::Undo,
-    Tail::OneFile,
-    Tail::Unknown,
-    Tail::Again,
-    Tail::OnlyResume,
+/// What happens after the turns; a turn follows that only talks.
+const TAILS: [&[Act]; 13] = [
+    &[Act::Restore],
+    &[Act::Preview, Act::Restore],
+    &[Act::Restore, Act::Resume],
+    &[Act::Resume, Act::Restore],
+    &[Act::Edit, Act::Restore],
+    &[Act::Restore, Act::Undo],
+    &[Act::RestoreFile],
+    &[Act::RestoreUnknown, Act::Restore],
+    &[Act::Restore, Act::Write, Act::Restore],
+    &[Act::Resume],
+    &[Act::Compact, Act::Restore],
+    &[Act::Restore, Act::Fork],
+    &[Act::Fork, Act::Restore],
 ];
+
+impl Act {
+    /// The capability that it needs.
+    fn needs(self) -> Option<&'static str> {
+        match self {
+            Act::Restore | Act::RestoreUnknown => Some("restore"),
+            Act::RestoreFile => Some("restore-file"),
+            Act::Preview => Some("preview"),
+            Act::Undo => Some("undo"),
+            Act::Resume => Some("resume"),
+            Act::Compact => Some("compact"),
+            Act::Fork => Some("fork"),
+            Act::Edit | Act::Write => None,
+        }
+    }
+}
 
 fn random(seed: u64, number: u64) -> TestRng {
     let mut bytes = [0; 32];
@@ -74,55 +97,49 @@ fn random(seed: u64, number: u64) -> TestRng {
     TestRng::from_seed(RngAlgorithm::ChaCha, &bytes)
 }
 
-/// The stories of a run: `count` of the enumerated stories, selected by the seed, the shortest first, and then
-/// generated ones.
+/// The stories of a run: of the enumerated stories, those of one, two and three turns in equal parts, selected by the
+/// seed, and then generated ones.
 pub fn stories(capabilities: &DoorCapabilities, seed: u64, count: usize) -> Vec<Story> {
-    let mut enumerated = enumerated(capabilities, seed);
+    let mut stories = Vec::new();
     let random = &mut random(seed, u64::MAX);
-    while enumerated.len() > count {
-        enumerated.swap_remove(random.random_range(0..enumerated.len()));
+    for turns in 1..=ENUMERATED_TURNS_MAX {
+        let mut enumerated = enumerated(capabilities, seed, turns);
+        let part = (count - stories.len()) / (ENUMERATED_TURNS_MAX + 1 - turns);
+        while enumerated.len() > part {
+            enumerated.swap_remove(random.random_range(0..enumerated.len()));
+        }
+        stories.extend(enumerated);
     }
-    enumerated.sort_by_key(Story::turns);
-    let missing = count - enumerated.len();
-    enumerated.extend((0..missing).map(|number| generated(capabilities, seed, number as u64)));
-    enumerated
+    let missing = count - stories.len();
+    stories.extend((0..missing).map(|number| generated(capabilities, seed, number as u64)));
+    stories
 }
 
-fn tails(capabilities: &DoorCapabilities) -> Vec<Tail> {
-    let needs = |tail: &Tail| match tail {
-        Tail::Restore | Tail::Edit | Tail::Unknown | Tail::Again => &["restore"][..],
-        Tail::Preview => &["restore", "preview"],
-        Tail::ResumeAfter | Tail::ResumeBefore => &["restore", "resume"],
-        Tail::Undo => &["restore", "undo"],
-        Tail::OneFile => &["restore-file"],
-        Tail::OnlyResume => &["resume"],
-    };
-    let has_all = |tail: &Tail| needs(tail).iter().all(|name| capabilities.has(name));
-    TAILS.into_iter().filter(has_all).collect()
+fn tails(capabilities: &DoorCapabilities) -> Vec<&'static [Act]> {
+    let can = |act: &Act| act.needs().is_none_or(|name| capabilities.has(name));
+    TAILS.into_iter().filter(|acts| acts.iter().all(can)).collect()
 }
 
-/// Every story of one to three turns; with one turn, each with every tail.
-fn enumerated(capabilities: &DoorCapabilities, seed: u64) -> Vec<Story> {
+/// Every story with this many turns before its tail; with one turn, each with every tail.
+fn enumerated(capabilities: &DoorCapabilities, seed: u64, turns: usize) -> Vec<Story> {
     let tails = tails(capabilities);
     let mut sequences: Vec<Vec<Shape>> = vec![Vec::new()];
-    let mut stories = Vec::new();
-    let mut number = 0;
-    for turns in 1..=ENUMERATED_TURNS_MAX {
+    for _ in 0..turns {
         let longer = |sequence: &Vec<Shape>| {
             let sequence = sequence.clone();
             ENUMERATED.map(move |shape| [&sequence[..], &[shape]].concat())
         };
         sequences = sequences.iter().flat_map(longer).collect();
-        for sequence in &sequences {
-            number += 1;
-            let random = &mut random(seed, number);
-            // Each tail as often as any other.
-            let next = tails.iter().cycle().skip(number as usize % tails.len().max(1));
-            let count = if turns == 1 { tails.len() } else { 1 };
-            let selected = next.take(count).copied();
-            let with_tail = |tail| Author::new(capabilities, random).story(sequence, tail);
-            stories.extend(selected.filter_map(with_tail));
-        }
+    }
+    let mut stories = Vec::new();
+    for (number, sequence) in sequences.iter().enumerate() {
+        let random = &mut random(seed, (number * ENUMERATED_TURNS_MAX + turns) as u64);
+        // Each tail as often as any other.
+        let next = tails.iter().cycle().skip(number % tails.len().max(1));
+        let count = if turns == 1 { tails.len() } else { 1 };
+        let selected = next.take(count).copied();
+        let with_tail = |tail| Author::new(capabilities, random).story(sequence, tail);
+        stories.extend(selected.filter_map(with_tail));
     }
     stories
 }
@@ -141,7 +158,7 @@ fn generated(capabilities: &DoorCapabilities, seed: u64, number: u64) -> Story {
         }
     }
     if let Some(tail) = tails.first() {
-        author.tail(*tail);
+        author.tail(tail);
     }
     author.story
 }
@@ -167,14 +184,13 @@ impl<'a> Author<'a> {
     }
 
     /// `None` if no turn changes files that a restore could give back.
-    fn story(mut self, sequence: &[Shape], tail: Tail) -> Option<Story> {
+    fn story(mut self, sequence: &[Shape], tail: &[Act]) -> Option<Story> {
         sequence.iter().for_each(|shape| self.turn(*shape));
         self.tail(tail).then_some(self.story)
     }
 
     fn shape(&mut self) -> Shape {
         let mut shapes = ENUMERATED.to_vec();
-        shapes.push(Shape::Move);
         if self.capabilities.has("parallel-calls") {
             shapes.push(Shape::Parallel);
         }
@@ -229,57 +245,54 @@ impl<'a> Author<'a> {
         self.story.operations.push(StoryOperation::Say(steps));
     }
 
-    fn tail(&mut self, tail: Tail) -> bool {
-        if tail == Tail::OnlyResume {
-            self.story.operations.push(StoryOperation::Resume);
-            self.talk();
-            return true;
-        }
-        if self.changing.is_empty() {
+    /// `false` if there is nothing to restore.
+    fn tail(&mut self, acts: &[Act]) -> bool {
+        let is_restore = |act: &Act| matches!(act, Act::Restore | Act::RestoreFile);
+        if self.changing.is_empty() && acts.iter().any(is_restore) {
             return false;
         }
-        let at = self.random.random_range(0..self.changing.len());
-        let turn = self.changing[at].0;
-        let files = self.changing[at].1.clone();
-        let to = CheckpointChoice::Turn(turn);
-        let restore = StoryOperation::restore(to);
-        let operations = match tail {
-            Tail::OneFile => {
-                let Some(path) = self.changed_by(turn) else { return false };
-                let file = Some(path.clone());
-                self.story.operations.push(StoryOperation::Restore { to, file });
-                match files.get(&path) {
-                    Some(text) => self.files.insert(path, text.clone()),
-                    None => self.files.remove(&path),
-                };
-                self.talk();
-                return true;
-            }
-            Tail::Preview => vec![StoryOperation::Preview(to), restore],
-            Tail::ResumeAfter => vec![restore, StoryOperation::Resume],
-            Tail::ResumeBefore => vec![StoryOperation::Resume, restore],
-            Tail::Undo => {
-                self.story.operations.extend([restore, StoryOperation::Undo]);
-                self.talk();
-                return true;
-            }
-            Tail::Unknown => vec![StoryOperation::RestoreUnknown, restore],
-            Tail::Edit => vec![self.edit(), restore],
-            Tail::Restore | Tail::Again | Tail::OnlyResume => vec![restore],
-        };
-        self.story.operations.extend(operations);
-        self.changing.truncate(at);
-        self.files = files;
-        if tail == Tail::Again {
-            self.turn(Shape::Write);
-            let to = CheckpointChoice::Turn(self.turns);
-            self.story.operations.push(StoryOperation::restore(to));
-            if let Some((_, before)) = self.changing.pop() {
-                self.files = before;
-            }
+        // Which of the turns that can be undone.
+        let mut at = self.random.random_range(0..self.changing.len().max(1));
+        for (index, act) in acts.iter().enumerate() {
+            let turn = self.changing.get(at).map_or(1, |(turn, _)| *turn);
+            let to = CheckpointChoice::Turn(turn);
+            let operation = match act {
+                Act::RestoreFile => {
+                    let Some(file) = self.restore_file(at) else { return false };
+                    StoryOperation::Restore { to, file: Some(file) }
+                }
+                Act::Restore => {
+                    if acts.get(index + 1) != Some(&Act::Undo) {
+                        self.files = self.changing[at].1.clone();
+                        self.changing.truncate(at);
+                    }
+                    StoryOperation::restore(to)
+                }
+                Act::Write => {
+                    self.turn(Shape::Write);
+                    at = self.changing.len() - 1;
+                    continue;
+                }
+                Act::RestoreUnknown => StoryOperation::RestoreUnknown,
+                Act::Preview => StoryOperation::Preview(to),
+                Act::Undo => StoryOperation::Undo,
+                Act::Resume => StoryOperation::Resume,
+                Act::Compact => StoryOperation::Compact,
+                Act::Fork => StoryOperation::Fork,
+                Act::Edit => self.edit(),
+            };
+            self.story.operations.push(operation);
         }
         self.talk();
         true
+    }
+
+    /// The file that a restore gives back; `None` if it would be created.
+    fn restore_file(&mut self, at: usize) -> Option<String> {
+        let path = self.changed_by(self.changing[at].0)?;
+        let text = self.changing[at].1.get(&path)?.clone();
+        self.files.insert(path.clone(), text);
+        Some(path)
     }
 
     fn talk(&mut self) {

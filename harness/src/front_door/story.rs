@@ -42,6 +42,10 @@ pub enum StoryOperation {
     Undo,
     /// The agent ends, and continues the session in a new process.
     Resume,
+    /// The user has the conversation compacted.
+    Compact,
+    /// The user forks the session, and continues in the fork.
+    Fork,
     /// A person changes a file, or removes it if there is no content.
     Edit {
         /// The file.

@@ -9,7 +9,7 @@ use super::story::{FileTexts, Story, StoryCall, StoryOperation};
 use crate::scripted_model::{Exchange, ModelStep};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -57,9 +57,13 @@ impl From<DoorError> for Stop {
     }
 }
 
-/// Tells the story in this empty folder; `prefix` is in the names of no other story's turns.
-pub fn tell(process: &mut AgentProcess, story: &Story, project: &Path, prefix: &str) -> Told {
+/// Tells the story; `prefix` is in the names of no other story's turns.
+pub fn tell(process: &mut AgentProcess, story: &Story, prefix: &str) -> Told {
     let ledger = Ledger::new(process.hello().capabilities.clone());
+    let project = match process.new_project() {
+        Ok(project) => project,
+        Err(error) => return Told { infrastructure: Some(error.text), ..Told::default() },
+    };
     let mut teller = Teller {
         process,
         project,
@@ -79,22 +83,23 @@ pub fn tell(process: &mut AgentProcess, story: &Story, project: &Path, prefix: &
             DoorCode::Agent => teller.breach(Some(Breach { rule: rules::ANSWERS, text })),
         },
     }
-    // What matters was judged; an agent that cannot be closed is killed at the end.
-    teller.close().unwrap_or_else(|error| teller.log(format!("not closed: {error}")));
     if let Some(why) = teller.told.unjudged.clone() {
-        let line = format!("not judged further: {why}");
-        teller.log(line);
+        teller.log(format!("not judged further: {why}"));
     }
-    *teller.ledger.checks.entry(rules::ANSWERS).or_default() += 1;
-    teller.told.checks = teller.ledger.checks;
-    teller.told.turns = teller.ledger.turns.len();
-    teller.told
+    teller.ledger.check(rules::ANSWERS);
+    let Teller { process, ledger, mut told, .. } = teller;
+    told.checks = ledger.checks;
+    told.turns = ledger.turns.len();
+    let breaches = told.breaches.iter_mut().map(|breach| &mut breach.text);
+    let texts = breaches.chain(&mut told.transcript).chain(&mut told.unjudged);
+    texts.for_each(|text| *text = process.without_folders(text));
+    told
 }
 
 /// Carries out a story.
 pub(super) struct Teller<'a> {
     pub(super) process: &'a mut AgentProcess,
-    pub(super) project: &'a Path,
+    pub(super) project: PathBuf,
     prefix: &'a str,
     pub(super) ledger: Ledger,
     pub(super) told: Told,
@@ -108,7 +113,7 @@ pub(super) struct Teller<'a> {
 impl Teller<'_> {
     fn tell(&mut self, story: &Story) -> Result<(), Stop> {
         let io = |error: std::io::Error| Stop::Unjudged(format!("the project: {error}"));
-        write_files(self.project, &story.files).map_err(io)?;
+        write_files(&self.project, &story.files).map_err(io)?;
         if self.process.hello().capabilities.has("git-project") {
             self.make_repository().map_err(io)?;
         }
@@ -125,10 +130,12 @@ impl Teller<'_> {
                 StoryOperation::RestoreUnknown => self.restore_unknown(number)?,
                 StoryOperation::Undo => self.undo(number)?,
                 StoryOperation::Resume => self.resume(number)?,
+                StoryOperation::Compact => self.compact(number)?,
+                StoryOperation::Fork => self.fork(number)?,
                 StoryOperation::Edit { path, content } => {
                     self.log(format!("{number}. a person writes {path}: {content:?}"));
                     match content {
-                        Some(text) => write_file(self.project, path, text).map_err(io)?,
+                        Some(text) => write_file(&self.project, path, text).map_err(io)?,
                         None => std::fs::remove_file(self.project.join(path)).map_err(io)?,
                     }
                     self.ledger.add_edit(path, content.as_deref());
@@ -144,9 +151,9 @@ impl Teller<'_> {
             [&["init", "--quiet"][..], &["add", "."], &["commit", "--quiet", "-m", "first"]]
         {
             let mut git = Command::new("git");
-            git.args(identity).args(words).current_dir(self.project).env_clear();
+            git.args(identity).args(words).current_dir(&self.project).env_clear();
             git.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-            let output = git.env("HOME", self.project).env("GIT_CONFIG_NOSYSTEM", "1").output()?;
+            let output = git.env("HOME", &self.project).env("GIT_CONFIG_NOSYSTEM", "1").output()?;
             if !output.status.success() {
                 let text = String::from_utf8_lossy(&output.stderr).into_owned();
                 return Err(std::io::Error::other(format!("git {}: {text}", words[0])));
@@ -155,10 +162,9 @@ impl Teller<'_> {
         Ok(())
     }
 
-    /// Adds a line to the transcript, without the folders of this run.
+    /// Adds a line to the transcript.
     pub(super) fn log(&mut self, line: String) {
-        let line = line.replace(&*self.project.to_string_lossy(), "PROJECT");
-        self.told.transcript.push(line.replace(&*self.process.home().to_string_lossy(), "HOME"));
+        self.told.transcript.push(line);
     }
 
     pub(super) fn breach(&mut self, breaches: impl IntoIterator<Item = Breach>) {
@@ -171,39 +177,13 @@ impl Teller<'_> {
     }
 
     pub(super) fn files(&self) -> FileTexts {
-        read_files(self.project)
+        read_files(&self.project)
     }
 
     pub(super) fn log_changes(&mut self, before: &FileTexts, after: &FileTexts) {
         let lines = changes(before, after);
         let lines = if lines.is_empty() { vec!["unchanged".to_owned()] } else { lines };
         lines.iter().for_each(|line| self.log(format!("   disk: {line}")));
-    }
-
-    fn open(&mut self) -> Result<(), Stop> {
-        let mut request = json!({ "project": self.project });
-        if !self.session.is_null() {
-            request["session"] = self.session.clone();
-        }
-        self.session = self.process.ask("open", request)?["session"].take();
-        Ok(())
-    }
-
-    /// An answer may name the session that continues.
-    pub(super) fn follow(&mut self, answer: &mut Value) {
-        if answer["session"].is_string() {
-            self.session = answer["session"].take();
-        }
-    }
-
-    fn close(&mut self) -> Result<(), DoorError> {
-        let answer = self.process.ask("close", json!({}))?;
-        let killed = answer["killed"].as_array().cloned().unwrap_or_default();
-        self.told.left_running += killed.len();
-        killed
-            .iter()
-            .for_each(|command| self.log(format!("   still ran after the end: {command}")));
-        Ok(())
     }
 
     /// Does something that only looks.
@@ -359,14 +339,6 @@ impl Teller<'_> {
             }
             sleep(Duration::from_millis(20));
         }
-    }
-
-    fn resume(&mut self, number: usize) -> Result<(), Stop> {
-        self.log(format!("{number}. the agent ends, and continues the session in a new process"));
-        self.close()?;
-        self.open()?;
-        self.ledger.is_resumed = true;
-        Ok(())
     }
 }
 

@@ -5,17 +5,19 @@ use crate::ending::{
     BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, UNSTABLE, USAGE, exit_code_of, fail, print_text,
 };
 use crate::hermetic;
+use crate::interruption::{Interruption, wait_for};
 use crate::progress::Progress;
 use crate::subjects::quoted;
 use clap::Args;
 use herma_harness::front_door::{
-    AgentProcess, Bench, DoorCode, DoorCommand, DoorError, DoorPlan, DoorResults, Story, Told,
-    page, rules_text, run, write_adapters,
+    AgentProcess, Bench, DOOR_RULES, DoorCode, DoorCommand, DoorError, DoorPlan, DoorResults,
+    DoorVerdict, Story, Told, merged, page, rules_text, run, write_adapters,
 };
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -27,7 +29,7 @@ Examples:
   herma-conform agent opencode --seed 7 --turns 300 --isolated
   herma-conform agent opencode --story herma-failures/opencode/undo-gives-back.yaml
   herma-conform agent stand-in -- --herma target/debug/herma
-  herma-conform agent --page docs/agents.md herma-failures/*/results.json";
+  herma-conform agent --page docs/agents.md herma-failures/*/results-*.json";
 
 /// More stories than this share in percent may not end without a verdict.
 const UNJUDGED_PERCENT_MAX: usize = 10;
@@ -38,7 +40,7 @@ const OFFLINE: &str = "HERMA_OFFLINE";
 
 #[derive(Debug, Args)]
 pub struct AgentArguments {
-    /// The agent, such as hermes-agent or opencode; with --page the results.json of each
+    /// The agent, such as hermes-agent or opencode; with --page the results of runs
     #[arg(required_unless_present = "rules", value_name = "NAME")]
     names: Vec<PathBuf>,
     /// How many stories: of those with up to three turns, then generated ones
@@ -53,7 +55,7 @@ pub struct AgentArguments {
     /// Begin no story after this many turns
     #[arg(long)]
     turns: Option<usize>,
-    /// Begin no story after two thirds of this time, and no shrinking after all of it
+    /// Begin no story after two thirds of this time, and no repeat of a failure after all of it
     #[arg(long, value_name = "SECONDS")]
     time_budget: Option<u64>,
     /// How many stories at the same time
@@ -77,7 +79,7 @@ pub struct AgentArguments {
     /// The folder for the results and the failing stories; by default one in herma-failures
     #[arg(long, value_name = "FOLDER")]
     save: Option<PathBuf>,
-    /// Write the page of these results to this file, and judge nothing
+    /// Write the page of these results to this file, and judge nothing; runs of the same agent add up
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
     /// Print the rules, and judge nothing
@@ -91,7 +93,7 @@ pub struct AgentArguments {
 /// A home for the adapters and all that they make.
 struct Workshop {
     start: DoorCommand,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl AgentArguments {
@@ -131,7 +133,7 @@ impl AgentArguments {
         command.extend(self.adapter.iter().cloned());
         Ok(Workshop {
             start: DoorCommand { command, door: self.door.clone(), cache, scratch },
-            _folder: folder,
+            folder,
         })
     }
 }
@@ -156,16 +158,25 @@ pub fn prepare(arguments: &AgentArguments) -> Option<ExitCode> {
     if hermetic::is_inside() {
         return None;
     }
-    if std::env::var_os(OFFLINE).is_none() {
-        let installed = arguments
-            .workshop()
-            .and_then(|workshop| AgentProcess::install(&workshop.start).map_err(not_run));
-        if let Err((message, code)) = installed {
-            return Some(fail(&message, code));
-        }
+    if std::env::var_os(OFFLINE).is_none()
+        && let Err((message, code)) = install(arguments)
+    {
+        return Some(fail(&message, code));
     }
     let is_outside = arguments.isolated && std::env::var_os(ISOLATED).is_none();
     is_outside.then(|| exit_code_of(isolate()))
+}
+
+fn install(arguments: &AgentArguments) -> Result<(), NoVerdict> {
+    let workshop = arguments.workshop()?;
+    let folder = workshop.folder.path().to_owned();
+    let _interruption = Interruption::received_by(move || {
+        // The adapter ends at the end of its input.
+        let _ = fs::remove_dir_all(&folder);
+        std::process::exit(NO_VERDICT.into());
+    })
+    .map_err(|error| (error.to_string(), NO_VERDICT))?;
+    AgentProcess::install(&workshop.start).map(drop).map_err(not_run)
 }
 
 /// Runs this command again where there is no network but the loopback interface.
@@ -173,14 +184,14 @@ fn isolate() -> Result<ExitCode, NoVerdict> {
     let failed =
         |error: std::io::Error| (format!("cannot isolate the network: {error}"), NO_VERDICT);
     let namespace = if rustix::process::geteuid().is_root() { "--net" } else { "-rn" };
-    let status = Command::new("unshare")
+    let mut command = Command::new("unshare");
+    command
         .args([namespace, "--", "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"])
         .arg(std::env::current_exe().map_err(failed)?)
         .args(std::env::args_os().skip(1))
         .env(ISOLATED, "1")
-        .env(OFFLINE, "1")
-        .status()
-        .map_err(failed)?;
+        .env(OFFLINE, "1");
+    let status = wait_for(&mut command).map_err(failed)?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(ExitCode::from(code.unwrap_or(NO_VERDICT)))
 }
@@ -192,7 +203,7 @@ fn write_page(file: &Path, results: &[PathBuf]) -> Result<ExitCode, NoVerdict> {
         serde_json::from_str(&text).map_err(|error| failed(&error))
     };
     let runs = results.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    fs::write(file, page(&runs)).map_err(|error| (format!("{file:?}: {error}"), USAGE))?;
+    fs::write(file, page(&merged(runs))).map_err(|error| (format!("{file:?}: {error}"), USAGE))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -223,7 +234,11 @@ pub fn judge(arguments: &AgentArguments) -> Result<ExitCode, NoVerdict> {
         told.breaches.iter().for_each(|breach| eprintln!("{}: {}", breach.rule, breach.text));
         progress.step();
     };
-    let results = run(Bench::new(workshop.start.clone()), &plan, chosen, &step);
+    let bench = Arc::new(Bench::new(workshop.start.clone()));
+    let stopped = Arc::clone(&bench);
+    let _interruption = Interruption::received_by(move || stopped.stop())
+        .map_err(|error| (error.to_string(), NO_VERDICT))?;
+    let results = run(&bench, &plan, chosen, &step);
     drop(progress);
     let mut results = results.map_err(not_run)?;
     results.date = jiff::Zoned::now().date().to_string();
@@ -252,7 +267,8 @@ fn save(arguments: &AgentArguments, results: &DoorResults) -> Result<Vec<PathBuf
     fs::create_dir_all(&folder).map_err(failed)?;
     let json =
         serde_json::to_string_pretty(results).map_err(|error| (error.to_string(), NO_VERDICT))?;
-    fs::write(folder.join("results.json"), json + "\n").map_err(failed)?;
+    let seeds: String = results.seeds.iter().map(|seed| format!("-{seed}")).collect();
+    fs::write(folder.join(format!("results{seeds}.json")), json + "\n").map_err(failed)?;
     let write = |rule: &str, story: &Story| {
         let name = rule.rsplit('/').next().unwrap_or(rule);
         let file = folder.join(format!("{name}.yaml"));
@@ -266,10 +282,10 @@ fn save(arguments: &AgentArguments, results: &DoorResults) -> Result<Vec<PathBuf
 }
 
 fn code(results: &DoorResults) -> u8 {
-    let has = |is_stable| results.findings.iter().any(|finding| finding.is_stable() == is_stable);
+    let has = |verdict| DOOR_RULES.iter().any(|rule| results.verdict(rule.id) == verdict);
     match () {
-        () if has(true) => BROKEN,
-        () if has(false) => UNSTABLE,
+        () if has(DoorVerdict::Broken) => BROKEN,
+        () if has(DoorVerdict::Doubtful) => UNSTABLE,
         () if results.unjudged_stories() * 100 > results.stories * UNJUDGED_PERCENT_MAX => {
             TOO_LITTLE
         }

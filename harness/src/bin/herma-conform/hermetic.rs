@@ -4,6 +4,7 @@
 //! A process cannot safely change its own environment, so it starts itself again in this environment
 //! and afterwards checks that the user's own files are unchanged.
 
+use crate::interruption;
 use herma_harness::sandbox::hostility;
 #[cfg(target_os = "linux")]
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -87,7 +88,7 @@ fn run_inside() -> std::io::Result<u8> {
         .env("GIT_CONFIG_VALUE_0", "true")
         .env("TZ", "UTC")
         .env("LC_ALL", "C.UTF-8");
-    let status = command.status()?;
+    let status = interruption::wait_for(&mut command)?;
     if watched() != before {
         eprintln!("error: files in the user's home changed during the run; there is no verdict");
         return Ok(4);

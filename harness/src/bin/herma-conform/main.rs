@@ -13,6 +13,7 @@ mod confined;
 mod ending;
 mod gate;
 mod hermetic;
+mod interruption;
 mod levels;
 mod model;
 mod power;
