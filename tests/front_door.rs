@@ -155,7 +155,7 @@ fn agent_leaves_nothing_behind_when_a_signal_ends_it_and_keeps_its_results() {
     std::thread::sleep(Duration::from_millis(500));
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-    child.wait().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(4));
     assert_eq!(left_behind(&temporary), [""; 0]);
     assert!(kept.join("results-1.json").is_file());
 }

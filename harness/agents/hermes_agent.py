@@ -60,8 +60,10 @@ class Gateway(Hermes):
             self.agent = JsonRpc([self.program("python"), "-m", "tui_gateway.entry"], project, self.environment())
             self.agent.on_message = self.remember
             self.agent.wait(lambda message: self.event(message) == "gateway.ready", "gateway.ready")
-        elif self.session:
+        else:
             self.agent.call("session.close", {"session_id": self.session})
+            # Checkpoints before commands are of the folder of the process, whatever the session's folder is.
+            self.agent.call("config.set", {"key": "cwd", "value": project})
         if session:
             opened = self.agent.call("session.resume", {"session_id": session, "cols": 100})
         else:

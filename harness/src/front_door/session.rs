@@ -59,7 +59,8 @@ impl Bench {
         end_processes(&self.start.scratch);
     }
 
-    fn is_stopped(&self) -> bool {
+    /// Whether it was stopped.
+    pub fn is_stopped(&self) -> bool {
         self.is_stopped.load(Relaxed)
     }
 

@@ -133,11 +133,15 @@ impl Teller<'_> {
                 StoryOperation::Compact => self.compact(number)?,
                 StoryOperation::Fork => self.fork(number)?,
                 StoryOperation::Edit { path, content } => {
-                    self.log(format!("{number}. a person writes {path}: {content:?}"));
                     match content {
-                        Some(text) => write_file(&self.project, path, text).map_err(io)?,
-                        None => std::fs::remove_file(self.project.join(path)).map_err(io)?,
+                        Some(text) => write_file(&self.project, path, text),
+                        None => std::fs::remove_file(self.project.join(path)),
                     }
+                    .map_err(io)?;
+                    let did = content
+                        .as_ref()
+                        .map_or("removes it".to_owned(), |text| format!("{text:?}"));
+                    self.log(format!("{number}. a person edits {path}: {did}"));
                     self.ledger.add_edit(path, content.as_deref());
                 }
             }

@@ -251,6 +251,12 @@ pub fn judge(arguments: &AgentArguments) -> Result<ExitCode, NoVerdict> {
         print_text(&results.text());
         saved.iter().for_each(|file| print_text(&format!("\n{replay} --story {}\n", quoted(file))));
     }
+    if bench.is_stopped() {
+        return Err((
+            "the run was stopped; the results are of a part of it".to_owned(),
+            NO_VERDICT,
+        ));
+    }
     Ok(ExitCode::from(code(&results)))
 }
 
