@@ -49,14 +49,14 @@ fn judge(stories: usize, chosen: Option<Story>, broken: Option<&str>) -> DoorRes
 const STORY: &str = "
 files: {a.txt: 'first', b.txt: 'first'}
 operations:
-- say: [[{write: {path: a.txt, content: 'second'}}]]
-- say: [[{write: {path: new.txt, content: 'third'}}, {delete: {path: b.txt}}]]
-- compact
+- say: [[{write: {path: b.txt, content: 'second'}}]]
+- say: [[{write: {path: a.txt, content: 'third'}}, {write: {path: new.txt, content: 'third'}}]]
 - restore: {to: {turn: 2}}
 - resume
 - say: []
 - fork
 - say: []
+- compact
 ";
 
 fn has_python() -> bool {

@@ -1,12 +1,11 @@
 //! A real agent behind its adapter: the process, its requests, and a home and a scripted model of its own.
-//!
-//! Whatever an agent starts has the path of its home in its environment, so that what it leaves running is found.
 
+use super::leftovers::marked;
 use super::story::{FileTexts, StoryCall};
 use crate::protocol::fault::Fault;
 use crate::protocol::process::{Adapter, Limits};
 use crate::scripted_model::{Server, ToolCall};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -355,27 +354,6 @@ fn environment(home: &Path) -> Vec<(OsString, OsString)> {
         variables.push(("PATH".into(), path));
     }
     variables
-}
-
-/// Asks every process to end that has a folder below this one in its environment.
-pub fn end_processes(folder: &Path) {
-    for pid in marked(folder) {
-        // It may have ended meanwhile.
-        let _ = kill_process(pid, Signal::TERM);
-    }
-}
-
-/// The processes that have this folder in their environment.
-fn marked(folder: &Path) -> Vec<Pid> {
-    let folder = folder.as_os_str().as_bytes();
-    let is_marked = |pid: &i32| {
-        // A process of another user cannot be read, and is not ours.
-        let variables = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        variables.windows(folder.len()).any(|part| part == folder)
-    };
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(is_marked).filter_map(Pid::from_raw).collect()
 }
 
 fn infrastructure(error: impl std::fmt::Display) -> DoorError {

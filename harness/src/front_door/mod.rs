@@ -8,6 +8,7 @@
 mod agent;
 mod disk;
 mod ledger;
+mod leftovers;
 mod report;
 mod restores;
 mod restoring;

@@ -72,9 +72,9 @@ language model was the [scripted one](scripted-model.md). What is judged is the 
 checkpoints, and the next request to the model. How to judge another agent is in
 [adding an agent](adding-an-agent.md).
 
-A rule is broken if the shortest story that shows the failure failed three times of three, and doubtful if it failed, but
-not each time. What an agent's documentation announces is not a failure; what its door does not offer is not tested.
-Several runs of an agent are added up.
+A rule is broken if the shortest story that shows the failure failed three times of three. It is doubtful if that story
+failed, but not each time. What an agent's documentation announces is not a failure; what its door does not offer is
+not tested. Several runs of an agent are added up.
 ";
 
 /// A page: agents and rules, and each failure with its shortest story.
@@ -129,6 +129,12 @@ fn failures(run: &DoorResults) -> String {
         let shown = format!("The shortest failed {repeated} of {repeats} times when repeated.");
         let _ = writeln!(text, "\n### {rule}{doubt}\n\nIn {stories} of {all} stories. {shown}\n");
         finding.transcript.iter().for_each(|line| {
+            let _ = writeln!(text, "    {line}");
+        });
+    }
+    for (why, count) in &run.unjudged {
+        let _ = writeln!(text, "\nNot judged to the end, {count} of the stories:\n");
+        why.lines().for_each(|line| {
             let _ = writeln!(text, "    {line}");
         });
     }

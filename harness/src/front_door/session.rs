@@ -1,6 +1,7 @@
 //! Many stories for one agent: told, judged, and what fails made small and repeated.
 
-use super::agent::{AgentProcess, DoorCode, DoorCommand, DoorError, DoorHello, end_processes};
+use super::agent::{AgentProcess, DoorCode, DoorCommand, DoorError, DoorHello};
+use super::leftovers::end_processes;
 use super::results::{DoorFinding, DoorResults, REPEATS};
 use super::rules;
 use super::shrink::shrink;

@@ -44,8 +44,8 @@ impl Teller<'_> {
     pub(super) fn compact(&mut self, number: usize) -> Result<(), Stop> {
         self.log(format!("{number}. the user has the conversation compacted"));
         if self.without_writes("compact", rules::COMPACT)? {
-            self.ledger.compact();
             self.list(ListMoment::Compaction)?;
+            self.ledger.compact();
         }
         Ok(())
     }
