@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How many stories are told to make one smaller.
-const SHRINK_RUNS: usize = 24;
+const SHRINK_RUNS: usize = 16;
 /// Why a story has no verdict that was being told when the run was stopped.
 const STOPPED: &str = "the run was stopped";
 /// The part of the time budget in which stories begin; the rest is for their failures.

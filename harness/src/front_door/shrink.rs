@@ -9,18 +9,27 @@ pub fn shrink(
     mut still_fails: impl FnMut(&Story) -> bool,
 ) -> Story {
     let mut smallest = story.clone();
-    'again: loop {
-        for candidate in smaller(&smallest) {
-            if runs == 0 {
-                return smallest;
+    let mut index = 0;
+    let mut has_shrunk = false;
+    loop {
+        match smaller(&smallest).into_iter().nth(index) {
+            Some(_) if runs == 0 => return smallest,
+            Some(candidate) => {
+                runs -= 1;
+                // The next part then has the same index.
+                if still_fails(&candidate) {
+                    smallest = candidate;
+                    has_shrunk = true;
+                } else {
+                    index += 1;
+                }
             }
-            runs -= 1;
-            if still_fails(&candidate) {
-                smallest = candidate;
-                continue 'again;
+            None if has_shrunk => {
+                has_shrunk = false;
+                index = 0;
             }
+            None => return smallest,
         }
-        return smallest;
     }
 }
 
