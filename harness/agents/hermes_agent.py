@@ -17,7 +17,7 @@ class Hermes(FrontDoor):
     package = Package("hermes-agent", "0.19.0", ("hermes-agent==0.19.0",), "pip")
     licence = "MIT"
     capabilities = ("list", "preview", "restore", "restore-file", "resume", "parallel-calls", "shell-covered",
-                    "turn-checkpoints", "keeps-created", "git-project", "shared-home")
+                    "turn-checkpoints", "keeps-created", "undoes-last-turn", "git-project", "shared-home")
     notes = {"conversation": "documented to undo the last turn only, whichever turn the checkpoint is of",
              "shell-covered": "documented for commands like rm, mv, cp, sed -i, truncate, dd and >",
              "git-project": "without a root such as .git a checkpoint is of the folder of the changed file",

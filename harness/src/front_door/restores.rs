@@ -95,13 +95,18 @@ impl Ledger {
         turn.into_iter().flat_map(|turn| turn.states.iter().skip(1))
     }
 
-    /// A restore undoes the turns from that of its checkpoint, if the files show it.
+    /// A restore undoes the turns from that of its checkpoint, or the last turn alone, if the files show it.
     fn undo_turns(&mut self, holding: &Holding, is_restored: bool) {
         let Some(first) = holding.turn else { return self.set_presence(0, Presence::Open) };
+        let last = self.turns.iter().rposition(|turn| turn.presence != Presence::Undone);
+        let kept = last.filter(|last| self.turns[*last].presence == Presence::Kept);
         self.set_presence(first, Presence::Open);
         let is_partial = !holding.is_start || self.capabilities.has("redo-call");
         if is_restored && self.capabilities.has("conversation") {
             self.set_presence(first + usize::from(is_partial), Presence::Undone);
+        }
+        if let Some(last) = kept.filter(|_| self.capabilities.has("undoes-last-turn")) {
+            self.turns[last].presence = Presence::Undone;
         }
     }
 
