@@ -2,6 +2,7 @@
 
 use herma_harness::bundled::{Bundled, CATALOGUE, in_python};
 use herma_harness::expectations::Expectations;
+use herma_harness::front_door::{self, DoorResults};
 use herma_harness::levels::{self, ConformanceReport};
 use herma_tests::built_binary;
 use std::collections::BTreeSet;
@@ -168,6 +169,15 @@ fn every_submitted_report_is_right_and_docs_matrix_md_is_built_from_them() {
     }
     assert!(!reports.is_empty());
     assert_page("matrix.md", &levels::page::page(&reports).unwrap());
+}
+
+#[test]
+fn docs_agents_md_adds_up_the_kept_results_of_docs_agents() {
+    let kept = sources("docs/agents", "json").into_iter();
+    let runs: Vec<DoorResults> =
+        kept.map(|(_, text)| serde_json::from_str(&text).unwrap()).collect();
+    assert!(!runs.is_empty());
+    assert_page("agents.md", &front_door::page(&front_door::merged(runs)));
 }
 
 /// Only the names are checked here; CI recomputes the kills, a part of them at a time.
