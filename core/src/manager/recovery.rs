@@ -104,7 +104,6 @@ impl Manager {
         let restore = Restore { interrupt, ..self.restore_into(open, &current, &before) };
         let is_tidy = restore.tidy();
         let report = restore.restore_all(true);
-        self.record_restore(open, &restore, &report);
         let is_final =
             report.failed.iter().all(|remark| is_lost(objects, &before.snapshot, &remark.path));
         let failed = report.failed.iter().chain(&report.kept);

@@ -261,11 +261,12 @@ impl Manager {
         begin_record(pending, before);
         let is_tidy = restore.tidy();
         let report = pending.of_turn(scope.restore(&restore)?);
-        self.record_restore(open, &restore, &report);
         if let Some(journal) = &journal {
             let undo_files = &|journal: &Journal| self.undo_files(open, journal);
             self.state.end_restore(&of_state, journal, &report.failed, undo_files)?;
         }
+        // A restore that is undone changed nothing: neither it nor its undoing is recorded.
+        self.record_restore(open, &restore, &report);
         if is_tidy && !report.interrupted && !left_anything(&report) {
             open.record_ended(pending, &restore, before, &report);
             end_record(pending);

@@ -244,3 +244,21 @@ fn takes_injection_holds_for_requests_that_use_checkpoints() {
         assert!(!takes_injection(request), "{request}");
     }
 }
+
+#[test]
+fn killed_restore_leaves_open_whether_the_reports_of_tools_are_still_recorded() {
+    let capabilities = CAPABILITIES.into_iter().chain(["restore.others"]).collect();
+    let mut scene = Scene::with_capabilities(capabilities, "first=1");
+    for request in ["take alpha", "begins alpha second"] {
+        scene.perform(request);
+    }
+    scene.edit("second=2");
+    perform_killed(&mut scene, "restore alpha 1", &[1]);
+    for others in ["", "second"] {
+        let mut observation = scene.correct_observation("restore alpha 1 exact");
+        if let Answer::Restored(report) = &mut observation.answer {
+            report.others = Some(others.split_whitespace().map(ByteString::from).collect());
+        }
+        assert_eq!(scene.broken_rules(&observation), "", "{others}");
+    }
+}

@@ -23,6 +23,8 @@ enum FileEvent {
     ToolBegins(ByteString),
     /// The agent reported for this project that the tool has written.
     ToolEnds(ByteString),
+    /// The agent reported something, and it is unknown whether that is still recorded.
+    MaybeForgotten,
     /// The file changed: by a restore of the project `restored`, or else by an edit.
     Changed { from: ObservedEntry, to: ObservedEntry, restored: Option<ByteString> },
 }
@@ -76,13 +78,12 @@ impl Attribution {
         }));
     }
 
-    /// Forgets the reports for a project, which was removed with its history.
-    pub(super) fn forget(&mut self, project: &ByteString) {
+    /// Makes it unknown whether the reports for a project are still recorded: its history was removed, or
+    /// a restore was interrupted.
+    pub(super) fn doubt_reports(&mut self, project: &ByteString) {
         for (_, event) in &mut self.log {
-            if let FileEvent::ToolBegins(reported) | FileEvent::ToolEnds(reported) = event
-                && reported == project
-            {
-                *reported = ByteString::default();
+            if is_report_for(event, project) {
+                *event = FileEvent::MaybeForgotten;
             }
         }
     }
@@ -221,6 +222,7 @@ impl EditSearch {
                 self.set_baseline();
             }
             FileEvent::ToolBegins(_) | FileEvent::ToolEnds(_) => {}
+            FileEvent::MaybeForgotten => self.is_unclear = true,
             FileEvent::Changed { from, to, restored } => {
                 self.start(from, recorded);
                 match restored {

@@ -39,7 +39,7 @@ impl World {
             (request, Some(project)) if !request.only_looks() => {
                 if request.restores() {
                     self.pre_restore.doubt();
-                    self.attribution.forget(&project);
+                    self.attribution.doubt_reports(&project);
                 }
                 if seen.taken().is_none() {
                     self.learn_eviction(&project, lists);

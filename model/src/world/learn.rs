@@ -319,7 +319,7 @@ impl World {
         self.histories.remove(project);
         self.pre_restore.forget(project);
         self.rollbacks.forget(project);
-        self.attribution.forget(project);
+        self.attribution.doubt_reports(project);
         self.maintenance.uses.remove(project);
         if !self.maintenance.blocked.contains(project) {
             self.maintenance.damaged.remove(project);
