@@ -4,11 +4,17 @@ use super::*;
 use crate::answer::Listed;
 use pretty_assertions::assert_eq;
 
+/// A checkpoint of `alpha` with these files.
+fn taken(files: &str) -> Scene {
+    let capabilities = CAPABILITIES.into_iter().chain(["restore.undo", "target.stable_number"]);
+    let mut scene = Scene::with_capabilities(capabilities.collect(), files);
+    scene.perform("take alpha");
+    scene
+}
+
 /// A checkpoint of `alpha` with the files `a` and `b`, of which `a` is changed and `b` is removed since.
 fn changed() -> Scene {
-    let capabilities = CAPABILITIES.into_iter().chain(["restore.undo", "target.stable_number"]);
-    let mut scene = Scene::with_capabilities(capabilities.collect(), "a=1 b=1");
-    scene.perform("take alpha");
+    let mut scene = taken("a=1 b=1");
     scene.edit("a=2 -b");
     scene
 }
@@ -53,6 +59,19 @@ fn undo_removes_what_the_restore_brought_and_leaves_what_changed_since() {
     assert_eq!(files(&scene), "a=2 new=1");
     edited.perform("undo alpha");
     assert_eq!(files(&edited), "a=2 b=3 new=1");
+}
+
+#[test]
+fn undo_leaves_what_the_restore_did_not_bring_though_the_checkpoint_excludes_it() {
+    let mut scene = taken("a=1 .gitignore=b");
+    scene.edit(".gitignore=a");
+    scene.perform("restore alpha 1");
+    let report = |observation: &Observation| match &observation.answer {
+        Answer::Restored(report) => (report.left.clone(), report.kept.len()),
+        answer => panic!("{answer:?}"),
+    };
+    let left = scene.correct_observation("undo alpha");
+    assert_eq!(report(&left), (vec!["a".into()], 0));
 }
 
 #[test]

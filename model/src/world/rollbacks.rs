@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::answer::Answer;
-use crate::bytes::ByteString;
+use crate::bytes::{self, ByteString};
 use crate::capture::Captured;
 use crate::files::{Files, Node};
 use crate::observation::Observation;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) struct Rollback {
     /// The checkpoint that holds the state before it; `None` where no checkpoint does.
     pub(crate) before: Option<String>,
-    /// What the restored checkpoint holds.
+    /// What the restored checkpoint holds, without the files that were already as they are in it.
     pub(crate) made: Arc<Captured>,
     /// The path, if only one was restored.
     pub(crate) only: Option<ByteString>,
@@ -126,7 +126,11 @@ impl World {
             Request::RestoreFile { path, .. } => Some(self.literal_path(project, path).ok()?),
             request => self.undone(request).ok()?.and_then(|undone| undone.only.clone()),
         };
-        let made = self.target_checkpoint(&seen.request)?.captured.clone()?;
+        let mut made = self.target_checkpoint(&seen.request)?.captured.clone()?;
+        Arc::make_mut(&mut made).tree.retain(|path, _| {
+            let full = bytes::join(project, path);
+            self.files.get(&full) != seen.files.get(&full)
+        });
         let nodes = |files: &'_ Files| {
             let nodes = files.below(project).filter(|(_, node)| **node != Node::Directory);
             nodes.map(|(path, node)| (path.clone(), node.clone())).collect::<Vec<_>>()
