@@ -76,15 +76,12 @@ fn newer_than_packed(
     if folder::stat(store.disk, &file)?.is_some() {
         return Ok(None);
     }
-    let metadata = metadata::read(store.disk, &store.path, hash);
-    let position = metadata
-        .and_then(|metadata| metadata.checkpoints.iter().position(|recorded| recorded.has_id(tip)));
+    let Some(metadata) = metadata::read(store.disk, &store.path, hash) else { return Ok(None) };
     let is_damaged = || commit::read(objects, tip).is_err_and(|error| error.is_damage());
-    Ok(match position {
-        Some(0) => None,
-        Some(_) => recorded_tip(store, objects, hash),
+    Ok(match metadata.checkpoints.iter().position(|recorded| recorded.has_id(tip)) {
+        Some(position) => readable(objects, &metadata.checkpoints[..position]),
         // The checkpoints after a damaged one need not name it.
-        None if is_damaged() => recorded_readable(store, objects, hash),
+        None if is_damaged() => readable(objects, &metadata.checkpoints),
         None => None,
     })
 }
@@ -156,9 +153,13 @@ fn recorded_newest(store: &Store<'_>, hash: &str) -> Option<Oid> {
 /// damaged commit leads to no checkpoint that could be listed.
 // rule: maintenance/damage
 fn recorded_readable(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Option<Oid> {
-    let metadata = metadata::read(store.disk, &store.path, hash)?;
-    let recorded = metadata.checkpoints.iter().filter_map(Recorded::id);
-    recorded.into_iter().find(|id| commit::read(objects, *id).is_ok())
+    readable(objects, &metadata::read(store.disk, &store.path, hash)?.checkpoints)
+}
+
+/// The first of these checkpoints whose commit can be read.
+fn readable(objects: &Objects<'_>, recorded: &[Recorded]) -> Option<Oid> {
+    let mut ids = recorded.iter().filter_map(Recorded::id);
+    ids.find(|id| commit::read(objects, *id).is_ok())
 }
 
 /// The hashes of all projects with a history, even if its ref was lost, sorted.
