@@ -81,6 +81,12 @@ impl World {
             let allowed = world.allows(&observation.request);
             checks.join(world.compare(&allowed, &observation));
             world.learn(&observation);
+            // What a sweep removed first is missing from the base, which was seen after both.
+            if let (Answer::Swept { counts, .. }, Some(base)) = (&observation.answer, &seen.base)
+                && counts.orphans + counts.stale > 0
+            {
+                world.maintenance.forget_missing(base);
+            }
         }
         (checks, world)
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use pretty_assertions::assert_eq;
+use std::collections::BTreeMap;
 
 fn created(number: usize) -> Answer {
     let outcome = CheckpointOutcome::Created { id: checkpoint_id(number) };
@@ -88,6 +89,24 @@ fn compare_overlapped_lets_a_busy_request_do_nothing_and_a_prune_skip_locked_pro
         .0,
         ""
     );
+}
+
+#[test]
+fn compare_overlapped_accepts_a_checkpoint_after_a_sweep_that_removed_a_v1_repository() {
+    let mut scene = Scene::with("a=1");
+    scene.add_repository("old", "work/alpha", false);
+    scene.wait(8 * DAY);
+    let stale = |stale| Counts { scanned: 1, stale, ..Counts::default() };
+    for (stale, rules) in [(stale(1), ""), (stale(0), "sweep/counts")] {
+        let base = Base { repositories: BTreeMap::new(), ..scene.base() };
+        let observation = scene.observation("sweep", swept(SweepOutcome::Done, stale));
+        let mut contents = scene.contents();
+        contents.visible.insert(scene.world.hash(b"work/alpha"), vec![checkpoint_id(1)]);
+        let observation = Observation { base: Some(base), contents: Some(contents), ..observation };
+        let take = parse_request("take alpha");
+        let (checks, _) = scene.world.compare_overlapped(&observation, &take, &created(1));
+        assert_eq!(broken_rules(checks), rules);
+    }
 }
 
 #[test]

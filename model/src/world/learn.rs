@@ -335,19 +335,17 @@ impl World {
             maintenance.marker = Marker::Nothing;
             maintenance.pruned = None;
         }
-        maintenance.archives.retain(|name, _| base.archives.contains(name));
         maintenance.strays.retain(|name| base.strays.contains(name));
         maintenance.lookalikes.retain(|name| base.lookalikes.contains(name));
-        maintenance.repositories.retain(|name, repository| {
-            let locations = base.repositories.get(name).map_or(&[][..], Vec::as_slice);
-            let location =
-                locations.iter().find(|location| location.is_intact).or(locations.first());
-            let Some(location) = location else { return false };
-            if let Some(archive) = &location.archive {
+        maintenance.forget_missing(base);
+        for (name, repository) in &mut maintenance.repositories {
+            let locations = &base.repositories[name];
+            let location = locations.iter().find(|location| location.is_intact);
+            let location = location.or(locations.first());
+            if let Some(archive) = location.and_then(|location| location.archive.as_ref()) {
                 maintenance.archives.entry(archive.clone()).or_insert(now);
                 repository.archive = Some(archive.clone());
             }
-            true
-        });
+        }
     }
 }

@@ -4,6 +4,7 @@
 use super::World;
 use crate::bytes::ByteString;
 use crate::object::Piece;
+use crate::observation::Base;
 use crate::store_edit::{Damage, StoreEdit, StoreFile};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,6 +69,13 @@ pub(crate) struct Maintenance {
 }
 
 impl Maintenance {
+    /// Forgets the archives and v1 repositories that the base lacks.
+    pub(crate) fn forget_missing(&mut self, base: &Base) {
+        let exists = |locations: &Vec<_>| !locations.is_empty();
+        self.archives.retain(|name, _| base.archives.contains(name));
+        self.repositories.retain(|name, _| base.repositories.get(name).is_some_and(exists));
+    }
+
     pub(super) fn record_mention(&mut self, project: ByteString, now: i64) {
         let entry = self.uses.entry(project).or_insert(Use { touched: now, latest: now });
         entry.latest = entry.latest.max(now);
