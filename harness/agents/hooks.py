@@ -24,10 +24,26 @@ import hermes_agent
 import kilo
 import opencode
 import qwen_code
-from front_door import free_port
+from front_door import FrontDoor, Package, free_port
 from processes import run
 
 FILES = ["a.txt", "b.txt", "c.txt", "d.txt"]
+
+
+class Claude(FrontDoor):
+    package = Package("claude-code", "2.1.332", ("@anthropic-ai/claude-code@2.1.332",))
+
+    def variables(self):
+        return {"ANTHROPIC_BASE_URL": self.model_url, "ANTHROPIC_API_KEY": "any",
+                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+
+    def calls(self, project):
+        return {"shell": lambda call: ("Bash", {"command": call["command"], "description": "change"})}
+
+    def turn(self, said, turn):
+        resumed = ["--continue"] if turn % 2 else []
+        return [self.program("claude"), "-p", said, *resumed, "--permission-mode", "acceptEdits",
+                "--allowedTools", "Bash"]
 
 
 class Codex(codex.Codex):
@@ -35,6 +51,21 @@ class Codex(codex.Codex):
 
     def turn(self, said, turn):
         return self.words(said, *(["resume", "--last"] if turn % 2 else []))
+
+
+class Copilot(FrontDoor):
+    package = Package("copilot-cli", "1.0.102", ("@github/copilot@1.0.102",))
+
+    def variables(self):
+        return {"COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": f"{self.model_url}/v1",
+                "COPILOT_MODEL": "scripted"}
+
+    def calls(self, project):
+        return {"shell": lambda call: ("bash", {"command": call["command"], "description": "change"})}
+
+    def turn(self, said, turn):
+        resumed = ["--continue"] if turn % 2 else []
+        return [self.program("copilot"), "-p", said, *resumed, "--allow-all-tools"]
 
 
 class Gemini(gemini_cli.GeminiCli):
@@ -74,8 +105,8 @@ class Cline(cline.Cline):
         return [self.program("cline"), "--json", said]
 
 
-AGENTS = {"codex": Codex, "gemini": Gemini, "qwen": Qwen, "hermes": Hermes, "opencode": Opencode, "kilo": Kilo,
-          "cline": Cline}
+AGENTS = {"claude": Claude, "codex": Codex, "copilot": Copilot, "gemini": Gemini, "qwen": Qwen, "hermes": Hermes,
+          "opencode": Opencode, "kilo": Kilo, "cline": Cline}
 
 
 def script(agent, turns):
@@ -172,7 +203,7 @@ def judge(arguments):
     codes = sorted({code for _, code in times})
     print(f"{arguments.agent}: {changed} of {arguments.turns} turns changed files; the state before "
           f"{len(before)} of them is restorable; {len(took)} calls of the hook ended with {', '.join(codes)}, "
-          f"median {took[len(took) // 2]:.0f} ms, most {took[-1]:.0f} ms")
+          f"median {took[len(took) // 2]:.0f} ms, 95% {took[len(took) * 95 // 100]:.0f} ms, most {took[-1]:.0f} ms")
     print(f"left for you to look at: {folder}", file=sys.stderr)
     return 0 if len(before) == changed == arguments.turns and codes == ["0"] else 1
 
