@@ -89,6 +89,7 @@ pub fn answer(
     let path = agent.path(&environment.home, variable);
     let edits = edits(agent, &path, arguments.undo)?;
     let edits: Vec<Edit> = edits.into_iter().filter(Edit::is_change).collect();
+    edits.iter().try_for_each(Edit::check_writable)?;
     let difference: String = edits.iter().map(Edit::difference).collect();
     let question = format!("{difference}\nWrite this? [y/N] ");
     let declined = !edits.is_empty() && !arguments.force && !is_confirmed(&question);
@@ -128,13 +129,13 @@ fn list(
         return Ok(Answer::done(programs::json(&listed)?));
     }
     let lines = listed.iter().map(|ListedAgent { agent, settings, is_hooked }| {
-        let hook = if *is_hooked { "hook" } else { "-" };
+        let hook = if *is_hooked { "yes" } else { "-" };
         format!("{agent:<10}{hook:<6}{}\n", settings.display())
     });
     let lines: String = lines.collect();
-    Ok(Answer::done(
-        format!("{lines}\nherma init --agent claude  add the hook to Claude Code\n").into_bytes(),
-    ))
+    let title = format!("{:<10}{:<6}SETTINGS\n", "AGENT", "HOOK");
+    let hint = "herma init --agent claude  add the hook to Claude Code\n";
+    Ok(Answer::done(format!("{title}{lines}\n{hint}").into_bytes()))
 }
 
 fn page(agent: &HookedAgent, undo: bool, declined: bool, edits: &[Edit]) -> String {
@@ -145,14 +146,16 @@ fn page(agent: &HookedAgent, undo: bool, declined: bool, edits: &[Edit]) -> Stri
         (true, ..) => String::from_utf8_lossy(DECLINED).into_owned(),
         (_, false, true) => format!("{title} has the hook already\n"),
         (_, true, true) => format!("{title} has no hook of Herma\n"),
-        (_, true, false) => format!("{title} takes no checkpoints any more: changed {files}\n"),
+        (_, true, false) => {
+            format!("Took the hook out of {files}: {title} takes no checkpoints any more\n")
+        }
         (_, false, false) => {
             let note = agent.note;
             let note = if note.is_empty() { String::new() } else { format!("{note}\n") };
             format!(
-                "{title} takes a checkpoint before each turn's first change from now on: changed {files}\n{note}\
-                 After a bad turn `herma undo` gives the files back. `herma doctor` tells when the hook was \
-                 called last,\nand `herma init --agent {} --undo` removes it\n",
+                "Added the hook to {files}: {title} takes a checkpoint before each turn's first change from now \
+                 on\n{note}After a bad turn `herma undo` gives the files back. `herma doctor` tells when the hook \
+                 was called last,\nand `herma init --agent {} --undo` takes it out\n",
                 agent.name
             )
         }
@@ -180,12 +183,16 @@ fn edits(agent: &HookedAgent, path: &Path, undo: bool) -> Result<Vec<Edit>, Fail
     };
     match agent.settings {
         Settings::Json { events, hook, is_versioned } => {
-            let hooks = events.map(|event| (event, hook(&command)));
-            let new = |before: &str| match undo {
-                true => edit::without_json_hooks(before, name, &events),
-                false => edit::with_json_hooks(before, name, is_versioned, &hooks),
+            let with_hook = |before: &str, command: &str| {
+                let hooks = events.map(|event| (event, hook(command)));
+                edit::with_json_hooks(before, name, is_versioned, &hooks)
             };
-            edited(&new)
+            let fresh = |command: &str| with_hook("", command).unwrap_or_default();
+            edited(&|before| match undo {
+                true if is_made_by(before, fresh) => Ok(String::new()),
+                true => edit::without_json_hooks(before, name, &events),
+                false => with_hook(before, &command),
+            })
         }
         Settings::Yaml(event) => {
             let new = |before: &str| match undo {
@@ -219,7 +226,7 @@ fn own_file(
 }
 
 /// Whether a file is what `herma init` writes, whatever the path of the program was.
-fn is_made_by(found: &str, text: fn(&str) -> String) -> bool {
+fn is_made_by(found: &str, text: impl Fn(&str) -> String) -> bool {
     const MARK: &str = "COMMAND";
     let template = text(MARK);
     let same_line = |(found, template): (&str, &str)| match template.split_once(MARK) {
@@ -233,6 +240,9 @@ fn is_made_by(found: &str, text: fn(&str) -> String) -> bool {
 fn read(path: &Path) -> Result<Option<String>, Failure> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound && path.is_symlink() => {
+            Err(unusable(path, "it is a link that leads nowhere"))
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(unusable(path, &error.to_string())),
     }
@@ -246,6 +256,16 @@ fn unusable(path: &Path, why: &str) -> Failure {
 impl Edit {
     fn is_change(&self) -> bool {
         self.before != self.after
+    }
+
+    /// Refuses to replace a file that its user protects, which a rename would do all the same.
+    fn check_writable(&self) -> Result<(), Failure> {
+        match fs::metadata(&self.path) {
+            Ok(found) if found.permissions().readonly() => {
+                Err(unusable(&self.path, "it may not be written"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn difference(&self) -> String {
