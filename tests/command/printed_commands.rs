@@ -2,6 +2,7 @@
 //! what it was named for: it is no misspelling, and not refused.
 
 use super::world::{CommandFixture, CommandOutput, binary};
+use herma_core::text::shell_word;
 use proptest::collection::vec;
 use proptest::option::weighted;
 use proptest::prelude::*;
@@ -109,10 +110,6 @@ fn edit(fixture: &CommandFixture, action: &UserAction) {
     }
 }
 
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 40, failure_persistence: None, ..ProptestConfig::default()
@@ -131,7 +128,7 @@ proptest! {
                 edit(&fixture, &action);
                 continue;
             };
-            let line = line.replace("{}", &quoted(name));
+            let line = line.replace("{}", &shell_word(name.as_bytes()));
             let text = run(&fixture, &line, false)?;
             let named = named_commands(&text);
             if let Some(index) = follow.filter(|_| !named.is_empty()) {

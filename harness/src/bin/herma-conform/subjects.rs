@@ -3,12 +3,14 @@
 
 use crate::ending::{NO_VERDICT, NoVerdict, USAGE};
 use crate::hermetic;
+use herma_core::text::shell_word;
 use herma_harness::bundled::{self, Bundled};
 use herma_harness::sandbox::Sandbox;
 use herma_harness::shrink;
 use herma_harness::subject::{AdapterCommand, CoreSubject, Subject};
 use herma_model::Settings;
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// The name of the core.
@@ -173,10 +175,5 @@ fn program_path() -> Result<PathBuf, NoVerdict> {
 
 /// A word, quoted for a shell if necessary.
 pub fn quoted(word: impl AsRef<Path>) -> String {
-    let text = word.as_ref().display().to_string();
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=@:".contains(&byte);
-    if !text.is_empty() && text.bytes().all(plain) {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
+    shell_word(word.as_ref().as_os_str().as_bytes())
 }
