@@ -69,6 +69,7 @@ pub use report::{
 };
 pub use restore::{INTERRUPTED, LEFT_OUT};
 pub use store::left_out::{LeftOut, Reason, Stamp};
+pub use store::metadata::SessionTurn;
 pub use store::rollbacks::Direction;
 pub use token::Token;
 

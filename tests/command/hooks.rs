@@ -94,6 +94,29 @@ fn hook_of_an_agent_without_turns_begins_one_when_the_user_says_something() {
     assert_eq!(reasons(&world).len(), 5);
 }
 
+// rule: turn/once
+#[test]
+fn hook_of_sessions_that_alternate_in_a_project_takes_one_checkpoint_for_each_turn() {
+    let world = CommandFixture::new();
+    let change = |session: &str, turn: &str, content: &str| {
+        world.write("a.txt", content);
+        let mut tool = write_in(&world, turn);
+        tool["session_id"] = session.into();
+        call(&world, "claude", &tool);
+    };
+    for round in 0..3 {
+        for session in ["left", "right"] {
+            change(session, "t1", &format!("{session} {round}\n"));
+        }
+    }
+    assert_eq!(reasons(&world).len(), 2);
+    change("left", "t2", "next\n");
+    assert_eq!(reasons(&world).len(), 3);
+    // A session that begins to count anew.
+    change("left", "t1", "again\n");
+    assert_eq!(reasons(&world).len(), 4);
+}
+
 // rule: turn/reset
 #[test]
 fn hook_of_an_agent_that_counts_its_turns_anew_begins_one_when_the_user_says_something() {
@@ -203,6 +226,13 @@ fn hook_never_blocks_a_tool() {
     assert!(said.stderr.contains("notice"), "{}", said.stderr);
     let doctor = world.herma(&["doctor"]);
     assert!(doctor.text().contains("the hook of claude, called just now, took no checkpoint"));
+    // It still tells so after a call that went well.
+    fs::remove_file(world.base()).unwrap();
+    call(&world, "claude", &write_in(&world, "t3"));
+    call(&world, "claude", &write_in(&world, "t4"));
+    let doctor = world.herma(&["doctor"]).done().text();
+    assert!(doctor.contains("the hook of claude was called just now, before Write"), "{doctor}");
+    assert!(doctor.contains("the hook of claude took no checkpoint just now"), "{doctor}");
 }
 
 // rule: turn/once
@@ -274,6 +304,11 @@ fn run_tells_what_a_command_changed_and_ends_with_its_code() {
     assert_eq!(reasons(&world), ["before run: sh -c 'echo 2 > a.txt; echo said; exit 3'"]);
     world.herma(&["undo"]).done();
     assert_eq!(world.read("a.txt"), "1\n");
+    let many =
+        world.herma(&["run", "--", "sh", "-c", "for i in $(seq 99); do echo > $i.new; done"]);
+    assert!(many.stderr.contains("\n … and 49 more (`herma diff --stat`"), "{}", many.stderr);
+    assert_eq!(many.stderr.lines().count(), 52);
+    world.herma(&["undo"]).done();
     let same = world.herma(&["run", "--", "true"]);
     assert!(same.stderr.starts_with("Nothing changed in"), "{}", same.stderr);
     assert_eq!(same.exit, Some(0));

@@ -5,7 +5,7 @@ use crate::command::world::{CommandFixture, assert_text, binary};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 const AGENTS: [&str; 10] = [
     "claude", "gemini", "qwen", "codex", "cursor", "copilot", "hermes", "cline", "opencode", "kilo",
@@ -29,7 +29,8 @@ fn init_adds_a_hook_that_is_called_and_undo_takes_it_out() {
         let hooked = listed.as_array().unwrap().iter().filter(|listed| listed["is_hooked"] == true);
         assert_eq!(hooked.map(|listed| &listed["agent"]).collect::<Vec<_>>(), [agent]);
         let never = world.herma(&["doctor"]).done().text();
-        let never_called = format!("the hook of {agent} was set up and has not been called yet");
+        let never_called =
+            format!("the hook of {agent} is set up, and no call of it was recorded yet");
         assert!(never.contains(&never_called), "{never}");
         call(&world, agent, &write_in(&world, "t"));
         let doctor = world.herma(&["doctor"]).done().text();
@@ -44,6 +45,43 @@ fn init_adds_a_hook_that_is_called_and_undo_takes_it_out() {
         assert!(none.ends_with("has no hook of Herma\n"), "{none}");
         assert!(!world.herma(&["doctor"]).done().text().contains("the hook of"));
     }
+}
+
+#[test]
+fn undo_of_init_removes_the_settings_that_init_made_and_keeps_those_of_the_user() {
+    for agent in AGENTS {
+        let world = CommandFixture::new();
+        world.herma(&["init", "--agent", agent, "--force"]).done();
+        for file in settings(&world, agent) {
+            assert!(!file.exists(), "{agent}: {}", fs::read_to_string(file).unwrap());
+        }
+    }
+    let world = CommandFixture::new();
+    let path = world.home().join(".claude/settings.json");
+    for text in ["{\n  // Mine.\n}\n", "{\n  \"model\": \"large\"\n}\n"] {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        world.herma(&["init", "--agent", "claude", "--force"]).done();
+        world.herma(&["init", "--agent", "claude", "--undo", "--force"]).done();
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+}
+
+#[test]
+fn init_refuses_a_link_that_leads_nowhere_and_settings_that_may_not_be_written() {
+    let world = CommandFixture::new();
+    let path = world.home().join(".claude/settings.json");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    symlink("nowhere", &path).unwrap();
+    assert_eq!(world.herma(&["init", "--agent", "claude", "--force"]).refusal(), "settings");
+    assert!(path.is_symlink());
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, "{}").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    let refused = world.herma(&["init", "--agent", "claude", "--force"]);
+    assert_eq!(refused.refusal(), "settings");
+    assert!(refused.stderr.contains("may not be written"), "{}", refused.stderr);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{}");
 }
 
 #[test]

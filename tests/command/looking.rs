@@ -43,6 +43,10 @@ fn diff_compares_two_checkpoints_and_only_the_named_paths() {
     // A path is no pattern and no prefix of a name.
     let none = world.herma(&["diff", "3", "--stat", "--", "src/a"]);
     assert_eq!(none.refusal(), "not_in_checkpoint");
+    for paths in [&["b.txt", "nowhere"][..], &["nowhere", "b.txt"], &["src", "src/a"]] {
+        let refused = world.herma(&[&["diff", "3", "--stat", "--"], paths].concat());
+        assert_eq!(refused.refusal(), "not_in_checkpoint", "{paths:?}");
+    }
     let none = world.herma(&["diff", "3", "2", "--stat", "--", "b.txt"]).done().text();
     assert!(none.starts_with("Nothing changed"), "{none}");
     assert_eq!(world.herma(&["diff", "9"]).refusal(), "unknown_checkpoint");

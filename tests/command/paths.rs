@@ -76,7 +76,7 @@ fn undo_undoes_the_rollback_before_one_that_changed_nothing() {
     world.herma(&["rollback", "1"]).done();
     world.herma(&["rollback", "1"]).done();
     let undone = world.herma(&["undo"]).done().text();
-    assert!(undone.contains("To redo: herma redo"), "{undone}");
+    assert!(undone.contains("To get it back: herma redo"), "{undone}");
     assert_eq!(world.read("a.txt"), "changed\n");
     world.herma(&["redo"]).done();
     assert_eq!(world.read("a.txt"), "as recorded\n");
@@ -93,6 +93,37 @@ fn checkpoint_of_a_folder_names_the_project_that_it_is_in() {
 }
 
 #[test]
+fn a_folder_of_a_project_without_a_marker_is_told_where_the_checkpoints_are() {
+    let world = CommandFixture::new();
+    world.write("src/b.txt", "1\n");
+    world.checkpoint("of the whole project");
+    let src = world.path("src");
+    let project = world.project().to_str().unwrap().to_owned();
+    for words in [&["undo"][..], &["diff"], &["log", "b.txt"], &["cat", "1", "b.txt"]] {
+        let refused = world.herma_in(&src, words);
+        assert!(matches!(refused.refusal(), "nothing_to_undo" | "unknown_checkpoint"));
+        let hint = format!("which contains it, has some: add --dir {project}");
+        assert!(refused.stderr.contains(&hint), "{}", refused.stderr);
+        assert!(refused.stderr.contains(src.to_str().unwrap()), "{}", refused.stderr);
+    }
+    let listed = world.herma_in(&src, &["list"]).done().text();
+    let hint = format!("contains this one has checkpoints:\n  herma rollback --dir {project}\n");
+    assert!(listed.contains(&hint), "{listed}");
+    world.herma_in(&src, &["rollback", "1", "--dir", &project]).done();
+}
+
+#[test]
+fn checkpoint_with_the_label_of_another_names_both() {
+    let world = changed();
+    let first = world.herma(&["checkpoint", "--label", "base"]).done().text();
+    assert!(!first.contains("the label"), "{first}");
+    world.write("a.txt", "more\n");
+    let second = world.herma(&["checkpoint", "--label", "base"]).done().text();
+    assert!(second.contains("the label \"base\" is that of "), "{second}");
+    assert_eq!(world.herma(&["rollback", "base"]).refusal(), "ambiguous_checkpoint");
+}
+
+#[test]
 fn rollback_to_an_age_restores_the_newest_checkpoint_that_is_so_old() {
     let world = changed();
     let id = world.checkpoint("second");
@@ -106,4 +137,26 @@ fn rollback_to_an_age_restores_the_newest_checkpoint_that_is_so_old() {
     // What was rolled back is not gone back to.
     assert_eq!(world.herma(&["cat", "@0s", "a.txt"]).done().text(), "changed\n");
     world.herma(&["pin", "@0s"]).done();
+}
+
+// rule: restore/safety-skipped
+#[test]
+fn rollback_that_changes_nothing_takes_no_checkpoint() {
+    let world = CommandFixture::new();
+    for content in ["1\n", "2\n"] {
+        world.write("a.txt", content);
+        world.checkpoint(content.trim());
+    }
+    // As the older checkpoint has it, and not the newest.
+    world.write("a.txt", "1\n");
+    world.write("new.txt", "1\n");
+    for words in [&["rollback", "2"][..], &["restore", "2", "a.txt"]] {
+        let said = world.herma(words).done().text();
+        assert!(said.contains("Nothing to restore") && !said.contains("was saved"), "{said}");
+        assert_eq!(world.checkpoints(), 2, "{words:?}");
+    }
+    world.herma(&["rollback", "2", "--exact"]).done();
+    assert_eq!(world.checkpoints(), 3);
+    world.herma(&["undo"]).done();
+    assert!(world.has("new.txt"));
 }

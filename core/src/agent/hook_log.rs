@@ -30,6 +30,18 @@ pub struct LastCall {
     /// Why the tool had no checkpoint, if it needed one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// The newest failure of the calls before this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<EarlierFailure>,
+}
+
+/// A call of a hook that took no checkpoint, though the tool needed one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierFailure {
+    /// When, in seconds since the epoch.
+    pub time: i64,
+    /// Why.
+    pub failure: String,
 }
 
 /// The file of a session's turn is removed after so long without a turn.
@@ -63,12 +75,22 @@ impl<'a> HookLog<'a> {
         Ok(())
     }
 
-    /// Records the last call.
+    /// Records the last call, with the newest failure before it.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn record(&self, agent: &str, call: &LastCall) -> Result<()> {
-        self.write(&format!("{agent}.json"), &serde_json::to_vec(call).unwrap_or_default())
+    pub fn record(&self, agent: &str, call: LastCall) -> Result<()> {
+        let name = format!("{agent}.json");
+        let earlier =
+            self.last_call(&name).and_then(|LastCall { time, failure, earlier, .. }| {
+                failure.map(|failure| EarlierFailure { time, failure }).or(earlier)
+            });
+        let call = LastCall { earlier, ..call };
+        self.write(&name, &serde_json::to_vec(&call).unwrap_or_default())
+    }
+
+    fn last_call(&self, name: &str) -> Option<LastCall> {
+        serde_json::from_slice(&self.read(name)?).ok().flatten()
     }
 
     /// The agents that have a hook, each with the last call, if there was one.
@@ -76,8 +98,7 @@ impl<'a> HookLog<'a> {
         let names = folder::text_names(self.disk, &self.folder).unwrap_or_default();
         let agent = |name: &String| {
             let agent = name.strip_suffix(".json")?.to_owned();
-            let call = self.read(name)?;
-            Some((agent, serde_json::from_slice(&call).ok().flatten()))
+            Some((agent, self.last_call(name)))
         };
         names.iter().filter_map(agent).collect()
     }

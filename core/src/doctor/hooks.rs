@@ -1,18 +1,34 @@
 //! Whether the hooks that were set up are called: an agent that does not find or trust its hook says nothing.
 
 use super::{Check, Finding};
-use crate::agent::{HookLog, LastCall};
+use crate::agent::{EarlierFailure, HookLog, LastCall};
 use crate::disk::Disk;
 use crate::environment::Environment;
 use crate::text::ago;
 
-/// A finding for each agent that has a hook.
+/// A failure is told for so long after calls that went well.
+const EARLIER_SECONDS_MAX: i64 = 7 * 24 * 60 * 60;
+
+/// A finding for each agent that has a hook, and for the last failure before its last call.
 pub fn check(disk: &dyn Disk, environment: &Environment, now: i64) -> Vec<Finding> {
     let log = HookLog::new(disk, environment);
+    let earlier = |(agent, last): &(String, Option<LastCall>)| {
+        let EarlierFailure { time, failure } = last.as_ref()?.earlier.as_ref()?;
+        let message =
+            format!("the hook of {agent} took no checkpoint {}: {failure}", ago(*time, now));
+        let is_recent = now.saturating_sub(*time) < EARLIER_SECONDS_MAX;
+        is_recent.then(|| {
+            Finding::notice(
+                Check::Hooks,
+                message,
+                "nothing more to do: the calls since then went well",
+            )
+        })
+    };
     let finding = |(agent, last)| match last {
         None => Finding::notice(
             Check::Hooks,
-            format!("the hook of {agent} was set up and has not been called yet"),
+            format!("the hook of {agent} is set up, and no call of it was recorded yet"),
             "let the agent change a file; if this stays, restart it, and see whether it asks to trust its hooks",
         ),
         Some(LastCall { time, failure: Some(failure), .. }) => Finding::trouble(
@@ -28,5 +44,7 @@ pub fn check(disk: &dyn Disk, environment: &Environment, now: i64) -> Vec<Findin
             Finding::ok(Check::Hooks, called)
         }
     };
-    log.agents().into_iter().map(finding).collect()
+    let agents = log.agents();
+    let earlier: Vec<Finding> = agents.iter().filter_map(earlier).collect();
+    agents.into_iter().map(finding).chain(earlier).collect()
 }

@@ -64,10 +64,12 @@ fn projects(store: &Store<'_>, listed_max: usize) -> Result<Vec<ProjectStatus>> 
         });
         // A damaged history only hides the count of its own project.
         let history = history::newest_first(store, &objects, &hash, listed_max);
+        let unlisted = history.as_ref().map_or(0, |history| {
+            history.iter().filter(|checkpoint| checkpoint.is_unlisted()).count()
+        });
         projects.push(ProjectStatus {
-            checkpoints: history.ok().map(|history| {
-                history.iter().filter(|checkpoint| !checkpoint.is_unlisted()).count()
-            }),
+            checkpoints: history.ok().map(|history| history.len() - unlisted),
+            unlisted,
             last_touch: metadata.as_ref().map(|metadata| metadata.last_touch as i64),
             state: evidence::of_project(disk, metadata.as_ref()),
             workdir: metadata.map(|metadata| metadata.workdir),

@@ -15,6 +15,7 @@ use crate::project::Project;
 use crate::report::{Outcome, Taken};
 use crate::store::commit::Checkpoint;
 use crate::store::metadata::Newest;
+use crate::store::metadata::SessionTurn;
 use crate::store::oid::Oid;
 use crate::store::pre_restore::PreRestoreRef;
 use crate::store::snapshot;
@@ -30,7 +31,7 @@ impl Manager {
         &self,
         project: &Project,
         occasion: &Occasion<'_>,
-        turn: Option<&str>,
+        turn: Option<&SessionTurn>,
     ) -> Result<Taken> {
         occasion.check()?;
         project.check_scope(self.disk.as_ref(), &self.environment)?;

@@ -4,13 +4,14 @@
 use super::Manager;
 use crate::agent_state::Occasion;
 use crate::error::Result;
-use crate::project::{Project, hash_of};
+use crate::project::Project;
 use crate::report::{Outcome, Taken};
+use crate::store::metadata::SessionTurn;
 use crate::store::{Store, metadata};
 use std::path::Path;
 
 impl Manager {
-    /// Takes a checkpoint, unless the newest request with a turn for this project was for the same turn.
+    /// Takes a checkpoint, unless the newest request with a turn of this session for this project was for the same turn.
     /// So thirty edits of a turn take one checkpoint, of the state before the turn, and evict one at most.
     ///
     /// # Errors
@@ -21,35 +22,33 @@ impl Manager {
     pub fn checkpoint_of_turn(
         &self,
         dir: &Path,
-        turn: &str,
+        turn: &SessionTurn,
         occasion: &Occasion<'_>,
     ) -> Result<Taken> {
         let project = self.project(dir);
-        // Of the same length for every turn.
-        let turn = hash_of(Path::new(turn));
         let base = self.base();
         if let Some(store) = Store::open(self.disk.as_ref(), &base)?
-            && has_turn(&store, &project, &turn)?
+            && has_turn(&store, &project, turn)?
         {
             return Ok(Taken::without_checkpoint(Outcome::Deduped));
         }
-        self.take_in_turn(&project, occasion, Some(&turn))
+        self.take_in_turn(&project, occasion, Some(turn))
     }
 }
 
-/// Whether the newest request with a turn was for this one.
+/// Whether the newest request with a turn of its session was for this one.
 ///
 /// # Errors
 /// The disk fails.
-pub(super) fn has_turn(store: &Store<'_>, project: &Project, turn: &str) -> Result<bool> {
+pub(super) fn has_turn(store: &Store<'_>, project: &Project, turn: &SessionTurn) -> Result<bool> {
     let metadata = metadata::stored(store.disk, &store.path, &project.hash)?;
-    Ok(metadata.is_some_and(|metadata| metadata.turn.as_deref() == Some(turn)))
+    Ok(metadata.is_some_and(|metadata| metadata.turns.contains(turn)))
 }
 
 /// Records the turn of a request. The project's lock is held.
-pub(super) fn record_turn(store: &Store<'_>, project: &Project, turn: &str) {
+pub(super) fn record_turn(store: &Store<'_>, project: &Project, turn: &SessionTurn) {
     let recorded = metadata::change(store.disk, &store.path, &project.hash, |metadata| {
-        metadata.turn = Some(turn.to_owned());
+        turn.record_in(&mut metadata.turns);
     });
     if let Err(error) = recorded {
         // The next request takes another checkpoint, which is no loss.

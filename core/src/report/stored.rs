@@ -14,6 +14,9 @@ pub struct ProjectStatus {
     pub workdir: Option<String>,
     /// How many checkpoints can be listed; `None` if its history is damaged.
     pub checkpoints: Option<usize>,
+    /// How many more are kept from before restores.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unlisted: usize,
     /// When it was last used, in seconds since the epoch.
     pub last_touch: Option<i64>,
     /// The state of its directory.

@@ -9,6 +9,7 @@ mod words;
 pub use words::{Line, Word, quoted};
 
 use crate::manager::RestoreOptions;
+use crate::report::ListName;
 use crate::store::rollbacks::Direction;
 use crate::token::Token;
 use std::ops::Range;
@@ -111,6 +112,12 @@ pub fn read(line: &Line) -> Result<ParsedRollback, SyntaxError> {
     let is_diff = words.first().is_some_and(|word| word.bytes == b"diff");
     let named: Vec<&Word> = words.iter().chain(&literal).copied().collect();
     let task = match (&options.to, is_diff, named.as_slice()) {
+        (Some(_), _, [word, ..]) if ListName::parse(&word.bytes).is_some() => {
+            let file = shown(word);
+            return Err(word.misread(&format!(
+                "--to stands instead of a checkpoint: leave one of them out (a file of that name is ./{file})"
+            )));
+        }
         (Some((_, when)), _, paths) => options.restore([b"@", &when[..]].concat(), paths),
         _ if is_list => Task::List,
         (None, _, []) => Task::List,
@@ -234,7 +241,9 @@ impl Options {
                 self.token = Some((at, token));
             }
             (b"--to", _) if self.to.is_some() => return Err(word.misread("--to is given twice")),
-            (b"--to", _) => self.to = Some(needed("an age or a time: --to 10m, --to 14:30")?),
+            (b"--to", _) => {
+                self.to = Some(needed("an age or a time instead of a checkpoint: --to 10m")?)
+            }
             (b"--exact", None) => self.exact = Some(at),
             (b"--force", None) => self.force = Some(at),
             (b"--dry-run", None) => self.dry_run = Some(at),

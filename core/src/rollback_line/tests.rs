@@ -69,6 +69,9 @@ fn read_refuses_an_ambiguous_line_and_names_both_meanings() {
 
 #[test]
 fn read_points_at_the_invalid_word() {
+    let (word, message) = blamed("--to 10m 1");
+    assert!(word == "1" && message.contains("instead of a checkpoint"), "{message}");
+    assert_eq!(task("--to 10m ./1"), restore("@10m", ["./1"]));
     for (line, at, says) in [
         ("1 --exat", "--exat", "did you mean --exact?"),
         ("1 --dry", "--dry", "did you mean --dry-run?"),

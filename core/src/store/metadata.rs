@@ -3,7 +3,7 @@
 use crate::disk::atomic_write::write_atomically;
 use crate::disk::{Disk, folder};
 use crate::error::{Error, Result};
-use crate::project::Project;
+use crate::project::{Project, hash_of};
 use crate::store::Store;
 use crate::store::oid::Oid;
 use serde::{Deserialize, Serialize};
@@ -41,9 +41,34 @@ pub struct Metadata {
     /// writes and reads it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waiting: usize,
-    /// A digest of the turn that had its checkpoint last. Only this tool writes and reads it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<String>,
+    /// Of each session the turn that had its checkpoint last, newest first. Only this tool writes and reads them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<SessionTurn>,
+}
+
+/// A turn of a session, as digests of the same length for all turns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionTurn {
+    session: String,
+    turn: String,
+}
+
+/// The turns of so many sessions are recorded at most.
+const SESSIONS_MAX: usize = 16;
+
+impl SessionTurn {
+    /// The turn `turn` of a session. Sessions may count their turns alike, and a session only has its newest turn.
+    pub fn new(session: &str, turn: &str) -> Self {
+        let digest = |text: &str| hash_of(Path::new(text));
+        SessionTurn { session: digest(session), turn: digest(turn) }
+    }
+
+    /// Records the turn as the newest of all.
+    pub fn record_in(&self, turns: &mut Vec<SessionTurn>) {
+        turns.retain(|recorded| recorded.session != self.session);
+        turns.insert(0, self.clone());
+        turns.truncate(SESSIONS_MAX);
+    }
 }
 
 fn is_zero(count: &usize) -> bool {
@@ -161,7 +186,7 @@ pub fn touch(
     let metadata = Metadata {
         waiting: before.as_ref().map_or(0, |before| before.waiting),
         created_at: before.as_ref().map_or(now, |before| before.created_at),
-        turn: before.and_then(|before| before.turn),
+        turns: before.map_or_else(Vec::new, |before| before.turns),
         last_touch: now,
         checkpoints,
         ..Metadata::default()

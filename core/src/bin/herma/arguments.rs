@@ -29,7 +29,8 @@ use std::path::{Path, PathBuf};
 
 /// Take checkpoints of project directories, and restore them
 #[derive(Debug, Parser)]
-#[command(name = "herma", version, after_help = AFTER_HELP)]
+// Narrower terminals are `layout::wrapped_help`'s.
+#[command(name = "herma", version, after_help = AFTER_HELP, term_width = 100)]
 struct Arguments {
     /// Answer in JSON, for programs; errors too
     #[arg(long, global = true)]

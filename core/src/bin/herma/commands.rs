@@ -10,10 +10,11 @@ use crate::text::Style;
 use crate::whole;
 use herma_core::configuration::{self, Configured, Warning};
 use herma_core::disk::{Disk, SystemDisk};
+use herma_core::printed::SHORT;
 use herma_core::state::State;
 use herma_core::{
     Clock, Code, Config, Direction, Environment, Error, FileProgress, Manager, Occasion,
-    SystemClock, Taken, Trigger, project_directory, project_of_file,
+    SessionTurn, SystemClock, Taken, Trigger, project_directory, project_of_file,
 };
 use serde::Serialize;
 use std::io;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Why a command was not done.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Failure {
     /// Its stable code.
     pub code: Code,
@@ -196,27 +197,35 @@ impl Herma {
     /// Why it was not done.
     pub fn run(&self, request: &StoreRequest) -> Result<Answer, Failure> {
         let project = self.project(request.dir.as_deref());
+        let answer = self.execute(request, &project);
+        answer.map_err(|failure| self.elsewhere(&project, failure))
+    }
+
+    fn execute(&self, request: &StoreRequest, project: &Path) -> Result<Answer, Failure> {
         match &request.task {
             Task::Take { reason, label: None, turn: Some(turn) } => {
                 let occasion = Occasion::new(Trigger::PreTool, reason);
-                self.taken(&project, self.manager.checkpoint_of_turn(&project, turn, &occasion)?)
+                let turn = SessionTurn::new("", turn);
+                self.taken(project, self.manager.checkpoint_of_turn(project, &turn, &occasion)?)
             }
             Task::Take { reason, label, .. } => {
-                let occasion =
-                    Occasion { label: label.as_deref(), ..Occasion::new(Trigger::Manual, reason) };
-                self.taken(&project, self.manager.checkpoint_for(&project, &occasion)?)
+                let label = label.as_deref();
+                let occasion = Occasion { label, ..Occasion::new(Trigger::Manual, reason) };
+                let mut taken = self.manager.checkpoint_for(project, &occasion)?;
+                taken.notices.extend(label.and_then(|label| self.shared_label(project, label)));
+                self.taken(project, taken)
             }
             Task::Pin { target, is_pinned } => {
-                self.pin(&project, &self.named_checkpoint(&project, target)?, *is_pinned)
+                self.pin(project, &self.named_checkpoint(project, target)?, *is_pinned)
             }
             Task::Actions(command) => self.actions(*command),
-            Task::Diff(arguments) => self.look_at_diff(&project, arguments),
-            Task::Cat(arguments) => self.print_file(&project, arguments),
-            Task::Log(arguments) => self.log_file(&project, arguments),
-            Task::Rollback(task) => self.roll_back(request, task, &project),
+            Task::Diff(arguments) => self.look_at_diff(project, arguments),
+            Task::Cat(arguments) => self.print_file(project, arguments),
+            Task::Log(arguments) => self.log_file(project, arguments),
+            Task::Rollback(task) => self.roll_back(request, task, project),
             Task::Store(StoreCommand::Status) => self.status(),
             Task::Store(StoreCommand::Verify) => self.verify(),
-            Task::Store(StoreCommand::Excluded { paths, .. }) => self.excluded(&project, *paths),
+            Task::Store(StoreCommand::Excluded { paths, .. }) => self.excluded(project, *paths),
             Task::Store(StoreCommand::Prune(arguments)) => self.prune(arguments),
             Task::Store(StoreCommand::Move { old, new }) => self.move_history(old, new),
             Task::Store(StoreCommand::Clear(consent)) => self.clear(consent.force),
@@ -275,6 +284,17 @@ impl Herma {
         self.answer_in_project(project, &taken, || {
             let newest = || self.manager.list(project).ok()?.into_iter().next();
             pages::taken(self.style, project, &taken, newest)
+        })
+    }
+
+    /// A notice that a label no longer names a checkpoint, being that of several.
+    fn shared_label(&self, project: &Path, label: &str) -> Option<String> {
+        let listed = self.manager.list(project).unwrap_or_default();
+        let named = listed.iter().filter(|listed| listed.label.as_deref() == Some(label));
+        let ids: Vec<&str> = named.filter_map(|listed| listed.id.get(..SHORT)).collect();
+        (ids.len() > 1).then(|| {
+            let ids = ids.join(", ");
+            format!("the label {label:?} is that of {ids}: name each of them by its id")
         })
     }
 

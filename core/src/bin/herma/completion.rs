@@ -87,12 +87,17 @@ fn command(typed: &Typed) -> Command {
 fn completed(typed: &Typed, subcommand: &str, argument: Arg) -> Arg {
     let typed = typed.clone();
     match (subcommand, argument.get_id().as_str()) {
-        ("cat" | "pin" | "unpin", "target") | ("show", "_target") | ("diff", "targets") => {
+        ("cat" | "pin" | "unpin", "target") | ("show", "_target") => {
             argument.add(ArgValueCandidates::new(move || typed.checkpoints()))
         }
         ("cat", "file") => {
             let files = move |current: &OsStr| typed.files_of_checkpoint(current);
             argument.add(ArgValueCompleter::new(files))
+        }
+        // After `--` the engine still asks for checkpoints.
+        ("diff", "targets" | "paths") => {
+            let words = move |current: &OsStr| typed.diff_words(current);
+            argument.add(ArgValueCompleter::new(words))
         }
         ("restore", "_words") => {
             let words = move |current: &OsStr| typed.restore_words(current);
@@ -127,6 +132,17 @@ impl Typed {
     fn operands(&self) -> Vec<&OsString> {
         let is_operand = |word: &&OsString| !word.as_bytes().starts_with(b"-");
         self.words.iter().skip(1).filter(is_operand).skip(1).collect()
+    }
+
+    /// What may follow `herma diff`: checkpoints, and after `--` files of the first of them.
+    fn diff_words(&self, current: &OsStr) -> Vec<CompletionCandidate> {
+        let Some(end) = self.words.iter().position(|word| word == "--") else {
+            return beginning_with(current, self.checkpoints());
+        };
+        let words = self.words[..end].to_vec();
+        let typed = Typed { words, environment: self.environment.clone() };
+        let target = typed.operands().first().copied();
+        self.files(target.map_or(OsStr::new("1"), OsString::as_os_str), current)
     }
 
     /// Every checkpoint by its number, and by its label if it has one.

@@ -6,7 +6,9 @@ use crate::commands::{Failure, Herma};
 use crate::text::Style;
 use herma_core::agent::{HookCall, HookLog, LastCall, Moment, ToolCall};
 use herma_core::disk::SystemDisk;
-use herma_core::{Clock, Config, Environment, Occasion, SystemClock, Trigger, project_of_tool};
+use herma_core::{
+    Clock, Config, Environment, Occasion, SessionTurn, SystemClock, Trigger, project_of_tool,
+};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -84,10 +86,10 @@ impl Hook<'_> {
         // An agent that resumes a session may count its turns from the beginning again, so both count.
         let named = [call.turn.clone(), self.log.turn(self.agent, &session)];
         let named: Vec<String> = named.into_iter().flatten().collect();
-        let turn = format!("{} {session} {}", self.agent, named.join(" "));
-        let turn = (!named.is_empty()).then_some(turn);
+        let session = format!("{} {session}", self.agent);
+        let turn = (!named.is_empty()).then(|| SessionTurn::new(&session, &named.join(" ")));
         let projects = self.projects(call, tool);
-        let take = |project: &PathBuf| self.take(project, turn.as_deref(), &reason).err();
+        let take = |project: &PathBuf| self.take(project, turn.as_ref(), &reason).err();
         // The agent may work in the home directory, on files of a project.
         let is_told =
             |failure: &Failure| projects.len() == 1 || !failure.code.starts_with("scope_");
@@ -98,12 +100,18 @@ impl Hook<'_> {
                 .push("it is in no project: in the home directory, or in a missing one".to_owned());
         }
         let failure = (!failures.is_empty()).then(|| failures.join("; "));
-        let last = LastCall { time: SystemClock.seconds(), reason, failure: failure.clone() };
-        let unrecorded = self.log.record(self.agent, &last).err();
+        let time = SystemClock.seconds();
+        let call = LastCall { time, reason, failure: failure.clone(), earlier: None };
+        let unrecorded = self.log.record(self.agent, call).err();
         failure.or_else(|| unrecorded.map(|error| error.to_string()))
     }
 
-    fn take(&self, project: &Path, turn: Option<&str>, reason: &str) -> Result<(), Failure> {
+    fn take(
+        &self,
+        project: &Path,
+        turn: Option<&SessionTurn>,
+        reason: &str,
+    ) -> Result<(), Failure> {
         let herma = self.herma().in_project(project);
         // If a rollback that died cannot be undone now, the next one tries again.
         let _ = herma.manager.recover();

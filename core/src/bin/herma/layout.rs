@@ -27,9 +27,54 @@ pub fn wrapped(text: &str, width: usize) -> String {
     text.split_inclusive('\n').map(|line| wrapped_line(line, width)).collect()
 }
 
+/// A help page on a terminal that is narrower than its text: paragraphs and the descriptions in a column are laid out
+/// anew.
+pub fn wrapped_help(text: &str, width: usize) -> String {
+    if text.lines().all(|line| columns(line) <= width) {
+        return text.to_owned();
+    }
+    let mut page = String::new();
+    let mut entry = "";
+    let mut joined = String::new();
+    for line in text.lines() {
+        let indentation = line.len() - line.trim_start().len();
+        if !entry.is_empty() && !line.is_empty() && described_column(entry) == Some(indentation) {
+            joined = joined + " " + line.trim_start();
+            continue;
+        }
+        page = page + &wrapped_entry(entry, &joined, width) + "\n";
+        entry = line;
+        line.clone_into(&mut joined);
+    }
+    page = page + &wrapped_entry(entry, &joined, width) + "\n";
+    page.split_off(1)
+}
+
+/// An entry of a help page, whose first line is `first`.
+fn wrapped_entry(first: &str, joined: &str, width: usize) -> String {
+    let column = described_column(first).filter(|column| *column <= width * 2 / 3);
+    column.map_or_else(|| wrapped_line(joined, width), |column| broken(joined, width, column))
+}
+
+/// The column in which a line of a help page goes on: that of its paragraph, or of what follows two spaces.
+fn described_column(line: &str) -> Option<usize> {
+    let words = line.trim_start();
+    let indentation = line.len() - words.len();
+    if indentation == 0 {
+        return Some(0);
+    }
+    let gap = words.find("  ")?;
+    Some(line.len() - words[gap..].trim_start().len())
+}
+
 fn wrapped_line(line: &str, width: usize) -> String {
     let indentation = line.len() - line.trim_start_matches(' ').len();
-    let indentation = " ".repeat((indentation + 2).min(width / 2));
+    broken(line, width, (indentation + 2).min(width / 2))
+}
+
+/// The line, broken at spaces; what follows is indented up to `column`.
+fn broken(line: &str, width: usize, column: usize) -> String {
+    let indentation = " ".repeat(column);
     let mut wrapped = String::new();
     let mut used = 0;
     for word in line.split_inclusive(' ') {
@@ -88,6 +133,16 @@ mod tests {
         assert_eq!(wrapped(line, 80), line);
         let word = "a-word-that-is-longer-than-the-line\n";
         assert_eq!(wrapped(word, 20), word);
+    }
+
+    #[test]
+    fn wrapped_help_lays_paragraphs_out_anew_and_leaves_what_fits() {
+        let page = "What it does, in a line that is long,\nand in another.\n\nExamples:\n  herma list  shows all \
+                    of them\n              and more\n  herma undo\n";
+        let expected = "What it does, in a line that\nis long, and in another.\n\nExamples:\n  herma list  shows \
+                        all of\n              them and more\n  herma undo\n";
+        assert_eq!(wrapped_help(page, 28), expected);
+        assert_eq!(wrapped_help(page, 80), page);
     }
 
     proptest! {

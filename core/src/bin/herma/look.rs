@@ -6,7 +6,7 @@ use crate::pages::{self, Page};
 use crate::text::{ago, line};
 use clap::Args;
 use herma_core::printed;
-use herma_core::{Change, Clock, Comparison, Error, FileChange, SystemClock};
+use herma_core::{Change, Clock, Comparison, DiffEntry, Error, FileChange, SystemClock};
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -38,6 +38,10 @@ Examples:
 
 Exit codes: 0 done; 3 refused; 5 the checkpoint is damaged.";
 
+fn file_path(path: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(path))
+}
+
 #[derive(Debug, Args)]
 pub struct DiffArguments {
     /// One checkpoint or two, each by its number, label or id [default: 1]
@@ -52,6 +56,14 @@ pub struct DiffArguments {
     /// The project's directory [default: that of the current directory]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
+}
+
+impl DiffArguments {
+    /// What changed since a checkpoint, as it was typed.
+    pub fn since(target: &[u8]) -> Self {
+        let targets = vec![OsStr::from_bytes(target).to_owned()];
+        DiffArguments { targets, paths: Vec::new(), stat: false, dir: None }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -112,41 +124,50 @@ impl Herma {
             paths: &paths,
         };
         let diff = self.manager.compare(project, comparison)?;
-        if diff.entries.is_empty() {
-            self.check_paths(project, comparison)?;
-        }
+        self.check_paths(project, comparison, &diff.entries)?;
         self.answer_in_project(project, &diff, || match arguments.stat {
-            true => pages::changed(self.style, project, &diff),
+            true => pages::changed(self.style, project, &diff, usize::MAX),
             false => pages::diff(self.style, project, &diff),
         })
     }
 
-    /// Checks that each path is in a compared checkpoint, or in the project and not excluded.
-    fn check_paths(&self, project: &Path, comparison: Comparison<'_>) -> Result<(), Failure> {
+    /// Checks that each path has a difference, or is in a compared checkpoint, or in the project and not excluded.
+    fn check_paths(
+        &self,
+        project: &Path,
+        comparison: Comparison<'_>,
+        entries: &[DiffEntry],
+    ) -> Result<(), Failure> {
         let Comparison { since, until, paths } = comparison;
+        let differs = |path: &[u8]| {
+            let below = |entry: &DiffEntry| file_path(&entry.path).starts_with(file_path(path));
+            entries.iter().any(below)
+        };
         let is_held = |path: &[u8]| {
             [Some(since), until].into_iter().flatten().any(|target| {
                 self.manager.held(project, target, path).is_ok_and(|held| held.is_some())
             })
         };
-        let exists =
-            |path: &[u8]| std::fs::symlink_metadata(project.join(OsStr::from_bytes(path))).is_ok();
-        let not_held: Vec<_> = paths.iter().filter(|path| !is_held(path)).collect();
-        if let Some(path) = not_held.iter().find(|path| until.is_some() || !exists(path)) {
-            let message = format!("there is no {:?} on either side", line(path));
-            return Err(Failure { code: "not_in_checkpoint", message });
-        }
-        match not_held.into_iter().find_map(|path| self.not_taken(project, path)) {
-            None => Ok(()),
-            Some(message) => Err(Failure { code: "not_in_checkpoint", message }),
-        }
+        let exists = |path: &[u8]| std::fs::symlink_metadata(project.join(file_path(path))).is_ok();
+        let is_odd = |path: &&Vec<u8>| !differs(path) && !is_held(path);
+        let odd: Vec<_> = paths.iter().filter(is_odd).map(Vec::as_slice).collect();
+        let message = match odd.iter().find(|path| until.is_some() || !exists(path)) {
+            Some(path) => Some(format!("there is no {:?} on either side", line(path))),
+            // A shell's `*` also names what no checkpoint takes.
+            None if entries.is_empty() => self.not_taken(project, &odd),
+            None => None,
+        };
+        message.map_or(Ok(()), |message| Err(Failure { code: "not_in_checkpoint", message }))
     }
 
-    /// Says what keeps a path out of checkpoints, if a pattern does.
-    fn not_taken(&self, project: &Path, path: &[u8]) -> Option<String> {
-        let excluded = self.manager.excluded(project).ok()?;
-        let exclusion = excluded.exclusion_of(path)?;
-        Some(format!("no checkpoint takes {:?}: it is {exclusion}", line(path)))
+    /// Says which of these paths a pattern keeps out of checkpoints, if one does.
+    fn not_taken(&self, project: &Path, paths: &[&[u8]]) -> Option<String> {
+        // This reads the project.
+        let excluded = (!paths.is_empty()).then(|| self.manager.excluded(project).ok())??;
+        paths.iter().find_map(|path| {
+            let exclusion = excluded.exclusion_of(path)?;
+            Some(format!("no checkpoint takes {:?}: it is {exclusion}", line(path)))
+        })
     }
 
     /// The content of a file in a checkpoint; in JSON lossily as UTF-8.
@@ -158,7 +179,7 @@ impl Herma {
         let target = self.named_checkpoint(project, arguments.target.as_bytes())?;
         let content = self.manager.stored_content(project, &target, &path).map_err(|error| {
             let not_taken = match error {
-                Error::NotInCheckpoint(_) => self.not_taken(project, &path),
+                Error::NotInCheckpoint(_) => self.not_taken(project, &[&path]),
                 _ => None,
             };
             let failure = Failure::from(error);
@@ -176,12 +197,16 @@ impl Herma {
     pub fn log_file(&self, project: &Path, arguments: &LogArguments) -> Result<Answer, Failure> {
         let path = self.in_project_path(project, &arguments.file);
         let changes = self.manager.file_changes(project, &path)?;
+        if changes.is_empty() && self.manager.list(project)?.is_empty() {
+            let message = "this project has no checkpoints".to_owned();
+            return Err(Failure { code: "unknown_checkpoint", message });
+        }
         self.answer_in_project(project, &Changes { changes: &changes }, || {
             let now = SystemClock.seconds();
             let mut page = Page::default();
             if changes.is_empty() {
                 page.line(format_args!("No checkpoint holds {}", line(&path)));
-                if let Some(message) = self.not_taken(project, &path) {
+                if let Some(message) = self.not_taken(project, &[&path]) {
                     page.line(format_args!("  {message}"));
                 }
             }

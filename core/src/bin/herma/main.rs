@@ -188,7 +188,8 @@ fn run_request(request: &StoreRequest) -> Result<u8, Failure> {
     let waiting = request.takes_long().filter(|_| is_shown);
     let progress = Arc::default();
     let herma = herma.showing(&progress);
-    let waiting = waiting.map(|texts| Waiting::start(texts, progress, std::io::stderr()));
+    let waiting =
+        waiting.map(|texts| Waiting::start(move || texts.now(&progress), std::io::stderr()));
     let answer = herma.run(request);
     drop(waiting);
     let is_for_people = !request.json && !request.prints_files();
@@ -357,7 +358,9 @@ fn refuse_usage(error: &clap::Error, json: bool) -> u8 {
     let lines: Vec<String> = rendered.lines().map(|line| text::line(line.as_bytes())).collect();
     let safe = lines.join("\n") + "\n";
     if is_help {
-        print(std::io::stdout(), &safe)
+        let columns = layout::terminal_columns();
+        let fitting = columns.map(|columns| layout::wrapped_help(&safe, columns));
+        print(std::io::stdout(), &fitting.unwrap_or(safe))
     } else {
         print(std::io::stderr(), &safe)
     }

@@ -7,19 +7,18 @@ use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::maintenance_pages as pages;
 use crate::programs::Clearing;
 use crate::text;
+use crate::waiting::Waiting;
 use clap::Args;
 use herma_core::{Cleared, ClearedLegacy, PruneOptions, PruneStep, Pruned};
 use serde::Serialize;
-use std::io::{BufRead, IsTerminal, Read, Stderr, Write};
+use std::io::{BufRead, IsTerminal, Read, Write};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
 
 /// Seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
 /// Bytes of a megabyte in the configuration.
 const MEGABYTE: u64 = 1024 * 1024;
-/// Progress is shown only after this time.
-const QUIET: Duration = Duration::from_secs(1);
 /// At most so many bytes of a reply are read, more than any reply needs.
 const REPLY_BYTES_MAX: u64 = 1_024;
 
@@ -87,17 +86,17 @@ impl Herma {
             max_total_bytes: size.unwrap_or(configured.max_total_bytes),
             delete_orphans: configured.delete_orphans && !arguments.keep_orphans,
         };
-        let mut progress = Progress::start(self.json);
+        let display = StepDisplay::start(self.json);
         let mut named = PruneNames::default();
         let mut show = |step: PruneStep<'_>| {
             named.add(&step);
-            progress.show(&step);
+            display.show(&step);
         };
         let pruned = match arguments.dry_run {
             true => self.manager.preview_prune(&options, &mut show),
             false => self.manager.prune(&options, &mut show),
         };
-        progress.wipe();
+        drop(display);
         let pruned = pruned?;
         let data = PruneAnswer { pruned: &pruned, named: &named };
         let page = if arguments.dry_run { pages::prune_preview } else { pages::pruned };
@@ -127,11 +126,11 @@ impl Herma {
 
     /// Reads and verifies everything that is stored.
     pub fn verify(&self) -> Result<Answer, Failure> {
-        let mut progress = Progress::start(self.json);
+        let display = StepDisplay::start(self.json);
         let verified = self.manager.verify(&mut |number, total| {
-            progress.show(&PruneStep::Project(number, total));
+            display.show(&PruneStep::Project(number, total));
         });
-        progress.wipe();
+        drop(display);
         let verified = verified?;
         let answer = self.answer(&verified, || pages::verified(&verified))?;
         if verified.is_intact() {
@@ -203,94 +202,38 @@ pub fn is_confirmed(question: &str) -> bool {
     read.is_ok() && matches!(reply.as_slice(), b"y" | b"yes")
 }
 
-/// Shows the progress of long work on a terminal, on a single line that is overwritten.
-struct Progress<W> {
-    output: W,
-    started: Instant,
-    is_shown: bool,
-    is_wanted: bool,
-    terminal: bool,
+/// Shows the steps of long work on a terminal, and failures at once.
+struct StepDisplay {
+    newest: Arc<Mutex<String>>,
+    /// The line with the newest step, if there is a terminal.
+    waiting: Option<Waiting>,
+    json: bool,
 }
 
-impl Progress<Stderr> {
-    /// With JSON no progress is shown: the answer contains everything.
+impl StepDisplay {
+    /// With JSON nothing is shown: the answer contains everything.
     fn start(json: bool) -> Self {
-        let output = std::io::stderr();
-        let terminal = output.is_terminal();
-        Progress { output, started: Instant::now(), is_shown: false, is_wanted: !json, terminal }
+        let newest = Arc::<Mutex<String>>::default();
+        let shown = newest.clone();
+        let now = move || shown.lock().map_or_else(|_| String::new(), |newest| newest.clone());
+        let is_shown = !json && std::io::stderr().is_terminal();
+        let waiting = is_shown.then(|| Waiting::start(now, std::io::stderr()));
+        StepDisplay { newest, waiting, json }
     }
-}
 
-impl<W: Write> Progress<W> {
-    fn show(&mut self, step: &PruneStep<'_>) {
-        if !self.is_wanted {
-            return;
+    fn show(&self, step: &PruneStep<'_>) {
+        match step {
+            _ if self.json => {}
+            PruneStep::Failed(..) => {
+                let wipe = if self.waiting.is_some() { "\r\x1b[K" } else { "" };
+                // A failure to write it cannot be reported anywhere.
+                let _ = writeln!(std::io::stderr(), "{wipe}{}", pages::step(step));
+            }
+            step => {
+                if let Ok(mut newest) = self.newest.lock() {
+                    *newest = pages::step(step);
+                }
+            }
         }
-        // A failure to write progress cannot be reported anywhere.
-        if let PruneStep::Failed(..) = step {
-            self.wipe();
-            let _ = writeln!(self.output, "{}", pages::step(step));
-        } else if self.terminal && is_long(self.started.elapsed()) {
-            self.wipe();
-            let _ = write!(self.output, "{}", pages::step(step));
-            self.is_shown = true;
-        }
-    }
-
-    fn wipe(&mut self) {
-        if self.is_shown {
-            let _ = write!(self.output, "\r\x1b[K");
-            self.is_shown = false;
-        }
-    }
-}
-
-fn is_long(elapsed: Duration) -> bool {
-    elapsed > QUIET
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn progress_overwrites_the_previous_step_and_wipes_the_last_one() {
-        let mut output = Vec::new();
-        let started = Instant::now().checked_sub(2 * QUIET).unwrap();
-        let mut progress = Progress {
-            output: &mut output,
-            started,
-            is_shown: false,
-            is_wanted: true,
-            terminal: true,
-        };
-        progress.show(&PruneStep::Project(1, 2));
-        progress.show(&PruneStep::Reclaiming);
-        progress.wipe();
-        progress.wipe();
-        let text = String::from_utf8(output).unwrap();
-        assert_eq!(text, "Examining project 1 of 2\r\x1b[KFreeing space\r\x1b[K");
-    }
-
-    #[test]
-    fn progress_shows_no_step_if_the_output_is_not_a_terminal() {
-        let mut output = Vec::new();
-        let started = Instant::now().checked_sub(2 * QUIET).unwrap();
-        let mut progress = Progress {
-            output: &mut output,
-            started,
-            is_shown: false,
-            is_wanted: true,
-            terminal: false,
-        };
-        progress.show(&PruneStep::Reclaiming);
-        progress.wipe();
-        assert_eq!(output, b"");
-    }
-
-    #[test]
-    fn is_long_is_false_during_the_first_second() {
-        assert!(!is_long(QUIET));
-        assert!(is_long(QUIET + Duration::from_nanos(1)));
     }
 }

@@ -8,8 +8,8 @@ use crate::layout::{columns, padded};
 use crate::text::{Style, Tone, ago, count, line, name, size};
 use herma_core::printed::{self, SHORT, short};
 use herma_core::{
-    Change, Clock, Diff, DiffEntry, Evicted, Listed, Outcome, ProjectState, Remark, SizeKept,
-    Stats, Status, SystemClock, Taken, Unlisted,
+    Change, Clock, Diff, DiffEntry, Evicted, ListName, Listed, Outcome, ProjectState, Remark,
+    SizeKept, Stats, Status, SystemClock, Taken, Unlisted,
 };
 use std::fmt::{Display, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -147,8 +147,17 @@ pub fn listed(
         ));
     }
     page.blank();
-    if checkpoints.iter().any(|listed| listed.stats.is_some_and(|stats| stats.files > 0)) {
+    let shows_changes =
+        checkpoints.iter().any(|listed| listed.stats.is_some_and(|stats| stats.files > 0));
+    if shows_changes {
         page.line("Changes are since the checkpoint below.");
+    }
+    let is_before_rollback = |listed: &Listed| matches!(listed.name, ListName::BeforeRollback(_));
+    let shows_rollbacks = checkpoints.iter().any(is_before_rollback);
+    if shows_rollbacks {
+        page.line("Those named u1, u2, … were taken before a rollback or an undo.");
+    }
+    if shows_changes || shows_rollbacks {
         page.blank();
     }
     page.line("  herma rollback <N>           restore to checkpoint N");
@@ -159,7 +168,7 @@ pub fn listed(
 
 /// What changed since a checkpoint: a summary as git gives it, then the patch.
 pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
-    let mut bytes = changed(style, project, diff);
+    let mut bytes = changed(style, project, diff, usize::MAX);
     if diff.entries.is_empty() {
         return bytes;
     }
@@ -172,8 +181,8 @@ pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
     bytes
 }
 
-/// Which files changed since a checkpoint, and how much.
-pub fn changed(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
+/// Which files changed since a checkpoint, and how much: the first `rows_max` of them, and a summary.
+pub fn changed(style: Style, project: &Path, diff: &Diff, rows_max: usize) -> Vec<u8> {
     let mut page = Page::default();
     let id = short(style, &diff.id);
     let project = directory(project);
@@ -182,11 +191,16 @@ pub fn changed(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
         write_left_out(diff, &mut page);
         return page.0.into_bytes();
     }
-    let names: Vec<String> = diff.entries.iter().map(|entry| name(&entry.path)).collect();
+    let entries = &diff.entries[..diff.entries.len().min(rows_max)];
+    let names: Vec<String> = entries.iter().map(|entry| name(&entry.path)).collect();
     let longest = names.iter().map(|name| columns(name)).max().unwrap_or_default();
     let width = longest.min(NAME_WIDTH_MAX);
-    for (entry, name) in diff.entries.iter().zip(names) {
+    for (entry, name) in entries.iter().zip(names) {
         page.line(format_args!(" {} | {}", padded(&name, width), amount(style, entry)));
+    }
+    if entries.len() < diff.entries.len() {
+        let more = diff.entries.len() - entries.len();
+        page.line(format_args!(" … and {more} more (`herma diff --stat` lists all)"));
     }
     page.line(summary(&diff.stats));
     write_left_out(diff, &mut page);
@@ -303,18 +317,30 @@ fn projects(style: Style, status: &Status, now: i64, page: &mut Page) {
             ProjectState::Unknown => "not accessible",
         };
         let touched = project.last_touch.map_or_else(|| "-".to_owned(), |time| ago(time, now));
-        let checkpoints = project.checkpoints.map_or_else(|| "?".to_owned(), |n| n.to_string());
+        let checkpoints = match (project.checkpoints, project.unlisted) {
+            (None, _) => "?".to_owned(),
+            (Some(listed), 0) => listed.to_string(),
+            (Some(listed), unlisted) => format!("{listed} + {unlisted}"),
+        };
         (workdir, checkpoints, touched, state)
     });
     let rows: Vec<_> = rows.collect();
     let longest = rows.iter().map(|row| columns(&row.0)).max().unwrap_or_default();
     let width = longest.clamp("DIRECTORY".len(), NAME_WIDTH_MAX);
-    page.line(format_args!("  {:<width$}  CHECKPOINTS  LAST USED      STATE", "DIRECTORY"));
+    let longest = rows.iter().map(|row| columns(&row.2)).max().unwrap_or_default();
+    let used = longest.max("LAST USED".len());
+    page.line(format_args!(
+        "  {:<width$}  CHECKPOINTS  {:<used$}  STATE",
+        "DIRECTORY", "LAST USED"
+    ));
     for (workdir, checkpoints, touched, state) in rows {
         let tone = if state == "ok" { Tone::Good } else { Tone::Notable };
         let state = style.paint(tone, state);
         let workdir = padded(&workdir, width);
-        page.line(format_args!("  {workdir}  {checkpoints:>11}  {touched:<13}  {state}"));
+        page.line(format_args!("  {workdir}  {checkpoints:>11}  {touched:<used$}  {state}"));
+    }
+    if status.projects.iter().any(|project| project.unlisted > 0) {
+        page.line("  + counts those from before rollbacks for which the list has no room");
     }
 }
 

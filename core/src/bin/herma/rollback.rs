@@ -3,9 +3,11 @@
 use crate::agent_folder;
 use crate::commands::{Answer, ConversationRollback, Ending, Failure, Herma};
 use crate::completion::VERBS;
+use crate::look::DiffArguments;
 use crate::programs::Listing;
 use crate::request::StoreRequest;
 use crate::rollback_pages::{self, RestoreAnswer, RestoreRequest, Undo};
+use crate::text::shell_word;
 use crate::{pages, text};
 use herma_core::rollback_line::{Task, nearest};
 use herma_core::state::LOCK_FILE;
@@ -29,7 +31,7 @@ impl Herma {
     ) -> Result<Answer, Failure> {
         match task {
             Task::List => self.list(request, project),
-            Task::Diff { target } => self.diff(project, &self.named_checkpoint(project, target)?),
+            Task::Diff { target } => self.look_at_diff(project, &DiffArguments::since(target)),
             Task::Show { target } => self.show(project, &self.named_checkpoint(project, target)?),
             Task::Restore { target, paths, options, dry_run, token } => {
                 let target = &self.named_checkpoint(project, target)?;
@@ -46,7 +48,7 @@ impl Herma {
                     false => None,
                 };
                 let options = RestoreOptions { exact: options.exact || turn.is_some(), ..*options };
-                let scope = self.scope(project, target, &paths, options);
+                let scope = scope(&paths, options);
                 let target = turn.as_ref().map_or(&target[..], |turn| turn.as_bytes());
                 let wanted = RestoreRequest { target, scope, token: *token };
                 match dry_run {
@@ -59,32 +61,17 @@ impl Herma {
 
     /// The path that was typed, as the library takes it: relative to the project. If the checkpoint does not hold it,
     /// it may be named as in a shell: absolute, or from the current directory.
-    fn named_path(&self, project: &Path, target: &[u8], typed: &[u8]) -> Vec<u8> {
-        let as_in_shell = self.in_project_path(project, Path::new(OsStr::from_bytes(typed)));
-        let held = |path: &[u8]| self.manager.held(project, target, path).ok().flatten();
-        if as_in_shell != typed && held(typed).is_none() && held(&as_in_shell).is_some() {
-            return as_in_shell;
-        }
-        typed.to_vec()
-    }
-
-    /// How much is restored. The restore of a single file touches no other path.
-    fn scope<'p>(
-        &self,
-        project: &Path,
-        target: &[u8],
-        paths: &'p [Vec<u8>],
-        options: RestoreOptions,
-    ) -> Scope<&'p [u8]> {
-        let is_plain = options == RestoreOptions::default();
-        let is_folder = |path: &[u8]| {
-            self.manager.held(project, target, path).is_ok_and(|held| held == Some(Held::Folder))
+    fn named_path(&self, project: &Path, target: &[u8], typed: &[u8]) -> NamedPath {
+        let named = |path: Vec<u8>| {
+            let held = self.manager.held(project, target, &path).ok().flatten();
+            NamedPath { path, held }
         };
-        match paths {
-            [] => Scope::All(options),
-            [path] if is_plain && !is_folder(path) => Scope::File(path),
-            paths => Scope::Below(paths.iter().map(Vec::as_slice).collect(), options),
+        let as_typed = named(typed.to_vec());
+        let as_in_shell = self.in_project_path(project, Path::new(OsStr::from_bytes(typed)));
+        if as_typed.held.is_some() || as_in_shell == typed {
+            return as_typed;
         }
+        Some(named(as_in_shell)).filter(|named| named.held.is_some()).unwrap_or(as_typed)
     }
 
     /// The checkpoint to which `undo` goes back, unless what happened last is a rollback.
@@ -115,7 +102,7 @@ impl Herma {
                 page.extend(b"\nThis directory does not exist\n");
             }
             page.extend(rollback_pages::interrupted(self.style, interrupted.as_ref()));
-            page.extend(rollback_pages::elsewhere(&elsewhere));
+            page.extend(rollback_pages::elsewhere(project, &elsewhere));
             page
         })
     }
@@ -128,9 +115,24 @@ impl Herma {
         with_checkpoints.filter_map(|project| project.workdir).collect()
     }
 
-    fn diff(&self, project: &Path, target: &[u8]) -> Result<Answer, Failure> {
-        let diff = self.manager.diff(project, target)?;
-        self.answer_in_project(project, &diff, || pages::diff(self.style, project, &diff))
+    /// Names the project and where checkpoints are, if a checkpoint was looked for in a project that has none.
+    pub(crate) fn elsewhere(&self, project: &Path, failure: Failure) -> Failure {
+        let is_search = matches!(failure.code, "unknown_checkpoint" | "nothing_to_undo");
+        if !is_search || !self.manager.list(project).is_ok_and(|listed| listed.is_empty()) {
+            return failure;
+        }
+        let projects = self.projects();
+        let around = projects.iter().filter(|directory| project.starts_with(directory));
+        let hint = match around.max_by_key(|directory| directory.len()) {
+            Some(around) => {
+                let around = shell_word(around.as_bytes());
+                format!("{around}, which contains it, has some: add --dir {around}")
+            }
+            None => "`herma list` names the projects that have some".to_owned(),
+        };
+        let message =
+            format!("there are no checkpoints of {project:?}; nothing was changed: {hint}");
+        Failure { message, ..failure }
     }
 
     fn preview(
@@ -243,6 +245,22 @@ impl Herma {
             Some(newest) if project_existed => Undo::Newest(newest.id),
             _ => Undo::WasGone,
         }
+    }
+}
+
+/// A path that was typed, and what the checkpoint holds there.
+struct NamedPath {
+    path: Vec<u8>,
+    held: Option<Held>,
+}
+
+/// How much is restored. The restore of a single file touches no other path.
+fn scope(paths: &[NamedPath], options: RestoreOptions) -> Scope<&[u8]> {
+    let is_plain = options == RestoreOptions::default();
+    match paths {
+        [] => Scope::All(options),
+        [NamedPath { path, held }] if is_plain && *held != Some(Held::Folder) => Scope::File(path),
+        paths => Scope::Below(paths.iter().map(|named| named.path.as_slice()).collect(), options),
     }
 }
 

@@ -71,14 +71,21 @@ pub fn interrupted(style: Style, interrupted: Option<&Interrupted>) -> Vec<u8> {
     page.0.into_bytes()
 }
 
-/// Other projects that have checkpoints.
-pub fn elsewhere(projects: &[String]) -> Vec<u8> {
+/// Other projects that have checkpoints: those that contain this one, and then the rest.
+pub fn elsewhere(project: &Path, projects: &[String]) -> Vec<u8> {
     let mut page = Page::default();
-    if !projects.is_empty() {
-        page.blank();
-        page.line("Other projects have checkpoints:");
-        for project in projects {
-            page.line(format_args!("  herma rollback --dir {}", shell_word(project.as_bytes())));
+    let contains = |directory: &&String| project.starts_with(directory);
+    let (around, rest): (Vec<&String>, Vec<&String>) = projects.iter().partition(contains);
+    for (title, directories) in [
+        ("A directory that contains this one has checkpoints:", around),
+        ("Other projects have checkpoints:", rest),
+    ] {
+        if !directories.is_empty() {
+            page.blank();
+            page.line(title);
+        }
+        for directory in directories {
+            page.line(format_args!("  herma rollback --dir {}", shell_word(directory.as_bytes())));
         }
     }
     page.0.into_bytes()
@@ -228,7 +235,7 @@ fn footer(style: Style, answer: &RestoreAnswer<'_>, changed: bool) -> Page {
             Some(Direction::Undo) => "redo",
             Some(Direction::Redo) | None => "undo",
         };
-        page.line(format_args!("To {step}: herma {step}{named}"));
+        page.line(format_args!("To get it back: herma {step}{named}"));
     }
     if restored.interrupted {
         let id = restored.id.get(..SHORT).unwrap_or(&restored.id);
@@ -246,7 +253,7 @@ const PREVIEW_WORDS: [&str; 7] =
     ["restore", "remove", "leave", "keep", "missing", "fail", "unsaved"];
 
 /// After this many rows with the same word, the rest is counted.
-const ROWS_MAX: usize = 50;
+pub const ROWS_MAX: usize = 50;
 
 type PathRow = (&'static str, Tone, String);
 
@@ -417,12 +424,12 @@ mod tests {
         };
         let done = Restored { restored: vec![b"my file".to_vec()], ..Restored::default() };
         let page = restored(&done, None);
-        assert!(page.contains("To undo: herma undo --dir /home/you/project\n"), "{page}");
+        assert!(page.contains("To get it back: herma undo --dir /home/you/project\n"), "{page}");
         let page = restored(&done, Some(Direction::Undo));
-        assert!(page.contains("To redo: herma redo --dir /home/you/project\n"), "{page}");
+        assert!(page.contains("To get it back: herma redo --dir /home/you/project\n"), "{page}");
         let kept = vec![Remark { path: b"my file".to_vec(), why: "larger than 10 bytes".into() }];
         let page = restored(&Restored { kept, ..Restored::default() }, None);
         assert!(page.starts_with("Restored nothing of checkpoint"), "{page}");
-        assert!(!page.contains("To undo"), "{page}");
+        assert!(!page.contains("To get it back"), "{page}");
     }
 }

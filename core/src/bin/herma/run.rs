@@ -5,6 +5,7 @@ use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::maintenance::is_confirmed;
 use crate::pages;
 use crate::request::StoreRequest;
+use crate::rollback_pages::ROWS_MAX;
 use crate::text::shell_word;
 use clap::Args;
 use herma_core::agent::shortened;
@@ -80,7 +81,7 @@ impl Herma {
         let diff = self.manager.diff(project, before.as_bytes())?;
         let mut error = std::io::stderr();
         // There is no way to tell that it cannot be told.
-        let _ = error.write_all(&pages::changed(self.style, project, &diff));
+        let _ = error.write_all(&pages::changed(self.style, project, &diff, ROWS_MAX));
         let is_asked = !diff.entries.is_empty() && std::io::stdin().is_terminal();
         if is_asked && is_confirmed("Roll this back? [y/N] ") {
             let task = Task::Restore {

@@ -2,7 +2,6 @@
 
 use herma_core::FileProgress;
 use std::io::Write;
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -19,6 +18,18 @@ pub struct WaitingTexts {
     pub writing: &'static str,
 }
 
+impl WaitingTexts {
+    /// What is done at the moment, and how far it is.
+    pub fn now(&self, progress: &FileProgress) -> String {
+        let files = match progress.files() {
+            (_, 0) => String::new(),
+            (done, total) => format!(", {done} of {total} files"),
+        };
+        let what = if progress.writes() { self.writing } else { self.reading };
+        format!("{what}{files}")
+    }
+}
+
 /// Shows the line until it is dropped.
 pub struct Waiting {
     /// Dropped first, which ends the thread.
@@ -27,10 +38,9 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Begins to wait for this, with the line on `output`.
+    /// Begins to wait for what `now` says, with the line on `output`.
     pub fn start(
-        texts: WaitingTexts,
-        progress: Arc<FileProgress>,
+        now: impl Fn() -> String + Send + 'static,
         output: impl Write + Send + 'static,
     ) -> Self {
         let (end, ended) = mpsc::channel();
@@ -40,14 +50,9 @@ impl Waiting {
             let mut is_shown = false;
             while ended.recv_timeout(STEP) == Err(RecvTimeoutError::Timeout) {
                 let seconds = started.elapsed().as_secs();
-                let files = match progress.files() {
-                    (_, 0) => String::new(),
-                    (done, total) => format!(", {done} of {total} files"),
-                };
-                let what = if progress.writes() { texts.writing } else { texts.reading };
-                let line = format!("\r\x1b[K{what}{files}, {seconds} s");
                 // There is nowhere to tell that a line could not be written.
-                let _ = write!(output, "{line}").and_then(|()| output.flush());
+                let _ =
+                    write!(output, "\r\x1b[K{}, {seconds} s", now()).and_then(|()| output.flush());
                 is_shown = true;
             }
             if is_shown {
@@ -71,7 +76,7 @@ impl Drop for Waiting {
 mod tests {
     use super::*;
     use std::io;
-    use std::sync::Mutex;
+    use std::sync::{Arc, Mutex};
 
     const TEXTS: WaitingTexts = WaitingTexts { reading: "Reading", writing: "Restoring" };
 
@@ -91,9 +96,10 @@ mod tests {
     #[test]
     fn a_line_appears_after_a_second_and_goes_at_the_end() {
         let written = Written::default();
-        drop(Waiting::start(TEXTS, Arc::default(), written.clone()));
+        let now = || TEXTS.now(&FileProgress::default());
+        drop(Waiting::start(now, written.clone()));
         assert_eq!(*written.0.lock().unwrap(), b"");
-        let waiting = Waiting::start(TEXTS, Arc::default(), written.clone());
+        let waiting = Waiting::start(now, written.clone());
         std::thread::sleep(STEP + STEP / 2);
         drop(waiting);
         assert_eq!(*written.0.lock().unwrap(), b"\r\x1b[KReading, 1 s\r\x1b[K");

@@ -50,6 +50,7 @@ fn status_shows_only_a_live_project_in_green() {
             hash: String::new(),
             workdir: None,
             checkpoints: None,
+            unlisted: 0,
             last_touch: None,
             state,
             interrupted: None,
@@ -165,6 +166,7 @@ fn status_warns_of_an_interrupted_rollback_and_counts_third_party_entries() {
         hash: "0123".into(),
         workdir: Some("/p".into()),
         checkpoints: Some(2),
+        unlisted: 3,
         last_touch: Some(0),
         state: ProjectState::Unknown,
         interrupted,
@@ -182,7 +184,8 @@ fn status_warns_of_an_interrupted_rollback_and_counts_third_party_entries() {
         "  not from herma 1 entry\n",
         "Old-format archives (1):\n  legacy-1  2 B\n",
         "⚠ /p: a rollback to 1123456 was interrupted: `herma rollback 1123456` continues it\n",
-        "not accessible\n",
+        "2 + 3  1m ago     not accessible\n",
+        "+ counts those from before rollbacks",
     ] {
         assert!(page.contains(expected), "{expected}: {page}");
     }

@@ -4,7 +4,7 @@
 use super::Session;
 use super::lines::AgentCommand;
 use crate::agent_folder;
-use crate::commands::{Answer, Ending, Failure};
+use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::store_arguments::ActionsCommand;
 use crate::text;
 use crate::whole::{self, COMPENSATIONS};
@@ -234,31 +234,21 @@ impl<W: Write> Session<W> {
     }
 
     fn outside(&mut self, kind: &str, id: Option<&str>, to: Option<&str>) -> io::Result<()> {
-        let recorded = match &self.herma {
-            Ok(herma) => match herma.manager.state().external() {
-                Some(external) => external.record(kind, id, to).map_err(Failure::from),
-                None => {
-                    return self
-                        .failed("there is no agent state in which to record external actions");
-                }
-            },
-            Err(failure) => {
-                let message = failure.message.clone();
-                return self.failed(&message);
-            }
+        let recorded = self.ask(|herma| match herma.manager.state().external() {
+            Some(external) => Ok(external.record(kind, id, to)?),
+            None => Err(Failure {
+                code: "no_agent",
+                message: "there is no agent state in which to record external actions".to_owned(),
+            }),
+        })?;
+        let Some(number) = recorded else { return Ok(()) };
+        let note = herma_core::ActionNote {
+            number,
+            kind: kind.to_owned(),
+            id: id.map(str::to_owned),
+            to: to.map(str::to_owned),
         };
-        match recorded {
-            Ok(number) => {
-                let note = herma_core::ActionNote {
-                    number,
-                    kind: kind.to_owned(),
-                    id: id.map(str::to_owned),
-                    to: to.map(str::to_owned),
-                };
-                self.did(&format!("outside: {note}"))
-            }
-            Err(failure) => self.failed(&failure.message),
-        }
+        self.did(&format!("outside: {note}"))
     }
 
     fn register(&mut self, kind: &str, command: &str) -> io::Result<()> {
@@ -281,22 +271,14 @@ impl<W: Write> Session<W> {
     }
 
     fn label(&mut self, label: &str) -> io::Result<()> {
-        let taken = match &self.herma {
-            Ok(herma) => {
-                let occasion = Occasion::labelled(label);
-                herma.manager.checkpoint_for(&self.directory, &occasion).map_err(Failure::from)
-            }
-            Err(failure) => return self.failed(&failure.message.clone()),
-        };
-        match taken {
-            Ok(taken) => {
-                if let Outcome::Created { id } = &taken.outcome {
-                    self.took(id, true);
-                }
-                self.print_taken(&taken, label)
-            }
-            Err(failure) => self.failed(&failure.message),
+        let directory = self.directory.clone();
+        let occasion = Occasion::labelled(label);
+        let taken = self.ask(|herma| Ok(herma.manager.checkpoint_for(&directory, &occasion)?))?;
+        let Some(taken) = taken else { return Ok(()) };
+        if let Outcome::Created { id } = &taken.outcome {
+            self.took(id, true);
         }
+        self.print_taken(&taken, label)
     }
 
     fn settle(&mut self, command: ActionsCommand) -> io::Result<()> {
@@ -308,31 +290,21 @@ impl<W: Write> Session<W> {
 
     fn print_answer(
         &mut self,
-        command: impl FnOnce(&crate::commands::Herma) -> Result<Answer, Failure>,
+        request: impl FnOnce(&Herma) -> Result<Answer, Failure>,
     ) -> io::Result<()> {
-        let answer = match &self.herma {
-            Ok(herma) => command(herma),
-            Err(failure) => return self.failed(&failure.message.clone()),
-        };
-        match answer {
-            Err(failure) => self.failed(&failure.message),
-            Ok(Answer { bytes, ending, .. }) => {
-                self.output.write_all(&bytes)?;
-                match ending {
-                    Ending::Incomplete(failure) => self.failed(&failure.message),
-                    Ending::Done | Ending::Declined => Ok(()),
-                }
-            }
+        let Some(Answer { bytes, ending, .. }) = self.ask(request)? else { return Ok(()) };
+        self.output.write_all(&bytes)?;
+        match ending {
+            Ending::Incomplete(failure) => self.failed(&failure.message),
+            Ending::Done | Ending::Declined => Ok(()),
         }
     }
 
     /// Hands over to a sub-agent: it has turns of its own, in the same files and with the same state.
     // rule: agent/composes
     fn hand_off(&mut self, name: &str) -> io::Result<()> {
-        let state = match &self.herma {
-            Ok(herma) => herma.manager.state().clone(),
-            Err(failure) => return self.failed(&failure.message.clone()),
-        };
+        let state = self.ask(|herma| Ok(herma.manager.state().clone()))?;
+        let Some(state) = state else { return Ok(()) };
         let checkpoints = CheckpointManager::configured(self.environment.clone()).with_state(state);
         let parent = std::mem::replace(&mut self.checkpoints, checkpoints);
         self.waiting.push((name.to_owned(), parent));

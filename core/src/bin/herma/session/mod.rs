@@ -177,6 +177,21 @@ impl<W: Write> Session<W> {
         write!(self.output, "{} {text}", self.style.paint(Tone::Bad, "failed:"))
     }
 
+    /// What `herma` answers; a failure is printed.
+    fn ask<T>(
+        &mut self,
+        request: impl FnOnce(&Herma) -> Result<T, Failure>,
+    ) -> io::Result<Option<T>> {
+        let answer = match &self.herma {
+            Ok(herma) => request(herma),
+            Err(failure) => Err(failure.clone()),
+        };
+        match answer {
+            Ok(answer) => Ok(Some(answer)),
+            Err(failure) => self.failed(&failure.message).map(|()| None),
+        }
+    }
+
     fn execute(&mut self, command: SessionCommand) -> io::Result<()> {
         match command {
             SessionCommand::Nothing | SessionCommand::Scratch | SessionCommand::Exit => Ok(()),

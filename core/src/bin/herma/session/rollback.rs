@@ -47,18 +47,10 @@ impl<W: Write> Session<W> {
             Ok(parsed) if parsed.help => return writeln!(self.output, "{}", rollback_line::USAGE),
             Ok(parsed) => parsed,
         };
-        let herma = match &self.herma {
-            Ok(herma) => herma,
-            Err(failure) => {
-                let message = failure.message.clone();
-                return self.failed(&message);
-            }
-        };
         let request = StoreRequest::from_line(parsed, false);
-        let answer = herma.run(&request);
-        for message in herma.afterwards(&request) {
-            writeln!(self.output, "{message}")?;
-        }
+        let asked = self.ask(|herma| Ok((herma.run(&request), herma.afterwards(&request))))?;
+        let Some((answer, messages)) = asked else { return Ok(()) };
+        messages.iter().try_for_each(|message| writeln!(self.output, "{message}"))?;
         if !self.has_state() && self.environment.agent_folder().is_dir() {
             // The rollback restored the agent's folder with the files.
             self.find_agent()?;
