@@ -311,18 +311,17 @@ mod tests {
 
     const ALL: Scope<&[u8]> = Scope::All(RestoreOptions { exact: false, force: false });
 
+    fn answer<'a>(restored: &'a Restored, undo: &'a Undo) -> RestoreAnswer<'a> {
+        let project = Path::new("/home/you/project");
+        RestoreAnswer { project, is_named: false, scope: &ALL, restored, undo, direction: None }
+    }
+
     #[test]
     fn footer_names_the_newest_checkpoint_only_if_something_changed() {
         let style = Style::of_output(false, |_| None);
         let undo = Undo::Newest("0123456789".into());
-        let answer = RestoreAnswer {
-            project: Path::new("/p"),
-            is_named: false,
-            scope: &ALL,
-            restored: &Restored::default(),
-            undo: &undo,
-            direction: None,
-        };
+        let done = Restored::default();
+        let answer = answer(&done, &undo);
         let shown = |changed| footer(style, &answer, changed).0;
         assert!(shown(true).contains("was already saved as checkpoint 0123456"));
         assert!(!shown(false).contains("already saved"));
@@ -341,14 +340,7 @@ mod tests {
         let done =
             Restored { restored: paths(), left: paths(), forced_past, ..Restored::default() };
         let undo = Undo::Impossible("the disk is full".into());
-        let answer = RestoreAnswer {
-            project,
-            is_named: false,
-            scope: &ALL,
-            restored: &done,
-            undo: &undo,
-            direction: None,
-        };
+        let answer = answer(&done, &undo);
         let page = text(restored(style, &answer));
         assert!(page.contains("This restore cannot be undone"), "{page}");
         assert!(!page.contains("--exact"), "{page}");
@@ -374,14 +366,7 @@ mod tests {
             ..Restored::default()
         };
         let undo = Undo::Taken("0123456789".into());
-        let answer = RestoreAnswer {
-            project: Path::new("/p"),
-            is_named: false,
-            scope: &ALL,
-            restored: &done,
-            undo: &undo,
-            direction: None,
-        };
+        let answer = answer(&done, &undo);
         let page = text(restored(style, &answer));
         assert!(page.contains("not done  2 paths"), "{page}");
         assert!(page.contains("missing   big  (larger than 1 byte)"), "{page}");
@@ -411,15 +396,7 @@ mod tests {
         let style = Style::of_output(false, |_| None);
         let undo = Undo::Taken("0123456789".into());
         let restored = |done: &Restored, direction| {
-            let project = Path::new("/home/you/project");
-            let answer = RestoreAnswer {
-                project,
-                is_named: true,
-                scope: &ALL,
-                restored: done,
-                undo: &undo,
-                direction,
-            };
+            let answer = RestoreAnswer { is_named: true, direction, ..answer(done, &undo) };
             text(super::restored(style, &answer))
         };
         let done = Restored { restored: vec![b"my file".to_vec()], ..Restored::default() };
