@@ -16,9 +16,10 @@ import urllib.request
 from pathlib import Path
 
 CAPABILITIES = ["list", "preview", "restore", "restore-file", "undo", "resume", "compact", "fork", "parallel-calls",
-                "shell-covered", "turn-checkpoints", "conversation", "shared-home"]
+                "approval", "sub-agent", "shell-covered", "turn-checkpoints", "conversation", "shared-home"]
 OPERATIONS = ["open", "spell", "say", "list", "preview", "restore", "undo", "compact", "fork", "close"]
-BUGS = ["after-write", "writes-again", "conversation-kept", "compact-clears", "fork-of-all"]
+BUGS = ["after-write", "writes-again", "conversation-kept", "compact-clears", "fork-of-all", "refused-runs",
+        "start-clears", "sub-agent-uncovered"]
 STEPS_MAX = 20
 
 
@@ -31,9 +32,6 @@ class Infrastructure(Exception):
 
 
 class Agent:
-    hidden = ()
-    """The checkpoints that a bug takes from the list."""
-
     def __init__(self, options, model_url, home):
         self.options, self.model_url, self.home = options, model_url, Path(home)
         (self.home / ".hermes").mkdir(exist_ok=True)
@@ -43,6 +41,8 @@ class Agent:
         self.project = Path(project)
         self.session = session or f"session-{time.time_ns()}"
         self.log = self.home / f"{self.session}.jsonl"
+        if self.options.broken == "start-clears":
+            self.clear()
         self.messages, self.undone, self.written, self.compacted = [], [], None, 0
         # The log is never rewritten: a restore adds a line that says how many messages remain.
         for line in self.log.read_text().splitlines() if self.log.exists() else []:
@@ -66,8 +66,16 @@ class Agent:
         self.compacted = len(self.messages)
         self.add({"compacted": self.compacted})
         if self.options.broken == "compact-clears":
-            self.hidden = [entry["id"] for entry in self.herma("list")["checkpoints"]]
+            self.clear()
         return {}
+
+    def clear(self):
+        """A bug: takes every checkpoint from the list, also for other processes."""
+        (self.home / "hidden").write_text("\n".join(entry["id"] for entry in self.herma("list")["checkpoints"]))
+
+    def hidden(self):
+        file = self.home / "hidden"
+        return file.read_text().splitlines() if file.exists() else []
 
     def fork(self):
         lines = self.log.read_text().splitlines(keepends=True) if self.log.exists() else []
@@ -88,42 +96,62 @@ class Agent:
             raise Refused(done.stdout.strip() or done.stderr.strip())
         return json.loads(done.stdout)
 
-    def say(self, text):
-        self.messages.append({"role": "user", "content": text})
-        self.add(self.messages[-1])
+    def say(self, text, approve=True):
         # The turn is known by the number of messages before it.
-        turn = len(self.messages) - 1
-        has_checkpoint = False
+        self.turn, self.has_checkpoint, self.approves = len(self.messages), False, approve
+
+        def keep(message):
+            self.messages.append(message)
+            self.add(message)
+
+        summary = [{"role": "user", "content": "a summary"}] if self.compacted else []
+        return {"said": self.converse(summary + self.messages[self.compacted:], text, keep)}
+
+    def converse(self, messages, text, keep=lambda message: None):
+        """Says the text to the model, and runs its tools until it only talks; `keep` gets each new message."""
+        def add(message):
+            messages.append(message)
+            keep(message)
+
+        add({"role": "user", "content": text})
         for _ in range(STEPS_MAX):
-            answer = self.ask_model()
-            self.messages.append(answer)
-            self.add(answer)
+            answer = self.ask_model(messages)
+            add(answer)
             for call in answer.get("tool_calls", []):
-                is_late = self.options.broken == "after-write"
-                if not has_checkpoint and not is_late:
-                    self.checkpoint(turn)
-                result = self.run_tool(call["function"]["name"], json.loads(call["function"]["arguments"]))
-                if not has_checkpoint and is_late:
-                    self.checkpoint(turn)
-                has_checkpoint = True
-                self.messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
-                self.add(self.messages[-1])
+                result = self.call_tool(call["function"]["name"], json.loads(call["function"]["arguments"]))
+                add({"role": "tool", "tool_call_id": call["id"], "content": result})
             if not answer.get("tool_calls"):
-                return {"said": answer["content"]}
+                return answer["content"]
         raise Refused("the model did not come to an end")
 
-    def ask_model(self):
-        summary = [{"role": "user", "content": "a summary"}] if self.compacted else []
-        messages = summary + self.messages[self.compacted:]
-        tools = [{"type": "function", "function": {"name": name}} for name in ("write", "replace", "shell")]
+    def call_tool(self, name, arguments):
+        if name == "delegate":
+            if self.options.broken == "sub-agent-uncovered":
+                self.has_checkpoint = True
+            return self.converse([], arguments["text"])  # A sub-agent has a conversation of its own.
+        if not self.approves and self.options.broken != "refused-runs":
+            return "the user refused it"
+        is_late = self.options.broken == "after-write"
+        if not self.has_checkpoint and not is_late:
+            self.checkpoint()
+        result = self.run_tool(name, arguments)
+        if not self.has_checkpoint and is_late:
+            self.checkpoint()
+        self.has_checkpoint = True
+        return result
+
+    def ask_model(self, messages):
+        names = ("write", "replace", "shell", "delegate")
+        tools = [{"type": "function", "function": {"name": name}} for name in names]
         body = json.dumps({"model": "scripted", "messages": messages, "tools": tools}).encode()
         request = urllib.request.Request(f"{self.model_url}/v1/chat/completions", body,
                                          {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=30) as reply:
             return json.load(reply)["choices"][0]["message"]
 
-    def checkpoint(self, turn):
-        self.herma("checkpoint", "--reason", f"turn {turn}", "--turn", f"{self.session}-{turn}-{time.time_ns()}")
+    def checkpoint(self):
+        turn = f"{self.session}-{self.turn}-{time.time_ns()}"
+        self.herma("checkpoint", "--reason", f"turn {self.turn}", "--turn", turn)
 
     def run_tool(self, name, arguments):
         if name == "shell":
@@ -140,8 +168,9 @@ class Agent:
         return "done"
 
     def list(self):
+        hidden = self.hidden()
         return {"checkpoints": [{"id": entry["id"], "label": entry["reason"]}
-                                for entry in self.herma("list")["checkpoints"] if entry["id"] not in self.hidden]}
+                                for entry in self.herma("list")["checkpoints"] if entry["id"] not in hidden]}
 
     def preview(self, id, file=None):
         would = self.herma("rollback", id, *([file] if file else ["--exact"]), "--dry-run")
@@ -178,6 +207,8 @@ class Agent:
             return {"name": "write", "arguments": {"path": call["path"], "content": call["content"]}}
         if kind == "edit":
             return {"name": "replace", "arguments": {key: call[key] for key in ("path", "old", "new")}}
+        if kind == "delegate":
+            return {"name": "delegate", "arguments": {"text": call["text"]}}
         command = f"rm {call['path']}" if kind == "delete" else call["command"]
         return {"name": "shell", "arguments": {"command": command}}
 
@@ -202,7 +233,6 @@ def main():
     for line in sys.stdin:
         request = json.loads(line)
         op = request.pop("op")
-        request.pop("approve", None)
         try:
             if op == "hello":
                 agent, reply = hello(options, **request)

@@ -1,7 +1,7 @@
 //! A real agent behind its adapter: the process, its requests, and a home and a scripted model of its own.
 
 use super::leftovers::marked;
-use super::story::{FileTexts, StoryCall};
+use super::story::StoryCall;
 use crate::protocol::fault::Fault;
 use crate::protocol::process::{Adapter, Limits};
 use crate::scripted_model::{Server, ToolCall};
@@ -137,7 +137,7 @@ pub struct AgentProcess {
     home: TempDir,
     /// The project of each story; the agent may still be in the folder of the first.
     projects: Vec<TempDir>,
-    cache: PathBuf,
+    start: DoorCommand,
     hello: DoorHello,
 }
 
@@ -151,8 +151,8 @@ impl AgentProcess {
         let home = home.map_err(infrastructure)?;
         fs::create_dir(home.path().join("tmp")).map_err(infrastructure)?;
         let environment = environment(home.path());
-        let mut process = launch(start, environment, home)?;
-        process.greet(start, LIMITS.reply)?;
+        let mut process = launch(start, &environment, home)?;
+        process.greet(LIMITS.reply)?;
         Ok(process)
     }
 
@@ -164,15 +164,16 @@ impl AgentProcess {
         let home = tempfile::Builder::new().prefix("agent-home-").tempdir_in(&start.scratch);
         let home = home.map_err(infrastructure)?;
         let environment: Vec<_> = std::env::vars_os().collect();
-        let mut process = launch(start, environment, home)?;
-        process.greet(start, INSTALL_LIMIT)?;
+        let mut process = launch(start, &environment, home)?;
+        process.greet(INSTALL_LIMIT)?;
         let hello = process.hello.clone();
         process.end();
         Ok(hello)
     }
 
-    fn greet(&mut self, start: &DoorCommand, limit: Duration) -> Result<(), DoorError> {
+    fn greet(&mut self, limit: Duration) -> Result<(), DoorError> {
         let url = format!("http://127.0.0.1:{}", self.server.port());
+        let start = &self.start;
         let mut request =
             json!({ "model_url": url, "cache": start.cache, "home": self.home.path() });
         if let Some(door) = &start.door {
@@ -205,7 +206,7 @@ impl AgentProcess {
     /// The text without the folders of this run and this machine.
     pub fn without_folders(&self, text: &str) -> String {
         let folders = self.projects.iter().map(|project| (project.path(), "PROJECT"));
-        let folders = folders.chain([(self.home.path(), "HOME"), (&*self.cache, "CACHE")]);
+        let folders = folders.chain([(self.home.path(), "HOME"), (&*self.start.cache, "CACHE")]);
         folders.fold(text.to_owned(), |text, (folder, name)| {
             text.replace(&*folder.to_string_lossy(), name)
         })
@@ -257,31 +258,11 @@ impl AgentProcess {
         Ok(list.into_iter().map(|checkpoint| checkpoint.id).collect())
     }
 
-    /// How the model of this agent makes a call, on these files.
+    /// How the model of this agent makes a call.
     ///
     /// # Errors
     /// The adapter cannot spell it.
-    pub fn spell(
-        &mut self,
-        call: &StoryCall,
-        files: &FileTexts,
-    ) -> Result<Vec<ToolCall>, DoorError> {
-        let text_of = |path: &str| files.get(path).cloned().unwrap_or_default();
-        let shell = |command: String| json!({ "kind": "shell", "command": command });
-        let call = match call {
-            StoryCall::Write { path, content } => {
-                json!({ "kind": "write", "path": path, "content": content,
-                "exists": files.contains_key(path) })
-            }
-            StoryCall::Edit { path, new } => {
-                json!({ "kind": "edit", "path": path, "old": text_of(path), "new": new })
-            }
-            StoryCall::Delete { path } => json!({ "kind": "delete", "path": path }),
-            StoryCall::ShellWrite { path, content } => {
-                shell(format!("echo '{}' > {path}", content.trim_end()))
-            }
-            StoryCall::ShellMove { from, to } => shell(format!("mv {from} {to}")),
-        };
+    pub fn spell(&mut self, call: Value) -> Result<Vec<ToolCall>, DoorError> {
         let answer = self.ask("spell", json!({ "call": call }))?;
         let read: Spelling = serde_json::from_value(answer)
             .map_err(|error| broken(format!("a spelled call is unreadable: {error}")))?;
@@ -289,6 +270,24 @@ impl AgentProcess {
             Spelling::Steps { steps } => steps,
             Spelling::Call(call) => vec![call],
         })
+    }
+
+    /// Starts a second process of the agent in the project, has one turn there, and ends it. Returns the commands of
+    /// what it left running.
+    ///
+    /// # Errors
+    /// An operation of the second process failed.
+    pub fn visit(&mut self, project: &Path, text: &str) -> Result<Vec<String>, DoorError> {
+        let second = start_adapter(&self.start, self.home.path(), &environment(self.home.path()))?;
+        let first = std::mem::replace(&mut self.adapter, second);
+        let turn = self
+            .greet(LIMITS.reply)
+            .and_then(|()| self.ask("open", json!({ "project": project })))
+            .and_then(|_| self.ask("say", json!({ "text": text, "approve": true })));
+        let ended = turn.and_then(|_| self.close());
+        // Its processes end with its input.
+        let _ = std::mem::replace(&mut self.adapter, first).finish();
+        ended
     }
 
     /// Ends the agent, as a user does, and the adapter; returns how many processes were left running, and killed.
@@ -324,18 +323,25 @@ impl AgentProcess {
 
 fn launch(
     start: &DoorCommand,
-    environment: Vec<(OsString, OsString)>,
+    environment: &[(OsString, OsString)],
     home: TempDir,
 ) -> Result<AgentProcess, DoorError> {
     let server = Server::bind(0, crate::scripted_model::Script::default(), None);
     let server = Arc::new(server.map_err(infrastructure)?);
     let serving = Arc::clone(&server);
     std::thread::spawn(move || serving.serve());
-    let adapter = Adapter::start(&start.command, home.path(), &environment, LIMITS);
-    let adapter = adapter.map_err(infrastructure)?;
-    let cache = start.cache.clone();
+    let adapter = start_adapter(start, home.path(), environment)?;
+    let start = start.clone();
     let hello = DoorHello::default();
-    Ok(AgentProcess { adapter, server, home, projects: Vec::new(), cache, hello })
+    Ok(AgentProcess { adapter, server, home, projects: Vec::new(), start, hello })
+}
+
+fn start_adapter(
+    start: &DoorCommand,
+    home: &Path,
+    environment: &[(OsString, OsString)],
+) -> Result<Adapter, DoorError> {
+    Adapter::start(&start.command, home, environment, LIMITS).map_err(infrastructure)
 }
 
 /// What an agent has in its environment: nothing of the user's but the search path.

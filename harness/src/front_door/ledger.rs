@@ -65,6 +65,8 @@ pub enum ListMoment<'a> {
     Restore(&'a FileTexts),
     /// After the conversation was compacted.
     Compaction,
+    /// After a second process of the agent.
+    SecondProcess,
     /// In a fork, whose checkpoints may have other ids.
     Fork,
     /// At any other moment.
@@ -86,6 +88,8 @@ pub struct Ledger {
     pub(super) uncovered: BTreeSet<String>,
     /// Files that the agent has changed.
     pub(super) of_agent: BTreeSet<String>,
+    /// Files that were last changed by a sub-agent.
+    pub(super) of_sub_agent: BTreeSet<String>,
     /// What a person changed, in order.
     pub(super) edits: Vec<(String, Option<String>)>,
     /// How often each rule was checked.
@@ -140,11 +144,21 @@ impl Ledger {
         paths.into_iter().filter(is_wrong).cloned().collect()
     }
 
+    /// The rule for these wrong files: another one if only sub-agents changed them.
+    pub(super) fn rule_of(&self, rule: &'static str, paths: &[&String]) -> &'static str {
+        let is_of_sub_agent = paths.iter().all(|path| self.of_sub_agent.contains(*path));
+        if is_of_sub_agent && !paths.is_empty() { rules::SUB_AGENT } else { rule }
+    }
+
     /// A turn has ended.
     pub fn add_turn(&mut self, name: String, steps: Vec<Vec<StoryCall>>, states: Vec<FileTexts>) {
         for call in steps.iter().flatten() {
             let paths = call.paths().into_iter().map(str::to_owned);
             self.of_agent.extend(paths.clone());
+            match call.is_delegated() {
+                true => self.of_sub_agent.extend(paths.clone()),
+                false => self.of_sub_agent.retain(|path| !call.paths().contains(&&**path)),
+            }
             if !self.capabilities.covers(call) {
                 self.uncovered.extend(paths);
             }
@@ -177,6 +191,7 @@ impl Ledger {
         let mut breaches = Vec::new();
         let rule = match moment {
             ListMoment::Compaction => rules::COMPACT,
+            ListMoment::SecondProcess => rules::SECOND,
             _ => rules::STAYS_LISTED,
         };
         if !self.listed.is_empty() && !matches!(moment, ListMoment::Fork) {
@@ -185,7 +200,6 @@ impl Ledger {
         self.is_list_open = false;
         self.listed = list;
         match moment {
-            ListMoment::Other | ListMoment::Compaction | ListMoment::Fork => {}
             ListMoment::Turn => breaches.extend(self.assign(new)),
             ListMoment::Restore(files) => {
                 let edits = self.edits.len();
@@ -193,6 +207,7 @@ impl Ledger {
                 let holding = Holding { files, turn: None, is_start: false, edits };
                 self.holdings.extend(new.into_iter().map(|id| (id, holding.clone())));
             }
+            _ => {}
         }
         breaches
     }
@@ -212,6 +227,11 @@ impl Ledger {
         }
     }
 
+    /// The user refused the calls of the last turn: an agent may keep it or not.
+    pub fn leave_open(&mut self) {
+        self.turns.iter_mut().last().into_iter().for_each(|turn| turn.presence = Presence::Open);
+    }
+
     /// The conversation was compacted: the next request may contain a summary instead of a turn.
     pub fn compact(&mut self) {
         let kept = self.turns.iter_mut().filter(|turn| turn.presence == Presence::Kept);
@@ -223,13 +243,16 @@ impl Ledger {
         let Some(turn) = self.turns.last().cloned() else { return Vec::new() };
         let index = self.turns.len() - 1;
         let mut breaches = Vec::new();
-        let is_covered = turn.steps.iter().flatten().any(|call| self.capabilities.covers(call));
-        if self.capabilities.has("turn-checkpoints") {
+        let calls = turn.steps.iter().flatten();
+        let covered = calls.filter(|call| self.capabilities.covers(call)).collect::<Vec<_>>();
+        let is_delegated = covered.iter().all(|call| call.is_delegated());
+        // A sub-agent may have turns of its own.
+        if self.capabilities.has("turn-checkpoints") && !covered.iter().any(|call| call.is_delegated()) {
             let text = || format!("the turn added {} checkpoints", new.len());
             breaches.extend(self.judge(rules::ONCE_A_TURN, new.len() <= 1, text));
         }
         let before = &turn.states[0];
-        if new.is_empty() && is_covered {
+        if new.is_empty() && !covered.is_empty() {
             let same = self.listed.iter().find(|id| {
                 self.holdings.get(*id).is_some_and(|holding| {
                     let is_same = |files| self.wrong(before, files, usize::MAX).is_empty();
@@ -238,7 +261,8 @@ impl Ledger {
             });
             let ids: Vec<String> = same.into_iter().cloned().collect();
             let text = || "the turn changed files, and added no checkpoint to the list".to_owned();
-            breaches.extend(self.judge(rules::BEFORE_CHANGE, !ids.is_empty(), text));
+            let rule = if is_delegated { rules::SUB_AGENT } else { rules::BEFORE_CHANGE };
+            breaches.extend(self.judge(rule, !ids.is_empty(), text));
             self.turns[index].ids = ids;
             return breaches;
         }

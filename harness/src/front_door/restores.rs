@@ -64,16 +64,14 @@ impl Ledger {
             () if proposes && (was_right || is_later) && !wrong.is_empty() => Some(rules::REDO),
             () if was_right && !wrong.is_empty() => Some(rules::UNASKED),
             () if rest.is_empty() => None,
-            () if is_later && holding.is_start => Some(rules::BEFORE_CHANGE),
-            () => Some(rules::BYTES),
+            () if is_later && holding.is_start => Some(self.rule_of(rules::BEFORE_CHANGE, &rest)),
+            () => Some(self.rule_of(rules::BYTES, &rest)),
         };
-        self.check(rules::BYTES);
-        if holding.is_start {
-            self.check(rules::BEFORE_CHANGE);
-        }
-        if proposes {
-            self.check(rules::REDO);
-        }
+        let is_start = holding.is_start.then_some(rules::BEFORE_CHANGE);
+        let is_proposed = proposes.then_some(rules::REDO);
+        let has_delegated = (!self.of_sub_agent.is_empty()).then_some(rules::SUB_AGENT);
+        let checked = [Some(rules::BYTES), is_start, is_proposed, has_delegated];
+        checked.into_iter().flatten().for_each(|rule| self.check(rule));
         let is_wrong_again = matches!(rule, Some(rules::REDO | rules::UNASKED));
         breaches.extend(rule.map(|rule| {
             let paths = if is_wrong_again { wrong.iter().collect() } else { rest };
@@ -81,7 +79,8 @@ impl Ledger {
         }));
         if !self.capabilities.has("keeps-created") && !is_wrong_again {
             let text = || format!("created after the checkpoint, and still there: {created:?}");
-            breaches.extend(self.judge(rules::CREATED, created.is_empty(), text));
+            let rule = self.rule_of(rules::CREATED, &created);
+            breaches.extend(self.judge(rule, created.is_empty(), text));
         }
         self.undo_turns(&holding, rule.is_none());
         self.is_resumed = false;

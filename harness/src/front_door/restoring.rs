@@ -1,6 +1,6 @@
 //! The restores of a story: previews, restores, and their undo, carried out and judged.
 
-use super::agent::{DoorCode, DoorError};
+use super::agent::DoorCode;
 use super::disk::{changes, watch};
 use super::ledger::ListMoment;
 use super::restores::{Preview, SeenRestore};
@@ -83,7 +83,9 @@ impl Teller<'_> {
                 self.log(format!("   refused: {error}"));
             }
             Err(error) if error.code == DoorCode::Refused => {
-                return self.refused(&error, &before, &after);
+                self.judge(rules::RESTORABLE, false, || format!("it was refused: {error}"));
+                self.judge_unchanged(rules::REFUSED, &before);
+                return Ok(());
             }
             Err(error) => return Err(error.into()),
         }
@@ -114,37 +116,18 @@ impl Teller<'_> {
         // There is nothing to undo if nothing was changed.
         self.before_restore = Some(before.clone()).filter(|before| before != after);
         sleep(SETTLE);
-        let later = self.files();
-        let text = || changes(after, &later).join("; ");
-        let breach = self.ledger.judge(self.rule_of_writes(), later == *after, text);
-        self.breach(breach);
-    }
-
-    fn refused(
-        &mut self,
-        error: &DoorError,
-        before: &FileTexts,
-        after: &FileTexts,
-    ) -> Result<(), Stop> {
-        let text = || format!("it was refused: {error}");
-        let breach = self.ledger.judge(rules::RESTORABLE, false, text);
-        self.breach(breach);
-        let text = || changes(before, after).join("; ");
-        let breach = self.ledger.judge(rules::REFUSED, before == after, text);
-        self.breach(breach);
-        Ok(())
+        self.judge_unchanged(self.rule_of_writes(), after);
     }
 
     /// Looks for a person's edits that a restore has changed: an undo, or a checkpoint of the restore, has them.
     fn recover(&mut self, id: &str, after: &FileTexts, earlier: &[String]) -> Result<(), Stop> {
         let Some(lost) = self.ledger.lost_edits(id, after) else { return Ok(()) };
         if lost.is_empty() {
-            let breach = self.ledger.judge(rules::PERSON, true, String::new);
-            self.breach(breach);
+            self.judge(rules::PERSON, true, String::new);
             return Ok(());
         }
         let newest = self.ledger.listed.iter().find(|id| !earlier.contains(id)).cloned();
-        let way = if self.process.hello().capabilities.has("undo") {
+        let way = if self.has("undo") {
             Some(("undo", json!({})))
         } else {
             newest.map(|id| ("restore", json!({ "id": id })))
@@ -158,8 +141,7 @@ impl Teller<'_> {
         let is_back = lost.iter().all(|(path, content)| files.get(path) == content.as_ref());
         let way = if is_tried { "and were not brought back" } else { "and nothing holds them" };
         let text = || format!("edits of a person were changed, {way}: {:?}", lost.keys());
-        let breach = self.ledger.judge(rules::PERSON, is_back, text);
-        self.breach(breach);
+        self.judge(rules::PERSON, is_back, text);
         Err(Stop::Enough)
     }
 
@@ -169,10 +151,7 @@ impl Teller<'_> {
         if let Err(error) = self.process.ask("restore", json!({ "id": UNKNOWN })) {
             self.log(format!("   {error}"));
         }
-        let after = self.files();
-        let text = || changes(&before, &after).join("; ");
-        let breach = self.ledger.judge(rules::REFUSED, before == after, text);
-        self.breach(breach);
+        self.judge_unchanged(rules::REFUSED, &before);
         Ok(())
     }
 
@@ -188,9 +167,7 @@ impl Teller<'_> {
                 self.breach(breach);
             }
             Err(error) if error.code == DoorCode::Refused => {
-                let text = || format!("it was refused: {error}");
-                let breach = self.ledger.judge(rules::UNDO, false, text);
-                self.breach(breach);
+                self.judge(rules::UNDO, false, || format!("it was refused: {error}"));
             }
             Err(error) => return Err(error.into()),
         }

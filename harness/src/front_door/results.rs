@@ -5,6 +5,7 @@ use super::story::Story;
 use super::telling::Told;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often a failure is repeated.
@@ -97,6 +98,10 @@ impl DoorResults {
     /// Adds another run of the same agent.
     fn add(&mut self, run: DoorResults) {
         self.date = std::mem::take(&mut self.date).max(run.date);
+        // What an adapter has learned since is told by the run with more capabilities.
+        if run.hello.capabilities.0.len() > self.hello.capabilities.0.len() {
+            self.hello = run.hello;
+        }
         self.seeds.extend(run.seeds);
         self.stories += run.stories;
         self.turns += run.turns;
@@ -143,18 +148,19 @@ impl DoorResults {
     }
 }
 
-/// The results of each agent, version and door, in this order; runs with the same capabilities are one.
+/// The results of each agent, version and door, in this order.
 pub fn merged(runs: Vec<DoorResults>) -> Vec<DoorResults> {
-    let mut merged: Vec<DoorResults> = Vec::new();
+    let mut merged: BTreeMap<[String; 3], DoorResults> = BTreeMap::new();
     for run in runs {
-        match merged.iter_mut().find(|results| results.hello == run.hello) {
-            Some(results) => results.add(run),
-            None => merged.push(run),
+        let hello = &run.hello;
+        match merged.entry([&hello.agent, &hello.version, &hello.door].map(String::clone)) {
+            Entry::Occupied(mut results) => results.get_mut().add(run),
+            Entry::Vacant(entry) => {
+                entry.insert(run);
+            }
         }
     }
-    let name = |hello: &DoorHello| [&hello.agent, &hello.version, &hello.door].map(String::clone);
-    merged.sort_by_key(|results| name(&results.hello));
-    merged
+    merged.into_values().collect()
 }
 
 #[cfg(test)]

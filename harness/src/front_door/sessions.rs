@@ -1,7 +1,6 @@
 //! The session of a story: opened, ended, resumed in a new process, forked, and its conversation compacted.
 
 use super::agent::{DoorCode, DoorError};
-use super::disk::changes;
 use super::ledger::ListMoment;
 use super::rules;
 use super::telling::{Stop, Teller};
@@ -24,20 +23,36 @@ impl Teller<'_> {
         }
     }
 
-    fn close(&mut self) -> Result<(), DoorError> {
-        let killed = self.process.close()?;
+    fn log_killed(&mut self, killed: &[String]) {
         self.told.left_running += killed.len();
         killed
             .iter()
             .for_each(|command| self.log(format!("   still ran after the end: {command}")));
-        Ok(())
     }
 
     pub(super) fn resume(&mut self, number: usize) -> Result<(), Stop> {
         self.log(format!("{number}. the agent ends, and continues the session in a new process"));
-        self.close()?;
+        let killed = self.process.close()?;
+        self.log_killed(&killed);
         self.open()?;
         self.ledger.is_resumed = true;
+        Ok(())
+    }
+
+    pub(super) fn second_process(&mut self, number: usize) -> Result<(), Stop> {
+        self.log(format!("{number}. a second process of the agent starts, has a turn, and ends"));
+        let before = self.files();
+        let name = format!("{}second{number}e", self.prefix);
+        self.process.model().add_turn(&name, Vec::new());
+        match self.process.visit(&self.project, &format!("do #{name}")) {
+            Ok(killed) => self.log_killed(&killed),
+            Err(error) if error.code == DoorCode::Refused => {
+                self.log(format!("   refused: {error}"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        self.judge_unchanged(rules::SECOND, &before);
+        self.list(ListMoment::SecondProcess)?;
         Ok(())
     }
 
@@ -63,10 +78,7 @@ impl Teller<'_> {
     fn without_writes(&mut self, op: &str, rule: &'static str) -> Result<bool, DoorError> {
         let before = self.files();
         let answer = self.process.ask(op, json!({}));
-        let after = self.files();
-        let text = || changes(&before, &after).join("; ");
-        let breach = self.ledger.judge(rule, before == after, text);
-        self.breach(breach);
+        self.judge_unchanged(rule, &before);
         match answer {
             Ok(mut answer) => self.follow(&mut answer),
             Err(error) if error.code == DoorCode::Refused => {

@@ -39,10 +39,11 @@ fn smaller(story: &Story) -> Vec<Story> {
     let fewer = operations.clone().filter_map(|index| without_operation(story, index));
     let mut stories: Vec<Story> = fewer.collect();
     for index in operations {
-        let StoryOperation::Say(steps) = &story.operations[index] else { continue };
+        let operation = &story.operations[index];
+        let Some(steps) = operation.steps() else { continue };
         let with = |steps| {
             let mut story = story.clone();
-            story.operations[index] = StoryOperation::Say(steps);
+            story.operations[index] = operation.with_steps(steps);
             story
         };
         for (at, step) in steps.iter().enumerate() {

@@ -26,10 +26,11 @@ enum Shape {
     Talk,
     TwoSteps,
     Parallel,
+    Delegate,
 }
 
-/// The kinds that the enumerated stories have.
-const ENUMERATED: [Shape; 8] = [
+/// The kinds of turn that any agent has.
+const SHAPES: [Shape; 8] = [
     Shape::Write,
     Shape::Create,
     Shape::Edit,
@@ -39,6 +40,13 @@ const ENUMERATED: [Shape; 8] = [
     Shape::TwoSteps,
     Shape::Talk,
 ];
+
+/// The kinds of turn that an agent has.
+fn shapes(capabilities: &DoorCapabilities) -> Vec<Shape> {
+    let more = [(Shape::Parallel, "parallel-calls"), (Shape::Delegate, "sub-agent")];
+    let more = more.into_iter().filter(|(_, name)| capabilities.has(name));
+    SHAPES.into_iter().chain(more.map(|(shape, _)| shape)).collect()
+}
 
 /// What may happen after the turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +59,9 @@ enum Act {
     Resume,
     Compact,
     Fork,
+    SecondProcess,
+    /// A turn whose tool calls the user refuses.
+    Refuse,
     /// A person edits a file.
     Edit,
     /// A turn that writes; later acts are about its checkpoint.
@@ -58,7 +69,7 @@ enum Act {
 }
 
 /// What happens after the turns; a turn follows that only talks.
-const TAILS: [&[Act]; 13] = [
+const TAILS: [&[Act]; 16] = [
     &[Act::Restore],
     &[Act::Preview, Act::Restore],
     &[Act::Restore, Act::Resume],
@@ -72,6 +83,9 @@ const TAILS: [&[Act]; 13] = [
     &[Act::Compact, Act::Restore],
     &[Act::Restore, Act::Fork],
     &[Act::Fork, Act::Restore],
+    &[Act::Refuse],
+    &[Act::Refuse, Act::Restore],
+    &[Act::SecondProcess, Act::Restore],
 ];
 
 impl Act {
@@ -85,7 +99,8 @@ impl Act {
             Act::Resume => Some("resume"),
             Act::Compact => Some("compact"),
             Act::Fork => Some("fork"),
-            Act::Edit | Act::Write => None,
+            Act::Refuse => Some("approval"),
+            Act::SecondProcess | Act::Edit | Act::Write => None,
         }
     }
 }
@@ -127,7 +142,8 @@ fn enumerated(capabilities: &DoorCapabilities, seed: u64, turns: usize) -> Vec<S
     for _ in 0..turns {
         let longer = |sequence: &Vec<Shape>| {
             let sequence = sequence.clone();
-            ENUMERATED.map(move |shape| [&sequence[..], &[shape]].concat())
+            let longer = move |shape| [&sequence[..], &[shape]].concat();
+            shapes(capabilities).into_iter().map(longer)
         };
         sequences = sequences.iter().flat_map(longer).collect();
     }
@@ -190,10 +206,7 @@ impl<'a> Author<'a> {
     }
 
     fn shape(&mut self) -> Shape {
-        let mut shapes = ENUMERATED.to_vec();
-        if self.capabilities.has("parallel-calls") {
-            shapes.push(Shape::Parallel);
-        }
+        let shapes = shapes(self.capabilities);
         shapes[self.random.random_range(0..shapes.len())]
     }
 
@@ -208,6 +221,16 @@ impl<'a> Author<'a> {
     }
 
     fn turn(&mut self, shape: Shape) {
+        let steps = self.steps(shape);
+        // The last file is not deleted: there would be none for the next turn.
+        if self.files.len() < 4 && matches!(shape, Shape::Delete) {
+            return self.say(Vec::new());
+        }
+        self.say(steps);
+    }
+
+    /// The messages of the next turn.
+    fn steps(&mut self, shape: Shape) -> Vec<Vec<StoryCall>> {
         self.turns += 1;
         let write = |path, content| StoryCall::Write { path, content };
         let edit = |path, new| StoryCall::Edit { path, new };
@@ -215,7 +238,7 @@ impl<'a> Author<'a> {
         let new = format!("new{}.txt", self.turns);
         let content = self.content(1);
         let second = self.content(2);
-        let steps = match shape {
+        match shape {
             Shape::Write => vec![vec![write(path, content)]],
             Shape::Create => vec![vec![write(new, content)]],
             Shape::Edit => vec![vec![edit(path, content)]],
@@ -224,13 +247,9 @@ impl<'a> Author<'a> {
             Shape::Move => vec![vec![StoryCall::ShellMove { from: path, to: new }]],
             Shape::TwoSteps => vec![vec![write(new, content)], vec![edit(path, second)]],
             Shape::Parallel => vec![vec![write(path, content), write(new, second)]],
+            Shape::Delegate => vec![vec![StoryCall::Delegate(Box::new(write(path, content)))]],
             Shape::Talk => Vec::new(),
-        };
-        // The last file is not deleted: there would be none for the next turn.
-        if self.files.len() < 4 && matches!(shape, Shape::Delete) {
-            return self.say(Vec::new());
         }
-        self.say(steps);
     }
 
     fn say(&mut self, steps: Vec<Vec<StoryCall>>) {
@@ -276,6 +295,8 @@ impl<'a> Author<'a> {
                 Act::RestoreUnknown => StoryOperation::RestoreUnknown,
                 Act::Preview => StoryOperation::Preview(to),
                 Act::Undo => StoryOperation::Undo,
+                Act::Refuse => StoryOperation::Refuse(self.refused()),
+                Act::SecondProcess => StoryOperation::SecondProcess,
                 Act::Resume => StoryOperation::Resume,
                 Act::Compact => StoryOperation::Compact,
                 Act::Fork => StoryOperation::Fork,
@@ -293,6 +314,13 @@ impl<'a> Author<'a> {
         let text = self.changing[at].1.get(&path)?.clone();
         self.files.insert(path.clone(), text);
         Some(path)
+    }
+
+    /// The messages of a turn whose calls change nothing.
+    fn refused(&mut self) -> Vec<Vec<StoryCall>> {
+        let shapes = [Shape::Write, Shape::Create, Shape::Edit, Shape::Delete];
+        let shape = shapes[self.random.random_range(0..shapes.len())];
+        self.steps(shape)
     }
 
     fn talk(&mut self) {

@@ -26,6 +26,8 @@ pub struct Story {
 pub enum StoryOperation {
     /// A turn: the messages of the model, each with its tool calls. Without messages, the model only talks.
     Say(Vec<Vec<StoryCall>>),
+    /// A turn whose tool calls the user refuses when the agent asks.
+    Refuse(Vec<Vec<StoryCall>>),
     /// The user previews the restore of a checkpoint.
     Preview(CheckpointChoice),
     /// The user restores a checkpoint, or one file of it.
@@ -42,6 +44,8 @@ pub enum StoryOperation {
     Undo,
     /// The agent ends, and continues the session in a new process.
     Resume,
+    /// A second process of the agent starts in the project, has a turn that only talks, and ends.
+    SecondProcess,
     /// The user has the conversation compacted.
     Compact,
     /// The user forks the session, and continues in the fork.
@@ -70,6 +74,8 @@ pub enum StoryCall {
     ShellWrite { path: String, content: String },
     /// Renames a file with a shell command.
     ShellMove { from: String, to: String },
+    /// A sub-agent makes this call.
+    Delegate(Box<StoryCall>),
 }
 
 /// A checkpoint, as a user finds it.
@@ -102,12 +108,22 @@ impl StoryCall {
             | StoryCall::Delete { path }
             | StoryCall::ShellWrite { path, .. } => vec![path],
             StoryCall::ShellMove { from, to } => vec![from, to],
+            StoryCall::Delegate(call) => call.paths(),
         }
     }
 
     /// Whether an edit tool of an agent does it.
     pub fn is_edit_tool(&self) -> bool {
-        matches!(self, StoryCall::Write { .. } | StoryCall::Edit { .. })
+        match self {
+            StoryCall::Write { .. } | StoryCall::Edit { .. } => true,
+            StoryCall::Delegate(call) => call.is_edit_tool(),
+            _ => false,
+        }
+    }
+
+    /// Whether a sub-agent makes it.
+    pub fn is_delegated(&self) -> bool {
+        matches!(self, StoryCall::Delegate(_))
     }
 
     /// Changes the files as the tool does; `false` if that is not possible.
@@ -125,6 +141,7 @@ impl StoryCall {
                 Some(content) => files.insert(to.clone(), content).is_none(),
                 None => false,
             },
+            StoryCall::Delegate(call) => call.apply(files),
         }
     }
 }
@@ -164,17 +181,15 @@ impl Story {
 
     /// How many operations and tool calls it has: what shrinking reduces.
     pub fn size(&self) -> usize {
-        let calls = self.operations.iter().map(|operation| match operation {
-            StoryOperation::Say(steps) => steps.iter().map(|step| 1 + step.len()).sum(),
-            _ => 0,
-        });
-        self.files.len() + self.operations.len() + calls.sum::<usize>()
+        let steps = self.operations.iter().filter_map(StoryOperation::steps).flatten();
+        let calls: usize = steps.map(|step| 1 + step.len()).sum();
+        self.files.len() + self.operations.len() + calls
     }
 
     /// The files that its operations name.
     pub fn named_files(&self) -> BTreeSet<&str> {
         let named = self.operations.iter().flat_map(|operation| match operation {
-            StoryOperation::Say(steps) => {
+            StoryOperation::Say(steps) | StoryOperation::Refuse(steps) => {
                 steps.iter().flatten().flat_map(StoryCall::paths).collect()
             }
             StoryOperation::Restore { file: Some(path), .. }
@@ -197,6 +212,10 @@ impl Story {
                     // A restore may have given back what a call deletes.
                     call.apply(&mut files) || self.has_restore()
                 })
+            }
+            StoryOperation::Refuse(_) => {
+                turns += 1;
+                true
             }
             StoryOperation::Preview(CheckpointChoice::Turn(turn))
             | StoryOperation::Restore { to: CheckpointChoice::Turn(turn), .. } => {
@@ -223,6 +242,22 @@ impl StoryOperation {
 
     /// Whether it is a turn.
     pub fn is_turn(&self) -> bool {
-        matches!(self, StoryOperation::Say(_))
+        self.steps().is_some()
+    }
+
+    /// The messages of a turn.
+    pub fn steps(&self) -> Option<&Vec<Vec<StoryCall>>> {
+        match self {
+            StoryOperation::Say(steps) | StoryOperation::Refuse(steps) => Some(steps),
+            _ => None,
+        }
+    }
+
+    /// The same turn with other messages.
+    pub fn with_steps(&self, steps: Vec<Vec<StoryCall>>) -> Self {
+        match self {
+            StoryOperation::Refuse(_) => StoryOperation::Refuse(steps),
+            _ => StoryOperation::Say(steps),
+        }
     }
 }

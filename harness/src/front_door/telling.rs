@@ -5,17 +5,11 @@ use super::disk::{changes, read_files, write_file, write_files};
 use super::ledger::{Breach, Ledger, ListMoment};
 use super::restores::Preview;
 use super::rules;
-use super::story::{FileTexts, Story, StoryCall, StoryOperation};
-use crate::scripted_model::{Exchange, ModelStep};
-use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use super::story::{FileTexts, Story, StoryOperation};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-/// How long a tool may take to write after its turn.
-const LATE: Duration = Duration::from_secs(3);
 
 /// What came of a story.
 #[derive(Clone, Debug, Default)]
@@ -100,7 +94,7 @@ pub fn tell(process: &mut AgentProcess, story: &Story, prefix: &str) -> Told {
 pub(super) struct Teller<'a> {
     pub(super) process: &'a mut AgentProcess,
     pub(super) project: PathBuf,
-    prefix: &'a str,
+    pub(super) prefix: &'a str,
     pub(super) ledger: Ledger,
     pub(super) told: Told,
     pub(super) session: Value,
@@ -114,7 +108,7 @@ impl Teller<'_> {
     fn tell(&mut self, story: &Story) -> Result<(), Stop> {
         let io = |error: std::io::Error| Stop::Unjudged(format!("the project: {error}"));
         write_files(&self.project, &story.files).map_err(io)?;
-        if self.process.hello().capabilities.has("git-project") {
+        if self.has("git-project") {
             self.make_repository().map_err(io)?;
         }
         self.open()?;
@@ -122,7 +116,8 @@ impl Teller<'_> {
         for (number, operation) in story.operations.iter().enumerate() {
             let number = number + 1;
             match operation {
-                StoryOperation::Say(steps) => self.say(number, steps)?,
+                StoryOperation::Say(steps) => self.say(number, steps, true)?,
+                StoryOperation::Refuse(steps) => self.say(number, steps, false)?,
                 StoryOperation::Preview(choice) => self.preview(number, *choice)?,
                 StoryOperation::Restore { to, file } => {
                     self.restore(number, *to, file.as_deref())?
@@ -130,22 +125,31 @@ impl Teller<'_> {
                 StoryOperation::RestoreUnknown => self.restore_unknown(number)?,
                 StoryOperation::Undo => self.undo(number)?,
                 StoryOperation::Resume => self.resume(number)?,
+                StoryOperation::SecondProcess => self.second_process(number)?,
                 StoryOperation::Compact => self.compact(number)?,
                 StoryOperation::Fork => self.fork(number)?,
                 StoryOperation::Edit { path, content } => {
-                    match content {
-                        Some(text) => write_file(&self.project, path, text),
-                        None => std::fs::remove_file(self.project.join(path)),
-                    }
-                    .map_err(io)?;
-                    let did = content
-                        .as_ref()
-                        .map_or("removes it".to_owned(), |text| format!("{text:?}"));
-                    self.log(format!("{number}. a person edits {path}: {did}"));
-                    self.ledger.add_edit(path, content.as_deref());
+                    self.edit(number, path, content.as_deref()).map_err(io)?;
                 }
             }
         }
+        Ok(())
+    }
+
+    /// A person changes a file, or removes it.
+    fn edit(&mut self, number: usize, path: &str, content: Option<&str>) -> std::io::Result<()> {
+        let did = match content {
+            Some(text) => {
+                write_file(&self.project, path, text)?;
+                format!("edits {path}: {text:?}")
+            }
+            None => {
+                std::fs::remove_file(self.project.join(path))?;
+                format!("removes {path}")
+            }
+        };
+        self.log(format!("{number}. a person {did}"));
+        self.ledger.add_edit(path, content);
         Ok(())
     }
 
@@ -180,6 +184,24 @@ impl Teller<'_> {
         }
     }
 
+    /// Checks a rule.
+    pub(super) fn judge(&mut self, rule: &'static str, holds: bool, text: impl FnOnce() -> String) {
+        let breach = self.ledger.judge(rule, holds, text);
+        self.breach(breach);
+    }
+
+    /// Checks a rule which says that the files are still these; returns the files.
+    pub(super) fn judge_unchanged(&mut self, rule: &'static str, before: &FileTexts) -> FileTexts {
+        let after = self.files();
+        self.judge(rule, after == *before, || changes(before, &after).join("; "));
+        after
+    }
+
+    /// Whether the agent has this capability.
+    pub(super) fn has(&self, capability: &str) -> bool {
+        self.ledger.capabilities.has(capability)
+    }
+
     pub(super) fn files(&self) -> FileTexts {
         read_files(&self.project)
     }
@@ -197,15 +219,12 @@ impl Teller<'_> {
     ) -> Result<T, DoorError> {
         let before = self.files();
         let result = work(self)?;
-        let after = self.files();
-        let text = || changes(&before, &after).join("; ");
-        let breach = self.ledger.judge(rules::LOOKING, before == after, text);
-        self.breach(breach);
+        self.judge_unchanged(rules::LOOKING, &before);
         Ok(result)
     }
 
     fn listing(&mut self) -> Result<Vec<String>, DoorError> {
-        if !self.process.hello().capabilities.has("list") {
+        if !self.has("list") {
             return Ok(Vec::new());
         }
         match self.look(|teller| teller.process.list()) {
@@ -230,129 +249,10 @@ impl Teller<'_> {
         Ok(())
     }
 
-    /// The model's messages for a turn, and the files before each call and after the last one. A call that is not
-    /// possible on these files is left out.
-    fn script(&mut self, steps: &[Vec<StoryCall>]) -> Result<Scripted, DoorError> {
-        let mut files = self.files();
-        let mut scripted = Scripted { states: vec![files.clone()], ..Scripted::default() };
-        for step in steps {
-            let mut message = ModelStep::default();
-            let mut done = Vec::new();
-            let at_step = files.clone();
-            for call in step {
-                let mut after = files.clone();
-                if !call.apply(&mut after) {
-                    continue;
-                }
-                let mut spelled = self.process.spell(call, &at_step)?;
-                message.tools.extend(spelled.pop());
-                scripted.messages.extend(
-                    spelled
-                        .into_iter()
-                        .map(|tool| ModelStep { text: String::new(), tools: vec![tool] }),
-                );
-                files = after;
-                scripted.states.push(files.clone());
-                done.push(call.clone());
-            }
-            if !done.is_empty() {
-                scripted.messages.push(message);
-                scripted.steps.push(done);
-            }
-        }
-        Ok(scripted)
-    }
-
-    fn say(&mut self, number: usize, steps: &[Vec<StoryCall>]) -> Result<(), Stop> {
-        let scripted = self.script(steps)?;
-        let name = format!("{}t{}e", self.prefix, self.ledger.turns.len() + 1);
-        self.log(format!("{number}. the user says: do #{name}"));
-        for message in &scripted.messages {
-            let tools =
-                message.tools.iter().map(|tool| format!("{} {}", tool.name, tool.arguments));
-            self.log(format!("   the model calls: {}", tools.collect::<Vec<_>>().join(" and ")));
-        }
-        self.process.model().add_turn(&name, scripted.messages);
-        self.process.model().take_exchanges();
-        let before = self.files();
-        let mut said =
-            self.process.ask("say", json!({ "text": format!("do #{name}"), "approve": true }))?;
-        self.follow(&mut said);
-        let expected = scripted.states.last().cloned().unwrap_or_default();
-        let after = self.await_files(&expected);
-        self.log(format!("   the agent says: {}", shortened(&said["said"])));
-        self.log_changes(&before, &after);
-        let exchanges = self.process.model().take_exchanges();
-        let is_first = |exchange: &&Exchange| exchange.selected == Some((name.clone(), 0));
-        let Some(request) = exchanges.iter().find(is_first) else {
-            return Err(Stop::Unjudged(format!("the agent did not ask its model about #{name}")));
-        };
-        self.ledger.add_turn(name, scripted.steps.clone(), scripted.states);
-        self.judge_turn(&scripted.steps, &expected, &after)?;
-        let user_texts = request.user_texts();
-        let turns = self.ledger.turns.iter().enumerate();
-        let has = |name: &str| user_texts.iter().any(|text| text.contains(name));
-        let sent =
-            turns.filter(|(_, turn)| has(&turn.name)).map(|(index, _)| (index + 1).to_string());
-        let sent: Vec<String> = sent.collect();
-        self.log(format!("   the request contains the turns {}", sent.join(", ")));
-        let breaches = self.ledger.judge_request(&user_texts);
-        self.breach(breaches);
-        self.preview = None;
-        self.before_restore = None;
-        self.list(ListMoment::Turn)?;
-        Ok(())
-    }
-
-    /// Compares the files after a turn with what its tools write.
-    fn judge_turn(
-        &mut self,
-        steps: &[Vec<StoryCall>],
-        expected: &FileTexts,
-        after: &FileTexts,
-    ) -> Result<(), Stop> {
-        let of_turn: BTreeSet<&str> = steps.iter().flatten().flat_map(StoryCall::paths).collect();
-        let wrong = changes(expected, after);
-        let paths = expected.keys().chain(after.keys());
-        let mut wrong_paths = paths.filter(|path| expected.get(*path) != after.get(*path));
-        if wrong_paths.any(|path| of_turn.contains(path.as_str())) {
-            let why = format!("the agent did not do as it was told: {}", wrong.join("; "));
-            return Err(Stop::Unjudged(why));
-        }
-        let is_after_restore = self.before_restore.is_some();
-        if steps.is_empty() || is_after_restore || !wrong.is_empty() {
-            let breach =
-                self.ledger.judge(self.rule_of_writes(), wrong.is_empty(), || wrong.join("; "));
-            self.breach(breach);
-        }
-        Ok(())
-    }
-
     pub(super) fn rule_of_writes(&self) -> &'static str {
-        let proposes = self.process.hello().capabilities.has("redo-call");
+        let proposes = self.has("redo-call");
         if proposes && self.before_restore.is_some() { rules::REDO } else { rules::UNASKED }
     }
-
-    /// The files, once they are as expected or a tool cannot still be running.
-    fn await_files(&self, expected: &FileTexts) -> FileTexts {
-        let started = Instant::now();
-        loop {
-            let files = self.files();
-            if files == *expected || started.elapsed() > LATE {
-                return files;
-            }
-            sleep(Duration::from_millis(20));
-        }
-    }
-}
-
-/// A turn for the model.
-#[derive(Default)]
-struct Scripted {
-    messages: Vec<ModelStep>,
-    states: Vec<FileTexts>,
-    /// The calls that are possible.
-    steps: Vec<Vec<StoryCall>>,
 }
 
 /// The beginning of a text, on one line.
