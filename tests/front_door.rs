@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::docs::root;
 
@@ -45,8 +45,8 @@ fn judge(stories: usize, chosen: Option<Story>, broken: Option<&str>) -> DoorRes
     run(&Bench::new(start), &plan, chosen, &|_, _| {}).unwrap()
 }
 
-/// A story that each bug of the stand-in fails.
-const STORY: &str = "
+/// A story that the bugs of the stand-in's restores and sessions fail.
+const RESTORES: &str = "
 files: {a.txt: 'first', b.txt: 'first'}
 operations:
 - say: [[{write: {path: b.txt, content: 'second'}}]]
@@ -58,6 +58,25 @@ operations:
 - say: []
 - compact
 ";
+
+/// A story that its other bugs fail.
+const TURNS: &str = "
+files: {a.txt: 'first', b.txt: 'first'}
+operations:
+- say: [[{write: {path: b.txt, content: 'second'}}]]
+- refuse: [[{delete: {path: a.txt}}]]
+- say: [[{delegate: {write: {path: a.txt, content: 'third'}}}]]
+- second_process
+- say: []
+- restore: {to: {turn: 3}}
+";
+
+fn story(text: &str) -> Story {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("story.yaml");
+    fs::write(&file, text).unwrap();
+    Story::read(&file).unwrap()
+}
 
 fn has_python() -> bool {
     let is_there = Command::new("python3").arg("--version").output().is_ok();
@@ -72,7 +91,7 @@ fn run_passes_a_careful_agent_and_checks_every_rule() {
     if !has_python() {
         return;
     }
-    let results = judge(40, None, None);
+    let results = judge(60, None, None);
     let found: Vec<&str> = results.findings.iter().map(|finding| &*finding.rule).collect();
     assert_eq!(found, [""; 0], "{}", results.text());
     assert!(results.unjudged.is_empty() && results.left_running == 0, "{}", results.text());
@@ -87,24 +106,25 @@ fn run_finds_the_bug_of_a_broken_agent_with_a_story_of_at_most_two_turns() {
         return;
     }
     let bugs = [
-        ("after-write", "agent-door/state-before-change-held"),
-        ("writes-again", "agent-door/nothing-written-unasked"),
-        ("conversation-kept", "agent-door/conversation-matches-files-after-resume"),
-        ("compact-clears", "agent-door/compact-costs-nothing"),
-        ("fork-of-all", "agent-door/fork-has-the-turns"),
+        ("after-write", RESTORES, "agent-door/state-before-change-held"),
+        ("writes-again", RESTORES, "agent-door/nothing-written-unasked"),
+        ("conversation-kept", RESTORES, "agent-door/conversation-matches-files-after-resume"),
+        ("compact-clears", RESTORES, "agent-door/compact-costs-nothing"),
+        ("fork-of-all", RESTORES, "agent-door/fork-has-the-turns"),
+        ("refused-runs", TURNS, "agent-door/refused-call-changes-nothing"),
+        ("start-clears", TURNS, "agent-door/second-process-costs-nothing"),
+        ("sub-agent-uncovered", TURNS, "agent-door/sub-agent-changes-held"),
     ];
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("story.yaml");
-    fs::write(&file, STORY).unwrap();
-    let story = Story::read(&file).unwrap();
-    parallel::map(bugs.into_iter(), bugs.len(), |(bug, rule)| {
-        let results = judge(1, Some(story.clone()), Some(bug));
+    parallel::map(bugs.into_iter(), bugs.len(), |(bug, text, rule)| {
+        let results = judge(1, Some(story(text)), Some(bug));
         let finding = results.finding(rule);
         let finding = finding.unwrap_or_else(|| panic!("{bug}: {}", results.text()));
         assert!(finding.is_stable() && finding.story.turns() <= 2, "{bug}: {}", results.text());
     });
-    let results = judge(1, Some(story), None);
-    assert!(results.findings.is_empty(), "{}", results.text());
+    for text in [RESTORES, TURNS] {
+        let results = judge(1, Some(story(text)), None);
+        assert!(results.findings.is_empty(), "{}", results.text());
+    }
 }
 
 #[test]
@@ -118,6 +138,11 @@ fn run_gives_no_verdict_on_an_agent_that_cannot_be_had() {
     assert!(error.to_string().contains("cannot be started"), "{error}");
 }
 
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
 /// The processes that have this folder in their environment, and the entries of the folder.
 fn left_behind(folder: &Path) -> Vec<String> {
     let folder_bytes = folder.as_os_str().as_encoded_bytes();
@@ -125,12 +150,8 @@ fn left_behind(folder: &Path) -> Vec<String> {
         let variables = fs::read(process.join("environ")).unwrap_or_default();
         variables.windows(folder_bytes.len()).any(|part| part == folder_bytes)
     };
-    let paths = |folder: &Path| {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).collect::<Vec<_>>()
-    };
-    let processes = paths(Path::new("/proc")).into_iter().filter(is_left);
-    let left = processes.chain(paths(folder));
+    let processes = entries(Path::new("/proc")).into_iter().filter(is_left);
+    let left = processes.chain(entries(folder));
     left.map(|path| path.display().to_string()).collect()
 }
 
@@ -151,8 +172,16 @@ fn agent_leaves_nothing_behind_when_a_signal_ends_it_and_keeps_its_results() {
     let mut child = command.spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     assert!(lines.next().unwrap().unwrap().starts_with("seed 1"));
-    // The agent starts.
-    std::thread::sleep(Duration::from_millis(500));
+    // The agent starts, and is told its first story.
+    let is_told = || {
+        let runs = entries(&temporary).into_iter().map(|folder| folder.join("run"));
+        let mut paths = runs.flat_map(|run| entries(&run));
+        paths.any(|path| path.display().to_string().contains("agent-project-"))
+    };
+    let limit = Instant::now() + Duration::from_secs(60);
+    while !is_told() && Instant::now() < limit {
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(4));

@@ -8,7 +8,11 @@ const replies = process.stdout.write.bind(process.stdout);
 process.stdout.write = process.stderr.write.bind(process.stderr); // Replies alone go to standard output.
 
 const { ClineCore } = await import(pathToFileURL(process.argv[2]).href);
-const core = await ClineCore.create({ clientName: "herma", backendMode: "local" });
+let approved, asked;
+const requestToolApproval = async () => (asked++, { approved });
+const core = await ClineCore.create({
+  clientName: "herma", backendMode: "local", capabilities: { requestToolApproval }, toolPolicies: { "*": { autoApprove: false } },
+});
 const source = "herma";
 let config, session;
 
@@ -20,7 +24,7 @@ const operations = {
     if (session) await core.stop(session);
     config = {
       providerId: "openai-compatible", modelId: "scripted", apiKey: "any", baseUrl: `${model}/v1`, cwd: project,
-      workspaceRoot: project, mode: "act", enableTools: true, enableSpawnAgent: false, enableAgentTeams: false,
+      workspaceRoot: project, mode: "act", enableTools: true, enableSpawnAgent: true, enableAgentTeams: false,
       systemPrompt: "You are a coding agent.", checkpoint: { enabled: true },
     };
     const input = start(resumed ? { sessionId: resumed } : {});
@@ -28,10 +32,12 @@ const operations = {
     session = (await core.start(input)).sessionId;
     return { session };
   },
-  async say({ text }) {
+  async say({ text, approve }) {
+    approved = approve;
+    asked = 0;
     const result = await core.send({ sessionId: session, prompt: text });
     const tools = result?.toolCalls?.map((call) => call.name);
-    return { said: result?.text ?? "", finish: result?.finishReason, tools };
+    return { said: result?.text ?? "", finish: result?.finishReason, tools, asked };
   },
   async list() {
     return { history: await checkpoints() };

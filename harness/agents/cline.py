@@ -16,9 +16,9 @@ class Cline(FrontDoor):
     package = Package("cline", "3.0.65", ("cline@3.0.65", "node@22.23.3"))
     licence = "Apache-2.0"
     door = "sdk"
-    capabilities = ("list", "preview", "restore", "resume", "parallel-calls", "shell-covered", "turn-checkpoints",
-                    "conversation", "git-project", "shared-home")
-    notes = {"restore-file": "none", "undo": "none", "approval": "not driven", "compact": "not driven"}
+    capabilities = ("list", "preview", "restore", "resume", "approval", "sub-agent", "parallel-calls", "shell-covered",
+                    "turn-checkpoints", "conversation", "git-project", "shared-home")
+    notes = {"restore-file": "none", "undo": "none", "compact": "not driven"}
     agent = None
 
     def variables(self):
@@ -35,6 +35,7 @@ class Cline(FrontDoor):
             "edit": lambda call: ("editor", {"path": str(project / call["path"]), "old_text": call["old"],
                                              "new_text": call["new"]}),
             "shell": lambda call: ("run_commands", {"commands": [call["command"]]}),
+            "delegate": lambda call: ("spawn_agent", {"systemPrompt": "You are a coding agent.", "task": call["text"]}),
         }
 
     def open(self, project, session=None):
@@ -54,8 +55,8 @@ class Cline(FrontDoor):
             raise Refused(reply["error"])
         return reply
 
-    def say(self, text):
-        reply = self.ask("say", text=text)
+    def say(self, text, approve=True):
+        reply = self.ask("say", text=text, approve=approve)
         if reply.pop("finish", None) != "completed":
             raise AgentBroke(f"the turn ended with {reply}")
         return reply

@@ -28,7 +28,7 @@ class GeminiCli(FrontDoor):
                     "redo-call", "shared-home")
     notes = {"preview": "/restore has none", "restore-file": "none", "undo": "none",
              "shell-covered": "documented for tools that modify files, not for commands",
-             "fork": "none", "compact": "not driven"}
+             "fork": "none", "compact": "not driven", "sub-agent": "not driven"}
     agent = None
     mode = "default"
 
@@ -69,18 +69,19 @@ class GeminiCli(FrontDoor):
 
     def say(self, text, approve=True, pause=1):
         """One turn. Every question is answered `pause` seconds after it is seen, as a person takes a while."""
-        began = len(self.record())
+        began, asked = len(self.record()), 0
         self.enter(text)
         deadline = time.monotonic() + LIMIT
         while True:
             shown = self.agent.wait(lambda text: is_idle(text) or QUESTION.search(text), "answer",
                                     deadline - time.monotonic(), still=0.3)
             if QUESTION.search(shown):
+                asked += 1
                 time.sleep(pause)
                 self.agent.type("\r" if approve else "\x1b")
                 self.agent.wait(lambda text: text != shown, "reaction to the approval")
             elif self.is_over(began):
-                return {"said": self.answer(began)}
+                return {"said": self.answer(began), "asked": asked}
             elif time.monotonic() > deadline:
                 raise AgentBroke("the agent does not end its turn")
 

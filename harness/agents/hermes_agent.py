@@ -21,7 +21,9 @@ class Hermes(FrontDoor):
     notes = {"conversation": "documented to undo the last turn only, whichever turn the checkpoint is of",
              "shell-covered": "documented for commands like rm, mv, cp, sed -i, truncate, dd and >",
              "git-project": "without a root such as .git a checkpoint is of the folder of the changed file",
-             "undo": "a restore takes a checkpoint first, which can be restored"}
+             "undo": "a restore takes a checkpoint first, which can be restored",
+             "approval": "asked for dangerous commands only",
+             "sub-agent": "runs in the background, after its turn"}
     agent = None
     option = {}
     settings = "{enabled: true}"

@@ -5,6 +5,7 @@ next prompt, and hidden until then."""
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 
 from errors import AgentBroke, Unsupported
 from front_door import FrontDoor, Package, files_of_diff, free_port, http, serve
@@ -17,8 +18,8 @@ class Opencode(FrontDoor):
     package = Package("opencode", "1.18.33", ("opencode-ai@1.18.33",))
     licence = "MIT"
     door = "serve"
-    capabilities = ("list", "restore", "undo", "resume", "compact", "fork", "parallel-calls", "shell-covered",
-                    "turn-checkpoints", "conversation", "git-project", "shared-home")
+    capabilities = ("list", "restore", "undo", "resume", "compact", "fork", "approval", "sub-agent", "parallel-calls",
+                    "shell-covered", "turn-checkpoints", "conversation", "git-project", "shared-home")
     notes = {"preview": "what a revert changes is answered by the revert", "restore-file": "none",
              "step-checkpoints": "taken, but a user reverts to messages"}
     name = "opencode"
@@ -32,7 +33,7 @@ class Opencode(FrontDoor):
         self.write(f".config/{self.name}/{self.name}.json", json.dumps({
             "autoupdate": False, "share": "disabled", "snapshot": True, "model": "scripted/scripted",
             "small_model": "scripted/scripted", "provider": {"scripted": provider},
-            "permission": {"edit": "allow", "bash": "allow", "webfetch": "deny"}}))
+            "permission": {"edit": "ask", "bash": "ask", "webfetch": "deny"}}))
 
     def variables(self):
         prefix = self.name.upper()
@@ -46,6 +47,8 @@ class Opencode(FrontDoor):
             "edit": lambda call: ("edit", {"filePath": str(project / call["path"]), "oldString": call["old"],
                                            "newString": call["new"]}),
             "shell": lambda call: ("bash", {"command": call["command"], "description": "change"}),
+            "delegate": lambda call: ("task", {"prompt": call["text"], "description": "change",
+                                               "subagent_type": "general"}),
         }
 
     def open(self, project, session=None):
@@ -80,12 +83,21 @@ class Opencode(FrontDoor):
     def of_session(self, method, path, body=None):
         return self.ask(method, f"/session/{self.session}/{path}", body)
 
-    def say(self, text):
-        answer = self.of_session("POST", "message", {"parts": [{"type": "text", "text": text}], "model": MODEL})
+    def say(self, text, approve=True):
+        message, questions = {"parts": [{"type": "text", "text": text}], "model": MODEL}, set()
+        with ThreadPoolExecutor(1) as pool:
+            answered = pool.submit(self.of_session, "POST", "message", message)
+            while not wait([answered], 0.05).done:
+                for question in self.ask("GET", "/permission"):
+                    questions.add(question["id"])
+                    reply = {"reply": "once" if approve else "reject"}
+                    self.ask("POST", f"/permission/{question['id']}/reply", reply)
+            answer = answered.result()
         if answer["info"].get("error"):
             raise AgentBroke(json.dumps(answer["info"]["error"]))
         self.wait_until_idle()
-        return {"said": "".join(part["text"] for part in answer["parts"] if part["type"] == "text")}
+        said = "".join(part["text"] for part in answer["parts"] if part["type"] == "text")
+        return {"said": said, "asked": len(questions)}
 
     def wait_until_idle(self):
         deadline = time.monotonic() + LIMIT

@@ -15,7 +15,7 @@ class QwenCode(FrontDoor):
     package = Package("qwen-code", "0.24.4", ("@qwen-code/qwen-code@0.24.4", "node@22.23.3"))
     licence = "Apache-2.0"
     door = "acp"
-    capabilities = ("list", "preview", "restore", "resume", "fork", "approval", "parallel-calls", "turn-checkpoints",
+    capabilities = ("list", "preview", "restore", "resume", "fork", "approval", "sub-agent", "parallel-calls", "turn-checkpoints",
                     "conversation", "edit-log", "shared-home")
     notes = {"restore-file": "none", "undo": "none", "preview": "a number of files, no names",
              "shell-covered": "only what its edit tools touch is held", "compact": "not driven"}
@@ -24,7 +24,7 @@ class QwenCode(FrontDoor):
     def configure(self):
         self.write(".qwen/settings.json", json.dumps({
             "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}},
-            "model": {"name": "scripted"}, "general": {"enableAutoUpdate": False},
+            "model": {"name": "scripted"}, "tools": {"approvalMode": "default"}, "general": {"enableAutoUpdate": False},
             "privacy": {"usageStatisticsEnabled": False}}))
 
     def variables(self):
@@ -39,6 +39,8 @@ class QwenCode(FrontDoor):
                                            "new_string": call["new"]}),
             "shell": lambda call: ("run_shell_command", {"command": call["command"], "description": "change",
                                                          "is_background": False}),
+            "delegate": lambda call: ("agent", {"description": "change", "prompt": call["text"],
+                                                "subagent_type": "general-purpose"}),
         }
 
     def open(self, project, session=None):
@@ -65,6 +67,7 @@ class QwenCode(FrontDoor):
             elif update["sessionUpdate"] == "tool_call":
                 self.tools.append(update.get("title"))
         elif message.get("method") == "session/request_permission":
+            self.asked += 1
             kinds = ("allow_once", "allow_always") if self.approves else ("reject_once", "reject_always")
             options = [option["optionId"] for kind in kinds for option in message["params"]["options"]
                        if option["kind"] == kind]
@@ -73,15 +76,15 @@ class QwenCode(FrontDoor):
         elif "id" in message and "method" in message:
             self.agent.post({"id": message["id"], "error": {"code": METHOD_NOT_FOUND, "message": "not found"}})
 
-    said, tools, approves = "", [], True
+    said, tools, approves, asked = "", [], True, 0
 
     def say(self, text, approve=True):
-        self.said, self.tools, self.approves = "", [], approve
+        self.said, self.tools, self.approves, self.asked = "", [], approve, 0
         prompt = [{"type": "text", "text": text}]
         reply = self.agent.call("session/prompt", {"sessionId": self.session, "prompt": prompt})
         if reply["stopReason"] != "end_turn":
             raise AgentBroke(f"the turn ended with {reply}")
-        return {"said": self.said, "tools": self.tools}
+        return {"said": self.said, "tools": self.tools, "asked": self.asked}
 
     def snapshots(self):
         status = self.agent.call("qwen/status/session/rewind_snapshots", {"sessionId": self.session})

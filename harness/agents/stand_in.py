@@ -98,14 +98,15 @@ class Agent:
 
     def say(self, text, approve=True):
         # The turn is known by the number of messages before it.
-        self.turn, self.has_checkpoint, self.approves = len(self.messages), False, approve
+        self.turn, self.has_checkpoint, self.approves, self.asked = len(self.messages), False, approve, 0
 
         def keep(message):
             self.messages.append(message)
             self.add(message)
 
         summary = [{"role": "user", "content": "a summary"}] if self.compacted else []
-        return {"said": self.converse(summary + self.messages[self.compacted:], text, keep)}
+        said = self.converse(summary + self.messages[self.compacted:], text, keep)
+        return {"said": said, "asked": self.asked}
 
     def converse(self, messages, text, keep=lambda message: None):
         """Says the text to the model, and runs its tools until it only talks; `keep` gets each new message."""
@@ -129,6 +130,7 @@ class Agent:
             if self.options.broken == "sub-agent-uncovered":
                 self.has_checkpoint = True
             return self.converse([], arguments["text"])  # A sub-agent has a conversation of its own.
+        self.asked += 1
         if not self.approves and self.options.broken != "refused-runs":
             return "the user refused it"
         is_late = self.options.broken == "after-write"

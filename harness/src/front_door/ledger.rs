@@ -247,7 +247,9 @@ impl Ledger {
         let covered = calls.filter(|call| self.capabilities.covers(call)).collect::<Vec<_>>();
         let is_delegated = covered.iter().all(|call| call.is_delegated());
         // A sub-agent may have turns of its own.
-        if self.capabilities.has("turn-checkpoints") && !covered.iter().any(|call| call.is_delegated()) {
+        if self.capabilities.has("turn-checkpoints")
+            && !covered.iter().any(|call| call.is_delegated())
+        {
             let text = || format!("the turn added {} checkpoints", new.len());
             breaches.extend(self.judge(rules::ONCE_A_TURN, new.len() <= 1, text));
         }

@@ -2,6 +2,7 @@
 
 use super::results::{DoorFinding, DoorResults, DoorVerdict};
 use super::rules::DOOR_RULES;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 impl DoorResults {
@@ -77,6 +78,13 @@ failed, but not each time. What an agent's documentation announces is not a fail
 not tested. Several runs of an agent are added up.
 ";
 
+const CAPABILITIES: &str = "
+## Capabilities
+
+What an agent can do at this door; otherwise why it cannot, or why that is not judged. What each means is in
+[adding an agent](adding-an-agent.md).
+";
+
 /// A page: agents and rules, and each failure with its shortest story.
 pub fn page(runs: &[DoorResults]) -> String {
     let mut page = INTRODUCTION.to_owned();
@@ -93,10 +101,8 @@ pub fn page(runs: &[DoorResults]) -> String {
             figures.map(|figure| figure.to_string()).join(" | ")
         );
     }
-    page += "\n## Rules\n\n`-` means that it was not tested.\n\n| rule | ";
-    let name = |run: &DoorResults| format!("{}, {}", run.hello.agent, run.hello.door);
-    page += &runs.iter().map(name).collect::<Vec<_>>().join(" | ");
-    let _ = writeln!(page, " |\n|---|{}", "---|".repeat(runs.len()));
+    page += "\n## Rules\n\n`-` means that it was not tested.\n";
+    page += &heading("rule", runs);
     for rule in DOOR_RULES {
         let cell = |run: &DoorResults| match run.verdict(rule.id) {
             DoorVerdict::Broken => "**broken**",
@@ -109,9 +115,10 @@ pub fn page(runs: &[DoorResults]) -> String {
         let _ = writeln!(page, "| `{id}`: {} | {} |", rule.statement, cells.join(" | "));
     }
     page += "\nThe ids begin with `agent-door/`; `herma-conform agent --rules` prints where each rule is from.\n";
-    for run in runs {
-        page += &failures(run);
-    }
+    page += CAPABILITIES;
+    page += &heading("capability", runs);
+    page += &capabilities(runs);
+    runs.iter().for_each(|run| page += &failures(run));
     page
 }
 
@@ -138,8 +145,35 @@ fn failures(run: &DoorResults) -> String {
             let _ = writeln!(text, "    {line}");
         });
     }
-    for (name, why) in &hello.notes {
-        let _ = writeln!(text, "\nNot tested, `{name}`:\n\n    {why}");
-    }
     text
+}
+
+/// What each agent can do at its door, and why it cannot do the rest.
+fn capabilities(runs: &[DoorResults]) -> String {
+    let named = |run: &DoorResults| {
+        let named = run.hello.capabilities.0.iter().chain(run.hello.notes.keys());
+        named.cloned().collect::<Vec<_>>()
+    };
+    let names: BTreeSet<String> = runs.iter().flat_map(named).collect();
+    let row = |name: &String| {
+        let cell = |run: &DoorResults| {
+            let hello = &run.hello;
+            let note = hello.notes.get(name).map(String::as_str).unwrap_or_default();
+            match hello.capabilities.has(name) {
+                true if note.is_empty() => "yes".to_owned(),
+                true => format!("yes: {note}"),
+                false => note.to_owned(),
+            }
+        };
+        let cells: Vec<String> = runs.iter().map(cell).collect();
+        format!("| `{name}` | {} |\n", cells.join(" | "))
+    };
+    names.iter().map(row).collect()
+}
+
+/// The first lines of a table with a column for each agent.
+fn heading(first: &str, runs: &[DoorResults]) -> String {
+    let name = |run: &DoorResults| format!("{}, {}", run.hello.agent, run.hello.door);
+    let names = runs.iter().map(name).collect::<Vec<_>>().join(" | ");
+    format!("\n| {first} | {names} |\n|---|{}\n", "---|".repeat(runs.len()))
 }

@@ -62,9 +62,14 @@ impl Teller<'_> {
         if approves {
             self.judge_turn(&steps, &expected, &after)?;
         } else {
-            self.judge(rules::REFUSED_CALL, after == expected, || {
-                changes(&expected, &after).join("; ")
-            });
+            // A user can refuse only what is asked.
+            if said["asked"].as_u64().unwrap_or_default() == 0 {
+                return Err(Stop::Unjudged(
+                    "the agent did not ask before its tool call".to_owned(),
+                ));
+            }
+            let text = || changes(&expected, &after).join("; ");
+            self.judge(rules::REFUSED_CALL, after == expected, text);
             self.ledger.leave_open();
         }
         self.judge_request(&request.user_texts());
