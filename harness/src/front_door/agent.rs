@@ -110,16 +110,10 @@ struct DoorReply {
 }
 
 /// An entry of an agent's list of checkpoints.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct DoorCheckpoint {
+#[derive(Deserialize)]
+struct DoorCheckpoint {
     /// What a restore takes.
-    #[serde(deserialize_with = "text_or_number")]
-    pub id: String,
-}
-
-fn text_or_number<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<String, D::Error> {
-    let value = Value::deserialize(reader)?;
-    Ok(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    id: String,
 }
 
 /// The steps that spell one tool call; all but the last prepare it.

@@ -8,39 +8,24 @@ use std::fmt::Write;
 impl DoorResults {
     /// The verdict on each rule, then each finding with what happened.
     pub fn text(&self) -> String {
-        let hello = &self.hello;
+        let DoorResults { hello, stories, turns, seconds, .. } = self;
+        let seeds = self.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         let mut text = format!("{} {} ({})\n", hello.agent, hello.version, hello.door);
-        let counts = format!(
-            "{} stories, {} turns, {} s, seed {}",
-            self.stories,
-            self.turns,
-            self.seconds,
-            self.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
-        );
-        let _ = writeln!(text, "{counts}\n");
+        text += &format!("{stories} stories, {turns} turns, {seconds} s, seed {seeds}\n\n");
         for rule in DOOR_RULES {
-            let _ = writeln!(text, "{:<52} {}", rule.id, self.verdict_text(rule.id));
+            text += &format!("{:<52} {}\n", rule.id, self.verdict_text(rule.id));
         }
         for (why, count) in &self.unjudged {
-            let _ = writeln!(text, "\nnot judged to the end, {count} of the stories: {why}");
+            text += &format!("\nnot judged to the end, {count} of the stories: {why}\n");
         }
         if self.left_running > 0 {
-            let _ = writeln!(
-                text,
-                "\n{} processes were left running; they were killed",
-                self.left_running
-            );
+            let left = self.left_running;
+            text += &format!("\n{left} processes were left running; they were killed\n");
         }
-        for finding in &self.findings {
-            let _ = writeln!(text, "\n{}: {}", finding.rule, finding.text);
-            let _ = writeln!(
-                text,
-                "shown again {} of {} times by this story:",
-                finding.repeated, finding.repeats
-            );
-            finding.transcript.iter().for_each(|line| {
-                let _ = writeln!(text, "  {line}");
-            });
+        for DoorFinding { rule, text: seen, repeated, repeats, transcript, .. } in &self.findings {
+            text += &format!("\n{rule}: {seen}\n");
+            text += &format!("shown again {repeated} of {repeats} times by this story:\n");
+            transcript.iter().for_each(|line| text += &format!("  {line}\n"));
         }
         text
     }

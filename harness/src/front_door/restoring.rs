@@ -18,14 +18,10 @@ const UNKNOWN: &str = "0123456789abcdef0123456789abcdef01234567";
 
 impl Teller<'_> {
     fn chosen(&self, choice: CheckpointChoice) -> Option<String> {
-        match choice {
-            // A user cannot choose what is no longer listed; whether it may go is judged with the list.
-            CheckpointChoice::Turn(turn) => {
-                let id = self.ledger.turns.get(turn - 1)?.ids.first();
-                id.filter(|id| self.ledger.listed.contains(id)).cloned()
-            }
-            CheckpointChoice::Newest(number) => self.ledger.listed.get(number - 1).cloned(),
-        }
+        let CheckpointChoice::Turn(turn) = choice;
+        // A user cannot choose what is no longer listed; whether it may go is judged with the list.
+        let id = self.ledger.turns.get(turn - 1)?.ids.first();
+        id.filter(|id| self.ledger.listed.contains(id)).cloned()
     }
 
     pub(super) fn preview(&mut self, number: usize, choice: CheckpointChoice) -> Result<(), Stop> {

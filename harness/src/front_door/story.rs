@@ -84,8 +84,6 @@ pub enum StoryCall {
 pub enum CheckpointChoice {
     /// The first of the checkpoints that the turn with this number made, from 1.
     Turn(usize),
-    /// The entry of the list with this number, from 1, which is the newest.
-    Newest(usize),
 }
 
 /// Why a file is not a story.

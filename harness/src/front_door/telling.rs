@@ -6,10 +6,10 @@ use super::ledger::{Breach, Ledger, ListMoment};
 use super::restores::Preview;
 use super::rules;
 use super::story::{FileTexts, Story, StoryOperation};
+use crate::sandbox::git_alone;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::Command;
 
 /// What came of a story.
 #[derive(Clone, Debug, Default)]
@@ -154,17 +154,12 @@ impl Teller<'_> {
     }
 
     fn make_repository(&self) -> std::io::Result<()> {
-        let identity = ["-c", "user.name=Herma", "-c", "user.email=herma@localhost"];
-        for words in
-            [&["init", "--quiet"][..], &["add", "."], &["commit", "--quiet", "-m", "first"]]
-        {
-            let mut git = Command::new("git");
-            git.args(identity).args(words).current_dir(&self.project).env_clear();
-            git.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-            let output = git.env("HOME", &self.project).env("GIT_CONFIG_NOSYSTEM", "1").output()?;
+        let author = ["-c", "user.name=Herma", "-c", "user.email=herma@localhost"];
+        let commit = [&author[..], &["commit", "--quiet", "--message=first"]].concat();
+        for arguments in [&["init", "--quiet"][..], &["add", "."], &commit] {
+            let output = git_alone().current_dir(&self.project).args(arguments).output()?;
             if !output.status.success() {
-                let text = String::from_utf8_lossy(&output.stderr).into_owned();
-                return Err(std::io::Error::other(format!("git {}: {text}", words[0])));
+                return Err(std::io::Error::other(String::from_utf8_lossy(&output.stderr)));
             }
         }
         Ok(())
