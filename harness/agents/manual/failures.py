@@ -119,6 +119,7 @@ def opencode(rig, name="opencode"):
         return ask("POST", f"/session/{session}/message", message)["info"]["parentID"]
 
     bash = lambda command: lambda project: [("bash", {"command": command, "description": "change"})]
+    # It restores what `git diff --name-only` names, where a renamed file is its new name only; Kilo adds --no-renames.
     rig.begin("restore-gives-recorded-files: a revert of `mv old.txt new.txt`", {"old.txt": "text\n"},
               {"move": bash("mv old.txt new.txt")})
     ask, session = serve()

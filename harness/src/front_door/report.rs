@@ -60,7 +60,8 @@ checkpoints, and the next request to the model. How to judge another agent is in
 
 A rule is broken if the shortest story that shows the failure failed three times of three. It is doubtful if that story
 failed, but not each time. What an agent's documentation announces is not a failure; what its door does not offer is
-not tested. Several runs of an agent are added up.
+not tested. Several runs of an agent are added up. `harness/agents/manual/failures.py AGENT` shows the failures without
+the suite and its adapters.
 ";
 
 const CAPABILITIES: &str = "
@@ -147,6 +148,7 @@ fn capabilities(runs: &[DoorResults]) -> String {
             match hello.capabilities.has(name) {
                 true if note.is_empty() => "yes".to_owned(),
                 true => format!("yes: {note}"),
+                false if note.is_empty() => "-".to_owned(),
                 false => note.to_owned(),
             }
         };

@@ -98,7 +98,7 @@ impl DoorResults {
     /// Adds another run of the same agent.
     fn add(&mut self, run: DoorResults) {
         self.date = std::mem::take(&mut self.date).max(run.date);
-        // What an adapter has learned since is told by the run with more capabilities.
+        // An adapter that has learned more since knows the agent better.
         if run.hello.capabilities.0.len() > self.hello.capabilities.0.len() {
             self.hello = run.hello;
         }
@@ -196,10 +196,13 @@ mod tests {
     fn merged_adds_runs_of_the_same_agent_and_keeps_the_shortest_failure_that_shows_each_time() {
         let mut of_other = run(4, REPEATS, 1);
         of_other.hello.agent = "other".to_owned();
-        let runs = vec![run(1, REPEATS, 3), run(2, 1, 1), run(3, REPEATS, 2), of_other];
+        let mut with_undo = run(2, 1, 1);
+        with_undo.hello.capabilities.0.insert("undo".to_owned());
+        let runs = vec![run(1, REPEATS, 3), with_undo, run(3, REPEATS, 2), of_other];
         let merged = merged(runs);
         assert_eq!(merged.iter().map(|results| results.stories).collect::<Vec<_>>(), [15, 5]);
         let results = &merged[0];
+        assert!(results.hello.capabilities.has("undo"), "{:?}", results.hello);
         assert_eq!((results.turns, results.seconds, results.unjudged_stories()), (27, 21, 3));
         assert_eq!(results.seeds, [1, 2, 3].into());
         assert_eq!(results.checks["agent-door/a"], 12);
