@@ -98,8 +98,8 @@ impl DoorResults {
     /// Adds another run of the same agent.
     fn add(&mut self, run: DoorResults) {
         self.date = std::mem::take(&mut self.date).max(run.date);
-        // An adapter that has learned more since knows the agent better.
-        if run.hello.capabilities.0.len() > self.hello.capabilities.0.len() {
+        // A later adapter may drive more of the agent, and knows it better.
+        if run.hello.capabilities.0.len() >= self.hello.capabilities.0.len() {
             self.hello = run.hello;
         }
         self.seeds.extend(run.seeds);
@@ -198,7 +198,7 @@ mod tests {
         of_other.hello.agent = "other".to_owned();
         let mut with_undo = run(2, 1, 1);
         with_undo.hello.capabilities.0.insert("undo".to_owned());
-        let runs = vec![run(1, REPEATS, 3), with_undo, run(3, REPEATS, 2), of_other];
+        let runs = vec![with_undo, run(1, REPEATS, 3), run(3, REPEATS, 2), of_other];
         let merged = merged(runs);
         assert_eq!(merged.iter().map(|results| results.stories).collect::<Vec<_>>(), [15, 5]);
         let results = &merged[0];
