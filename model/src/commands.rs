@@ -46,7 +46,7 @@ pub static COMMANDS: &[(&str, bool)] = &[
 ];
 
 /// Commands that may change files, of which a list of programs that do so cannot tell: they carry a program in
-/// their words, or run what nobody has listed (F12).
+/// their words, read one from their input, or run what nobody has listed (F12).
 pub static UNLISTED: &[&str] = &[
     "perl -e 'unlink \"a.txt\"'",
     "ruby -e 'File.delete(\"a.txt\")'",
@@ -65,6 +65,10 @@ pub static UNLISTED: &[&str] = &[
     "terraform apply",
     "docker run x",
     "frobnicate a.txt",
+    "python3 - <<'EOF'\nimport os\nos.remove('a.txt')\nEOF",
+    "python3 <<< 'open(\"a.txt\", \"w\")'",
+    "node < a.js",
+    "cat a.py | python3",
 ];
 
 /// How many of the commands, from the first, are those that the first document names literally.
@@ -93,6 +97,11 @@ pub fn is_unlisted(command: &str) -> bool {
     find(command, &|bare| UNLISTED.contains(&bare).then_some(())).is_some()
 }
 
+/// Whether such a command takes its program from a text or a file that is redirected to it.
+pub fn reads_its_program(command: &str) -> bool {
+    is_unlisted(command) && command.contains(" <")
+}
+
 /// What is known of a command, or of what is left of it without the commands around it that change nothing.
 fn find<T>(command: &str, known: &dyn Fn(&str) -> Option<T>) -> Option<T> {
     let without_prefix = || BEFORE.iter().find_map(|prefix| command.strip_prefix(prefix));
@@ -118,5 +127,6 @@ mod tests {
         assert_eq!(changes_files("frobnicate"), None);
         assert_eq!(changes_files("rm a.txt && frobnicate"), None);
         assert!(is_unlisted("cd dir && npm test; ls") && !is_unlisted("npm ls"));
+        assert!(reads_its_program("ls; node < a.js") && !reads_its_program("npm test"));
     }
 }

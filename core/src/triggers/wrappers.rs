@@ -173,8 +173,8 @@ fn unknown<'a>(program: &'a Word, arguments: &'a [Word]) -> Option<&'a Word> {
         return (!is_harmless).then_some(module);
     }
     let looks = arguments.iter().any(|word| is_option(word, harmless, ""));
-    let is_given = !arguments.is_empty() || names[0] == "make";
-    (is_given && !looks).then(|| arguments.first().unwrap_or(program))
+    // Without a file, an interpreter reads its script from its input, as in `python3 - <<EOF`.
+    (!looks).then(|| arguments.first().unwrap_or(program))
 }
 
 /// The program that `awk` is given, unless it changes nothing.

@@ -60,6 +60,18 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "a-program-on-the-input-counts-as-harmless",
+        rule: &rules::TURN_SAFE_SIDE,
+        about: "An interpreter counts as harmless if its script is redirected to it, as in `python3 - <<EOF`.",
+        operations_min: 1,
+        flaw: Intercept(|subject, request| match request {
+            Request::Classify { command } if commands::reads_its_program(command) => {
+                Answer::Classified { changes_files: false }
+            }
+            request => subject.ask(request),
+        }),
+    },
+    PlantedBug {
         name: "only-commands-are-looked-at",
         rule: &rules::TURN_TRIGGERS,
         about: "A file is written without a checkpoint before it.",
