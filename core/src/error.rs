@@ -195,7 +195,10 @@ pub enum Error {
     #[error("another process is using {0:?}; nothing was changed: try again")]
     Busy(PathBuf),
     /// A part could not be removed.
-    #[error("not everything could be removed ({}); the rest was removed: try again", .0.cause())]
+    #[error(
+        "not everything could be removed ({}); the rest was removed: fix the cause and try again",
+        .0.cause_with_path()
+    )]
     PartlyCleared(#[source] Box<Error>),
     /// Input or output failed.
     #[error(
@@ -251,6 +254,14 @@ impl Error {
             Error::DamagedObject { id, why } => format!("object {id} {why}"),
             Error::BadState { part, why } => format!("the {part}: {why}"),
             error => error.to_string(),
+        }
+    }
+
+    /// As [`Self::cause`], with the path of an I/O error.
+    fn cause_with_path(&self) -> String {
+        match self {
+            Error::Io { action, path, source } => format!("{action} {path:?}: {source}"),
+            error => error.cause(),
         }
     }
 

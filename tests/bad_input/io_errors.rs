@@ -121,7 +121,7 @@ fn take(manager: &Manager, project: &Path) -> Result<bool, Error> {
 // rule: fault/clear-refusal
 #[test]
 fn changes_with_any_failing_call_are_complete_or_report_that_they_are_not() {
-    let changes: [(&str, Setup, Change); 5] = [
+    let changes: [(&str, Setup, Change); 6] = [
         ("first checkpoint", Machine::new, take),
         ("checkpoint", store_with_everything, take),
         ("restore", store_with_everything, |manager, project| {
@@ -139,6 +139,10 @@ fn changes_with_any_failing_call_are_complete_or_report_that_they_are_not() {
             manager.prune(&options, &mut |_| {}).map(|pruned| pruned.errors == 0)
         }),
         ("clear", store_with_everything, |manager, _| manager.clear().map(|_| true)),
+        ("clear-legacy after an attempt", store_with_everything, |manager, _| {
+            let _ = manager.clear_legacy();
+            manager.clear_legacy().map(|_| true)
+        }),
     ];
     for (name, setup, change) in changes {
         let machine = setup();

@@ -94,6 +94,34 @@ fn clear_reports_what_it_cannot_remove_and_the_next_clear_removes_it() {
 }
 
 #[test]
+fn clear_legacy_reports_an_archive_as_removed_only_once_nothing_of_it_is_left() {
+    let fixture = StoreFixture::new();
+    let first = fixture.archive("legacy-20260315-000000", 5);
+    let second = first.with_file_name("y");
+    fs::create_dir_all(second.join("objects")).unwrap();
+    for name in ["HEAD", "HERMES_WORKDIR"] {
+        fs::copy(first.join(name), second.join(name)).unwrap();
+    }
+    let legacy = || {
+        let disk = fail_calls(Call::RemoveFile, ErrorKind::PermissionDenied, |path| {
+            path.ends_with(".removing-legacy-20260315-000000-x/HEAD")
+        });
+        fixture.manager_on(disk, Config::default()).clear_legacy()
+    };
+    for attempt in ["first", "second"] {
+        let error = legacy().unwrap_err();
+        assert_eq!(error.code(), "partly_cleared", "{attempt}");
+        assert!(error.to_string().contains("/HEAD"), "{attempt}: {error}");
+        assert_eq!(fixture.manager().holdings().unwrap().archives, 1, "{attempt}");
+    }
+    assert!(!first.exists() && !second.exists());
+    let staged = fixture.base().join(".removing-legacy-20260315-000000-x");
+    assert_eq!(fs::read_dir(staged).unwrap().count(), 1, "one file cannot be removed");
+    assert_eq!(fixture.manager().clear_legacy().unwrap().archives, 1);
+    assert_eq!(fixture.names_in_base(), [""; 0]);
+}
+
+#[test]
 fn clear_removes_a_store_of_a_layer_below_which_cannot_be_renamed() {
     let fixture = full();
     let disk = fail_calls(Call::Rename, ErrorKind::CrossesDevices, |_| true);

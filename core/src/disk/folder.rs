@@ -89,7 +89,8 @@ fn visit(disk: &dyn Disk, path: &Path, visitor: &mut dyn FnMut(&Stat)) -> Result
     Ok(())
 }
 
-/// Removes `path` and everything below it, if it exists.
+/// Removes `path` and everything below it, if it exists. What cannot be removed keeps nothing else: the first
+/// error is returned once the rest is gone.
 pub fn remove(disk: &dyn Disk, path: &Path) -> Result<()> {
     let Some(stat) = stat(disk, path)? else { return Ok(()) };
     if stat.kind != Kind::Directory {
@@ -99,9 +100,10 @@ pub fn remove(disk: &dyn Disk, path: &Path) -> Result<()> {
         // Nothing can be removed from a folder without these permissions.
         disk.permit_directory(path, 0o700).context("setting the mode of", path)?;
     }
-    for name in disk.list(path).context("reading the directory", path)? {
-        remove(disk, &path.join(name))?;
-    }
+    let names = disk.list(path).context("reading the directory", path)?;
+    let removed: Vec<Result<()>> =
+        names.into_iter().map(|name| remove(disk, &path.join(name))).collect();
+    removed.into_iter().collect::<Result<()>>()?;
     ignore_absence(disk.remove_directory(path)).context("removing the directory", path)
 }
 

@@ -62,12 +62,20 @@ pub fn named(disk: &dyn Disk, base: &Path, kind: BaseEntry) -> Result<Vec<OsStri
     Ok(entries.filter(|(_, entry)| *entry == kind).map(|(name, _)| name).collect())
 }
 
-/// Removes the archive `name` of the base: its repositories, and the folder if nothing else is in it.
+/// Removes the archive `name` of the base: its repositories, what an earlier attempt left of them, and the
+/// folder if nothing else is in it. The folder stays until all of them are gone, so that the archive counts.
+// rule: maintenance/commands
 pub fn discard_archive(disk: &dyn Disk, base: &Path, name: &OsStr) -> Result<()> {
-    for repository in repositories(disk, &base.join(name))? {
-        discard(disk, base, &Path::new(name).join(repository))?;
-    }
     let archive = base.join(name);
+    let staged = [REMOVING.as_bytes(), name.as_bytes()].concat();
+    let names = folder::names(disk, base)?.into_iter();
+    let left = names.filter(|name| name.as_bytes().starts_with(&staged));
+    let mut removed: Vec<Result<()>> =
+        left.map(|left| folder::remove(disk, &base.join(left))).collect();
+    for repository in repositories(disk, &archive)? {
+        removed.push(discard(disk, base, &Path::new(name).join(repository)));
+    }
+    removed.into_iter().collect::<Result<()>>()?;
     match disk.remove_directory(&archive) {
         // Anything else in it stays, or another process removed it first.
         Err(error)
