@@ -3,10 +3,12 @@
 //!
 //! The index is read as a file, so that no hook or setting of the repository has an effect and nothing is
 //! written. An index that is damaged, split or of an unknown version tracks nothing, as if it were missing.
+//! A repository names its objects by SHA-1 or SHA-256, and the checksum of its index tells which.
 
 use super::together::Scan;
 use crate::disk::{Disk, Kind};
 use sha1::{Digest, Sha1};
+use sha2::Sha256;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -15,10 +17,11 @@ use std::path::{Path, PathBuf};
 const INDEX_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// Size limit of a `.git` file, which holds a path.
 const LINK_BYTES_MAX: u64 = 64 * 1024;
-const HASH_BYTES: usize = 20;
+const SHA1_BYTES: usize = 20;
+const SHA256_BYTES: usize = 32;
 const HEAD_BYTES: usize = 12;
-/// The bytes of an entry before its flags: stat data and an id.
-const STAT_BYTES: usize = 60;
+/// The bytes of an entry before its id.
+const STAT_BYTES: usize = 40;
 /// Where the mode is in an entry.
 const MODE_OFFSET: usize = 24;
 /// The type of a file in a mode, and the types of regular files and links: others are submodules and folders.
@@ -65,13 +68,25 @@ fn linked(disk: &dyn Disk, root: &Path, file: &Path) -> Option<PathBuf> {
     Some(root.join(OsStr::from_bytes(path)))
 }
 
-fn parse(bytes: &[u8]) -> Option<Tracked> {
-    let body = &bytes[..bytes.len().checked_sub(HASH_BYTES)?];
-    let checksum = &bytes[body.len()..];
-    // Git writes zeros where the checksum is switched off.
-    if checksum != &Sha1::digest(body)[..] && checksum != [0; HASH_BYTES] {
-        return None;
+/// The number of bytes of the checksum at the end of an index, and of each id in it; `None` if it is damaged.
+fn hash_bytes(bytes: &[u8]) -> Option<usize> {
+    let (body, sha1) = bytes.split_last_chunk::<SHA1_BYTES>()?;
+    if *sha1 == Sha1::digest(body)[..] {
+        return Some(SHA1_BYTES);
     }
+    // Git writes zeros where the checksum is switched off.
+    match bytes.split_last_chunk::<SHA256_BYTES>() {
+        Some((body, sum)) if *sum == [0; SHA256_BYTES] || *sum == Sha256::digest(body)[..] => {
+            Some(SHA256_BYTES)
+        }
+        _ => (*sha1 == [0; SHA1_BYTES]).then_some(SHA1_BYTES),
+    }
+}
+
+fn parse(bytes: &[u8]) -> Option<Tracked> {
+    let hash_bytes = hash_bytes(bytes)?;
+    let body = &bytes[..bytes.len() - hash_bytes];
+    let flags = STAT_BYTES + hash_bytes;
     let word = |offset: usize| -> Option<u32> {
         Some(u32::from_be_bytes(body.get(offset..offset + 4)?.try_into().ok()?))
     };
@@ -82,8 +97,8 @@ fn parse(bytes: &[u8]) -> Option<Tracked> {
     let mut offset = HEAD_BYTES;
     for _ in 0..word(8)? {
         let mode = word(offset + MODE_OFFSET)?;
-        let has_more_flags = body.get(offset + STAT_BYTES)? & EXTENDED != 0;
-        let mut start = offset + STAT_BYTES + if has_more_flags { 4 } else { 2 };
+        let has_more_flags = body.get(offset + flags)? & EXTENDED != 0;
+        let mut start = offset + flags + if has_more_flags { 4 } else { 2 };
         let kept = match version {
             // Each name begins like the one before, except its last bytes.
             4 => name.len().checked_sub(dropped(body, &mut start)?)?,
@@ -143,21 +158,39 @@ mod tests {
 
     /// An index of version 2 with these paths and modes.
     fn index(entries: &[(&str, u32)], extension: &[u8]) -> Vec<u8> {
+        let mut bytes = unsealed(entries, extension, SHA1_BYTES);
+        let checksum = Sha1::digest(&bytes);
+        bytes.extend_from_slice(&checksum);
+        bytes
+    }
+
+    /// An index without its checksum.
+    fn unsealed(entries: &[(&str, u32)], extension: &[u8], hash_bytes: usize) -> Vec<u8> {
         let mut bytes = b"DIRC\0\0\0\x02".to_vec();
         bytes.extend_from_slice(&(entries.len() as u32).to_be_bytes());
         for (path, mode) in entries {
             let start = bytes.len();
             bytes.resize(start + MODE_OFFSET, 0);
             bytes.extend_from_slice(&mode.to_be_bytes());
-            bytes.resize(start + STAT_BYTES + 2, 0);
+            bytes.resize(start + STAT_BYTES, 0);
+            bytes.resize(start + STAT_BYTES + hash_bytes, 0xa5);
+            bytes.extend_from_slice(&[0; 2]);
             bytes.extend_from_slice(path.as_bytes());
             let length = bytes.len() - start;
             bytes.resize(bytes.len() + 8 - length % 8, 0);
         }
         bytes.extend_from_slice(extension);
-        let checksum = Sha1::digest(&bytes);
-        bytes.extend_from_slice(&checksum);
         bytes
+    }
+
+    #[test]
+    fn parse_reads_an_index_with_sha256_also_without_a_checksum() {
+        let entries = [("a/b", 0o100_644), ("a/c", 0o120_000)];
+        let unsealed = unsealed(&entries, b"", SHA256_BYTES);
+        for checksum in [Sha256::digest(&unsealed).to_vec(), vec![0; SHA256_BYTES]] {
+            let tracked = parse(&[&unsealed[..], &checksum].concat()).unwrap();
+            assert_eq!(tracked, Tracked(vec![b"a/b".to_vec(), b"a/c".to_vec()]));
+        }
     }
 
     #[test]
@@ -188,12 +221,12 @@ mod tests {
     fn parse_ends_for_every_content_without_a_checksum() {
         let intact = index(&[("a/b", 0o100_644), ("a/c", 0o100_644)], b"TREE\0\0\0\x01x");
         for version in [2, 3, 4] {
-            for at in 0..intact.len() - HASH_BYTES {
+            for at in 0..intact.len() - SHA1_BYTES {
                 for byte in [0, 0x7f, 0xff] {
                     let mut changed = intact.clone();
                     changed[7] = version;
                     changed[at] = byte;
-                    let end = changed.len() - HASH_BYTES;
+                    let end = changed.len() - SHA1_BYTES;
                     changed[end..].fill(0);
                     let _ = parse(&changed);
                 }
