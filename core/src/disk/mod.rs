@@ -6,6 +6,8 @@
 //! below.
 
 pub(crate) mod atomic_write;
+#[cfg(target_os = "linux")]
+mod attributes;
 mod canonical;
 pub(crate) mod folder;
 mod owner;
@@ -18,13 +20,16 @@ pub use system::SystemDisk;
 pub(crate) use crate::io_error::{is_absence, is_another_kind, is_unreadable};
 pub(crate) use canonical::canonical;
 
-use rustix::fs::{FileType, RawMode};
+use rustix::fs::{FileType, OFlags, RawMode};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Does not wait for the writer of a fifo: a file may have become one since its stat.
+const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 
 /// The kind of file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,6 +268,12 @@ pub trait Disk: Send + Sync {
     /// permission bits. If one of these cannot be set, the next ones are not set: the bits would give
     /// access to others.
     fn permit(&self, path: &Path, access: &Access) -> io::Result<()>;
+    /// Gives a file that was just made the extended attributes that stay with the path of another file, such as
+    /// those of users, as far as this process may set them.
+    fn copy_attributes(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let _ = (from, to);
+        Ok(())
+    }
     /// Gives a file that was just made to that user, if this process is root: otherwise, and if it fails, it stays.
     fn give(&self, path: &Path, user: u32) {
         let _ = (path, user);

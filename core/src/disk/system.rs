@@ -1,11 +1,11 @@
 //! The file system of this machine. Each call uses handles of directories, so that no link is followed,
 //! even if a process replaces a directory by a link meanwhile.
 
+#[cfg(target_os = "linux")]
+use super::attributes::{self, set_access_list};
 use super::owner;
 use super::place::{self, AnchoredPath, ENTER};
-use super::{Access, Disk, Kind, ListedEntry, LockGuard, ReadAt, Sharing, Stat, Stream};
-#[cfg(target_os = "linux")]
-use rustix::buffer::spare_capacity;
+use super::{Access, Disk, Kind, ListedEntry, LockGuard, READ, ReadAt, Sharing, Stat, Stream};
 use rustix::fd::OwnedFd;
 #[cfg(not(target_os = "linux"))]
 use rustix::fs::Dir;
@@ -13,13 +13,11 @@ use rustix::fs::Dir;
 use rustix::fs::RawDir;
 use rustix::fs::{self, AtFlags, Gid, Mode, OFlags, RenameFlags};
 #[cfg(target_os = "linux")]
-use rustix::fs::{StatxAttributes, StatxFlags, XattrFlags};
+use rustix::fs::{StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-#[cfg(target_os = "linux")]
-use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::sync::Arc;
@@ -28,8 +26,6 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemDisk;
 
-/// Does not wait for the writer of a fifo: a file may have become one since its stat.
-const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 const READ_FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
 /// The size of the buffer for the names in a directory, in bytes.
 #[cfg(target_os = "linux")]
@@ -77,25 +73,6 @@ fn write(
         let _ = fs::unlinkat(&anchored.folder, anchored.name, AtFlags::empty());
     }
     written
-}
-
-/// The extended attribute with the access list of a file on Linux, and the size limit of a list.
-#[cfg(target_os = "linux")]
-const ACCESS_LIST: &str = "system.posix_acl_access";
-#[cfg(target_os = "linux")]
-const ACCESS_LIST_BYTES_MAX: usize = 64 * 1024;
-
-/// Sets the access list of a file, or removes the list that it inherited from its folder.
-#[cfg(target_os = "linux")]
-fn set_access_list(file: &OwnedFd, list: Option<&[u8]>) -> io::Result<()> {
-    let set = match list {
-        Some(list) => fs::fsetxattr(file, ACCESS_LIST, list, XattrFlags::empty()),
-        None => fs::fremovexattr(file, ACCESS_LIST),
-    };
-    match set {
-        Err(Errno::NODATA | Errno::OPNOTSUPP) if list.is_none() => Ok(()),
-        set => Ok(set?),
-    }
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -264,15 +241,7 @@ impl Disk for SystemDisk {
 
     #[cfg(target_os = "linux")]
     fn access_list(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
-        let anchored = AnchoredPath::of(path)?;
-        // The path goes through the open folder: the system has no such call with a handle.
-        let held = Path::new("/proc/self/fd").join(anchored.folder.as_raw_fd().to_string());
-        let mut list = Vec::with_capacity(ACCESS_LIST_BYTES_MAX);
-        match fs::lgetxattr(held.join(anchored.name), ACCESS_LIST, spare_capacity(&mut list)) {
-            Ok(_) => Ok(Some(list)),
-            Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        attributes::access_list(path)
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -289,6 +258,11 @@ impl Disk for SystemDisk {
             fs::fchmod(&file, Mode::from_raw_mode(access.bits))?;
         }
         Ok(())
+    }
+
+    #[cfg(target_os = "linux")]
+    fn copy_attributes(&self, from: &Path, to: &Path) -> io::Result<()> {
+        attributes::copy(from, to)
     }
 
     fn give(&self, path: &Path, user: u32) {

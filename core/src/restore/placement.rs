@@ -100,6 +100,10 @@ impl Placement<'_> {
             let permitted = permitted.inspect_err(|_| self.remove_staged(&temporary));
             permitted.context("permitting", &temporary)?;
         }
+        if replaced.is_some() {
+            // They are no content: a file system without them, or without the right to set them, stops no restore.
+            let _ = self.disk.copy_attributes(&destination, &temporary);
+        }
         let stat = self.disk.stat(&temporary);
         let stat = stat.inspect_err(|_| self.remove_staged(&temporary));
         let stat = stat.context("looking at", &temporary)?;
@@ -384,6 +388,35 @@ mod tests {
     use crate::disk::SystemDisk;
     use std::fs;
     use std::os::unix::fs::symlink;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn draft_has_the_attributes_of_the_file_that_it_replaces() {
+        use rustix::fs::{XattrFlags, getxattr, setxattr};
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let path = root.join("a");
+        fs::write(&path, "now").unwrap();
+        if let Err(error) = setxattr(&path, "user.herma", b"mine", XattrFlags::empty()) {
+            return println!("not run: this file system keeps no attributes: {error}");
+        }
+        let permissions = Permissions::default();
+        let placement = Placement {
+            disk: &SystemDisk,
+            root: &root,
+            permissions: &permissions,
+            temporary: ".own",
+            target: &Snapshot::new(),
+            staged: &Shared::default(),
+        };
+        let then = Content::Read(b"then".to_vec());
+        let draft = placement.draft(b"a", Mode::Plain, &then, 0).unwrap();
+        assert!(placement.settle(&draft, &|_| Ok(true)).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"then");
+        let mut value = [0; 16];
+        let length = getxattr(&path, "user.herma", &mut value[..]).unwrap();
+        assert_eq!(&value[..length], b"mine");
+    }
 
     #[test]
     fn draft_refuses_a_path_that_leads_through_a_link_or_a_file() {

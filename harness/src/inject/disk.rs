@@ -271,6 +271,10 @@ impl Disk for HookedDisk {
         self.call(Call::Permit, path, || SystemDisk.permit(path, access))
     }
 
+    fn copy_attributes(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.call(Call::Stat, from, || SystemDisk.copy_attributes(from, to))
+    }
+
     fn permit_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
         self.call(Call::Permit, path, || SystemDisk.permit_directory(path, mode))
     }

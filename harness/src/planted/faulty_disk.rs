@@ -263,6 +263,10 @@ impl Disk for FaultyDisk {
         self.disk.permit(path, &Access { bits, ..access.clone() })
     }
 
+    fn copy_attributes(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.disk.copy_attributes(from, to)
+    }
+
     fn permit_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
         self.disk.permit_directory(path, self.mode(path, mode))
     }
