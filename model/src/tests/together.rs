@@ -106,3 +106,17 @@ fn compare_together_accepts_equal_ids_in_two_projects() {
     let calls = [call(1, 9, "take beta", taken(2)), call(1, 9, "take alpha", taken(2))];
     assert_eq!(broken_together(&start, &calls, &with_beta), "");
 }
+
+#[test]
+fn compare_together_names_an_id_that_a_list_has_twice() {
+    let (before, after) = before_and_after();
+    let list = listed(&after, "alpha");
+    let Some(Answer::Listed(mut entries)) = list.answer.clone() else { panic!("{list:?}") };
+    entries[1].id = entries[0].id.clone();
+    let twice = ConcurrentCall { answer: Some(Answer::Listed(entries)), ..list };
+    let calls = [call(1, 9, "take alpha", taken(2)), twice];
+    let (checks, _) = before.world.compare_together(&calls, &before.world.files);
+    let [violation] = &checks.violations[..] else { panic!("{:?}", checks.violations) };
+    let found = (violation.rule.id, violation.mismatch.symptom.as_str());
+    assert_eq!(found, ("concurrent/serial", "two checkpoints have one id"));
+}

@@ -15,9 +15,10 @@ use crate::excuse::Excuse;
 use crate::files::Files;
 use crate::observation::Observation;
 use crate::operations::overlapped::of_a_turn;
+use crate::plain::plain;
 use crate::request::Request;
 use crate::rules;
-use crate::verdict::{Checks, Kind, Violation, word};
+use crate::verdict::{Checks, Kind, Mismatch, Violation, word};
 use crate::world::World;
 use order::{SearchResult, SequentialState, Timed, explain};
 use unanswered::ListedCheckpoints;
@@ -75,7 +76,13 @@ impl World {
                     format!("{}. {}", position + 1, self.line(timed[*index].call.call))
                 };
                 let order = unexplained.order.iter().chain([&unexplained.first]);
-                violation.mismatch.tree = order.enumerate().map(line).collect();
+                let order: Vec<String> = order.enumerate().map(line).collect();
+                // Two checkpoints with one id explain whatever else is wrong.
+                if let Some(mismatch) = duplicate_id(calls) {
+                    violation =
+                        Violation { rule: &rules::CONCURRENT_SERIAL, mismatch, ..violation };
+                }
+                violation.mismatch.tree = order;
                 checks.held(violation.rule, 1);
                 checks.violations.push(violation);
                 (checks, None)
@@ -95,6 +102,22 @@ impl World {
         let project = project.map(|project| format!(" {project}")).unwrap_or_default();
         format!("{}{project}{when}: {answer}", call.request.name())
     }
+}
+
+/// The mismatch of the first list with two checkpoints of one id, if there is one.
+fn duplicate_id(calls: &[ConcurrentCall]) -> Option<Mismatch> {
+    let lists = calls.iter().filter_map(|call| match &call.answer {
+        Some(Answer::Listed(listed)) => Some(listed),
+        _ => None,
+    });
+    lists.into_iter().find_map(|listed| {
+        let ids: Vec<&String> = listed.iter().map(|entry| &entry.id).collect();
+        let is_duplicate = |id: &&String| ids.iter().filter(|other| *other == id).count() > 1;
+        let id = ids.iter().copied().find(is_duplicate)?;
+        let symptom = "two checkpoints have one id";
+        let expected = format!("a list with {id} once");
+        Some(Mismatch::new(symptom, expected, plain(&ids)))
+    })
 }
 
 impl ConcurrentCall {
