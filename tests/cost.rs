@@ -27,6 +27,12 @@ fn cost_judges_both_rules_on_the_core() {
 }
 
 #[test]
+fn cost_of_files_below_80_mebibytes_judges_reading_alone() {
+    let output = assert_rules_held(&["cost", "--large", "20"], &[&rules::COST_UNCHANGED]);
+    assert!(output.contains("cost/memory: it needs files of 80 MiB"), "{output}");
+}
+
+#[test]
 fn measure_runs_only_if_with_program_names_the_program() {
     let plain = Scratch::in_default_directory();
     let with_program = plain.with_program(built_binary("herma-conform"));

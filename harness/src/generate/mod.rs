@@ -45,7 +45,7 @@ pub use choices::{BYTES_PER_FRAGMENT, bytes_for, history_of};
 use content::SizeLimits;
 pub use damages::damages;
 pub(crate) use idiom::PRUNE;
-pub use measured::measured;
+pub use measured::{judges_memory, measured};
 pub use operation::Kinds;
 pub use scenarios::scenarios;
 

@@ -2,7 +2,7 @@
 
 use crate::cases::Case;
 use crate::suite::{Findings, Verdict};
-use herma_model::rules::RuleRef;
+use herma_model::rules::{self, RuleRef};
 
 /// The reason in a few words; `None` for a rule that was judged. `cases` are all written cases.
 pub fn why(findings: &Findings, rule: RuleRef, cases: &[Case]) -> Option<String> {
@@ -18,6 +18,9 @@ fn not_exercised(findings: &Findings, rule: RuleRef, cases: &[Case]) -> String {
     let planned = findings.planned;
     if ran < planned {
         return format!("only {ran} of {planned} histories ran: allow more time");
+    }
+    if *rule == rules::COST_MEMORY {
+        return "it needs files of 80 MiB, as `herma-conform cost` makes them".to_owned();
     }
     let is_claimed = |need: &String| findings.capabilities.names().any(|name| name == need);
     let cases_of_rule = cases.iter().filter(|case| case.rules().any(|covered| covered == rule));

@@ -12,7 +12,7 @@ use crate::running;
 use crate::subjects::{ChosenSubject, quoted};
 use herma_harness::cases;
 use herma_harness::divergence::Divergence;
-use herma_harness::generate::{Options, damages, measured, scenarios};
+use herma_harness::generate::{Options, damages, judges_memory, measured, scenarios};
 use herma_harness::history::{CallPosition, History};
 use herma_harness::large;
 use herma_harness::report;
@@ -94,8 +94,11 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
         return Err(("a failure was not reproduced: there is no result".into(), UNSTABLE));
     }
     let too_little = match arguments {
-        RunArguments { measure: Some(_), .. } => {
+        RunArguments { measure: Some(mebibytes), .. } if judges_memory(mebibytes << 20) => {
             too_little_for(&[&rules::COST_MEMORY, &rules::COST_UNCHANGED], &findings)
+        }
+        RunArguments { measure: Some(_), .. } => {
+            too_little_for(&[&rules::COST_UNCHANGED], &findings)
         }
         RunArguments { processes: Some(_), .. } => {
             too_little_for(&[&rules::CONCURRENT_SERIAL, &rules::CONCURRENT_KEEPS], &findings)

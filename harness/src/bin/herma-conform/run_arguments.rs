@@ -39,8 +39,8 @@ pub struct RunArguments {
     /// Apply only DAMAGES of the damages, evenly spread
     #[arg(long, requires = "every_damage")]
     pub damages: Option<usize>,
-    /// Generate no histories: measure memory and reads with files of up to MIB MiB
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(80..=160), conflicts_with_all = ["histories", "operations", "workspace", "every_call", "every_damage"])]
+    /// Generate no histories: measure memory and reads with files of up to MIB MiB; below 80 only reads
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(4..=160), conflicts_with_all = ["histories", "operations", "workspace", "every_call", "every_damage"])]
     pub measure: Option<u64>,
     /// Generate only histories with PROCESSES processes at the same time: some order of their requests must
     /// explain all replies
@@ -121,8 +121,8 @@ pub struct ConcurrentArguments {
 /// The arguments of `cost`.
 #[derive(Clone, clap::Args)]
 pub struct CostArguments {
-    /// The size of the largest file, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = clap::value_parser!(u64).range(80..=160))]
+    /// The size of the largest file, in MiB; below 80, only reads are judged
+    #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = clap::value_parser!(u64).range(4..=160))]
     pub large: u64,
     #[command(flatten)]
     pub common: CommonArguments,
