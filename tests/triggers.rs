@@ -2,6 +2,7 @@
 
 use crate::command::world::{CommandFixture, assert_text};
 use herma_core::triggers::reasons;
+use herma_model::commands::composed::{self, Around, CONSTRUCTS, MENTIONS, RUNNERS, SHELLS};
 
 /// The commands of a list, each with whether it counts as changing files. A line that starts with none of the
 /// marks continues the command before it.
@@ -52,6 +53,32 @@ fn commands_of_documentation_are_hardly_ever_missed() {
     let alarms = harmless.iter().filter(|(_, command)| !reasons(command).is_empty()).count();
     assert!(missed * 100 <= changing.len() * 3, "{missed} of {} are missed", changing.len());
     assert!(alarms * 2 <= harmless.len(), "{alarms} of {} are false alarms", harmless.len());
+}
+
+// rule: turn/safe-side
+#[test]
+fn every_command_of_the_grammar_is_classified_by_what_it_runs() {
+    let all = |around: &'static [Around]| around.iter().map(Some).chain([None]);
+    let inside = |around: Option<&Around>, command: &str| match around {
+        Some(around) => around.of(command),
+        None => Some(command.to_owned()),
+    };
+    let mut wrong = Vec::new();
+    let mut classified = 0;
+    for simple in composed::simple() {
+        for runner in all(RUNNERS) {
+            for outer in all(SHELLS).chain(all(CONSTRUCTS)).chain(all(MENTIONS)) {
+                let command = inside(runner, &simple).and_then(|command| inside(outer, &command));
+                let Some(command) = command else { continue };
+                classified += 1;
+                if composed::changes_files(&command) != Some(!reasons(&command).is_empty()) {
+                    wrong.push(command);
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {classified}: {wrong:#?}", wrong.len());
+    assert!(classified > 2_000, "{classified}");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Terminal commands whose effect on files is known: the commands that the documents behind the rules name,
 //! and a few similar ones. A command may stand alone or be combined with commands that change nothing. No
-//! other command is judged.
+//! other command is judged, except those that [`composed`] composes.
+
+pub mod composed;
 
 /// Each command, and whether it changes files (behaviour: Turns and triggers).
 pub static COMMANDS: &[(&str, bool)] = &[

@@ -46,7 +46,7 @@ const PROGRAMS: &[(&[&str], When)] = &[
     (&["stat", "realpath", "readlink", "basename", "dirname", "pathchk", "locate"], Always),
     (&["nm", "objdump", "readelf", "size", "ldd", "otool", "lipo", "cloc", "tokei"], Always),
     (&["grep", "egrep", "fgrep", "zgrep", "ugrep", "ag", "ack", "look", "tsort"], Always),
-    (&["seq", "yes", "expr", "bc", "dc", "factor", "numfmt", "base32", "base64"], Always),
+    (&["seq", "yes", "expr", "bc", "factor", "numfmt", "base32", "base64"], Always),
     (&["zcat", "bzcat", "xzcat", "zstdcat", "zless", "zmore", "zdiff", "zcmp"], Always),
     (&["jq", "gron", "envsubst", "getconf", "getfacl", "lsattr", "mediainfo"], Always),
     (&["uniq", "xxd"], Operands(1)),

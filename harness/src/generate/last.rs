@@ -5,6 +5,7 @@ use super::content::{self, SizeLimits};
 use super::idiom::{checkpoint, project_file, restore, write};
 use super::{names, repositories};
 use crate::history::{Event, Operation, Target};
+use herma_model::commands::composed::{self, Around, CONSTRUCTS, MENTIONS, RUNNERS, SHELLS};
 use herma_model::commands::{AFTER, BEFORE, COMMANDS, UNLISTED};
 use herma_model::tool::{PatchForm, Tool};
 use herma_model::{ByteString, Edit, Request};
@@ -56,6 +57,27 @@ pub fn unlisted() -> BoxedStrategy<Vec<Operation>> {
     (around(BEFORE), select(UNLISTED), around(AFTER))
         .prop_map(|(before, command, after)| {
             vec![Request::Classify { command: format!("{before}{command}{after}") }.into()]
+        })
+        .boxed()
+}
+
+/// A command that the grammar of [`composed`] composes.
+pub fn composed() -> BoxedStrategy<Vec<Operation>> {
+    let some = |around: &'static [Around], most: usize| vec(select(around), 0..=most);
+    let joined = |(first, second): (Vec<Around>, Vec<Around>)| [first, second].concat();
+    let inner = (some(RUNNERS, 2), some(CONSTRUCTS, 2)).prop_map(joined);
+    // Only a shell makes one command of a line, which another program can run.
+    let shell = (vec(select(SHELLS), 1), some(RUNNERS, 1)).prop_map(joined);
+    let shell = option::weighted(0.3, shell).prop_map(Option::unwrap_or_default);
+    let outer = (some(CONSTRUCTS, 1), some(MENTIONS, 1)).prop_map(joined);
+    let outer = option::weighted(0.4, outer).prop_map(Option::unwrap_or_default);
+    (select(composed::simple()), inner, shell, outer)
+        .prop_map(|(simple, inner, shell, outer)| {
+            let around = [inner, shell, outer].concat().into_iter();
+            let command = around.fold(simple, |inside: String, around: Around| {
+                around.of(&inside).unwrap_or(inside)
+            });
+            vec![Request::Classify { command }.into()]
         })
         .boxed()
 }

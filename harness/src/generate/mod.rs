@@ -79,6 +79,8 @@ pub struct Options {
     pub undo: bool,
     /// Whether projects have ignore files of the store's own.
     pub own_ignore_files: bool,
+    /// Whether composed commands are classified.
+    pub cautious: bool,
     /// The multiples in which the subject can set its size limits.
     pub units: Units,
 }
@@ -100,6 +102,7 @@ impl Default for Options {
             databases: true,
             undo: true,
             own_ignore_files: true,
+            cautious: true,
             units: Units::default(),
         }
     }
@@ -119,9 +122,11 @@ impl Options {
         let databases = self.databases && capabilities.has("capture.units");
         let undo = self.undo && capabilities.has("restore.undo");
         let own_ignore_files = self.own_ignore_files && capabilities.has(OWN_IGNORE_FILE);
+        let cautious = self.cautious && capabilities.has("classify.cautious");
         let units = capabilities.units();
         let options = Options { maintenance, attribution, damage, injections, ..self.clone() };
-        Options { measured, together, agent, databases, undo, own_ignore_files, units, ..options }
+        let options = Options { measured, together, agent, databases, undo, ..options };
+        Options { own_ignore_files, cautious, units, ..options }
     }
 
     /// These options without anything that a real workspace cannot have, if there is one.

@@ -39,7 +39,7 @@ pub struct OtherParts {
     damage: Placed,
     agent: Placed,
     gc: Placed,
-    ending: [Vec<Operation>; 6],
+    ending: [Vec<Operation>; 7],
     /// The damage at the end, in a history without agent state and injections.
     last_damage: Vec<Operation>,
     databases: Placed,
@@ -95,13 +95,14 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
     let own_ignores = option::weighted(0.3, own_ignores::fragment(limits));
     let own_ignores = once_in(u32::from(options.own_ignore_files), own_ignores);
     let refused = once_in(u32::from(options.damage), option::weighted(0.1, damage::refused_file()));
-    let latest = (measured, packs, together, unlisted, steps, rare, own_ignores, refused);
+    let composed = once_in(u32::from(options.cautious), option::weighted(0.3, last::composed()));
+    let latest = (measured, packs, together, unlisted, steps, rare, own_ignores, refused, composed);
     let rest = (ending, databases, injected, latest);
     let parts = (attributes, command, last, attribution, damage, agent, gc, rest);
     parts
         .prop_map(|(attributes, command, last, attribution, damage, agent, gc, rest)| {
             let ((kept_times, leftovers), databases, injected, alone_or_last) = rest;
-            let (measured, packs, together, unlisted, steps, rare, own_ignores, refused) =
+            let (measured, packs, together, unlisted, steps, rare, own_ignores, refused, composed) =
                 alone_or_last;
             OtherParts {
                 attributes,
@@ -118,6 +119,7 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
                     steps.unwrap_or_default(),
                     rare.unwrap_or_default(),
                     own_ignores.unwrap_or_default(),
+                    composed.unwrap_or_default(),
                 ],
                 last_damage: refused.unwrap_or_default(),
                 databases,

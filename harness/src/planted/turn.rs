@@ -72,6 +72,52 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "a-pipe-in-quotes-counts",
+        rule: &rules::TURN_SHELL_WORDS,
+        about: "A line is split at each pipe before its quotes are read.",
+        operations_min: 1,
+        flaw: Intercept(|subject, request| match request {
+            Request::Classify { command } => {
+                let parts = command.split('|');
+                let classify = |part: &str| Request::Classify { command: part.replace('\'', "") };
+                let changes = Answer::Classified { changes_files: true };
+                let mut answers = parts.map(|part| subject.ask(&classify(part)));
+                match command.contains('|') && answers.any(|answer| answer == changes) {
+                    true => changes,
+                    false => subject.ask(request),
+                }
+            }
+            request => subject.ask(request),
+        }),
+    },
+    PlantedBug {
+        name: "what-a-time-limit-runs-is-not-examined",
+        rule: &rules::TURN_SHELL_WORDS,
+        about: "Programs that only change how a command runs count as harmless, with the command.",
+        operations_min: 1,
+        flaw: Intercept(|subject, request| {
+            harmless_with(subject, request, &["timeout ", "nice ", "stdbuf ", "env "])
+        }),
+    },
+    PlantedBug {
+        name: "a-program-in-a-word-is-not-read",
+        rule: &rules::TURN_SAFE_SIDE,
+        about: "An interpreter whose program is in its words counts as harmless.",
+        operations_min: 1,
+        flaw: Intercept(|subject, request| {
+            harmless_with(subject, request, &["python3 -c", "python -c", "node -e", "php -r"])
+        }),
+    },
+    PlantedBug {
+        name: "an-option-that-writes-is-not-read",
+        rule: &rules::TURN_SHELL_WORDS,
+        about: "A program that usually only reads counts as harmless with any option.",
+        operations_min: 1,
+        flaw: Intercept(|subject, request| {
+            harmless_with(subject, request, &["sort ", "tree ", "curl ", "shuf "])
+        }),
+    },
+    PlantedBug {
         name: "only-commands-are-looked-at",
         rule: &rules::TURN_TRIGGERS,
         about: "A file is written without a checkpoint before it.",
@@ -193,6 +239,16 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
 ];
+
+/// Answers that a command that begins with one of these programs changes no files.
+fn harmless_with(subject: &mut Intercepted, request: &Request, programs: &[&str]) -> Answer {
+    match request {
+        Request::Classify { command } if programs.iter().any(|name| command.starts_with(name)) => {
+            Answer::Classified { changes_files: false }
+        }
+        request => subject.ask(request),
+    }
+}
 
 fn is_automatic(request: &Request) -> bool {
     matches!(request, Request::EnsureCheckpoint { .. })
