@@ -10,7 +10,7 @@ use herma_harness::sandbox::{Sandbox, Scratch};
 use herma_harness::share::Share;
 use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::{Call, CoreSubject, HookedDisk, Identity, Subject};
-use herma_harness::suite::{Plan, run_suite};
+use herma_harness::suite::{Plan, Reproduced, run_suite};
 use herma_harness::trial::trial;
 use herma_model::answer::{Change, Changed};
 use herma_model::{Answer, Code, Request, Settings};
@@ -210,7 +210,7 @@ fn run_suite_finds_the_failures_that_an_aborting_user_hook_would_hide() {
     let expected = ["capture/reason", "diff/preview", "isolation/user-config", "restore/honest"];
     assert_eq!(broken, expected.into(), "{:#?}", found.failures);
     for (fingerprint, failure) in &found.failures {
-        assert_eq!(failure.reproduced, Some(3), "{fingerprint}");
+        assert_eq!(failure.reproduced, Some(Reproduced { times: 3, of: 3 }), "{fingerprint}");
         let plain_home = failure.shrunk.history.plain_home;
         let reports_plain_home = failure.asked.iter().any(|line| line.starts_with("home: without"));
         assert_eq!(reports_plain_home, plain_home, "{:#?}", failure.asked);

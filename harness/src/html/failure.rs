@@ -3,7 +3,7 @@
 use super::{Implementation, copied, prose, rule_anchor};
 use crate::history::file::to_yaml;
 use crate::results::FailureFound;
-use crate::results::text::{UNSTABLE, counted};
+use crate::results::text::{UNSTABLE, again, counted};
 use crate::transcript::TreesOfRequest;
 use herma_model::plain::plain;
 use maud::{Markup, html};
@@ -58,7 +58,7 @@ fn section(anchor: &str, failure: &FailureFound, implementation: &Implementation
             p { span.mark.broken { (failure.severity) } " "
                 span.dim { "judged by " (failure.judge) " at operation " (failure.operation) ", in "
                     (counted(failure.histories, "history", "histories")) "; first in " (failure.origin) "; "
-                    (reproduced(failure)) }
+                    (again(failure)) }
             }
             @if failure.is_unstable() { p { strong { "Unstable: " } (UNSTABLE) } }
             div.compared {
@@ -84,13 +84,6 @@ fn section(anchor: &str, failure: &FailureFound, implementation: &Implementation
             }
             details { summary { "The history as YAML" } (copied(&to_yaml(&failure.history))) }
         }
-    }
-}
-
-fn reproduced(failure: &FailureFound) -> String {
-    match failure.reproduced {
-        None => "known, and not repeated".into(),
-        Some((times, of)) => format!("reproduced {times} times of {of}"),
     }
 }
 

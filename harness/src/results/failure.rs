@@ -3,7 +3,7 @@
 use crate::divergence::{Fingerprint, Violation};
 use crate::history::History;
 use crate::severity::Severity;
-use crate::suite::{Failure, REPRODUCTIONS};
+use crate::suite::Failure;
 use crate::transcript::TreesOfRequest;
 use serde::{Deserialize, Serialize};
 
@@ -35,12 +35,12 @@ pub struct FailureFound {
     pub histories: u64,
     /// How many executions shrinking took.
     pub executions: usize,
-    /// How many of the repeated runs failed again, and how many were made; `None` for a known failure,
-    /// which is not repeated.
+    /// How many of the repeated runs failed again, and how many were made; `None` if none was made: the
+    /// failure is known, or no time was left.
     pub reproduced: Option<(usize, usize)>,
     /// The shortest history found.
     pub history: History,
-    /// The requests and replies of that history; empty for a known failure.
+    /// The requests and replies of that history; empty if it was not run again.
     #[serde(default)]
     pub asked: Vec<String>,
     /// The files around each of these requests; empty if an earlier version wrote the results.
@@ -61,7 +61,7 @@ impl FailureFound {
     /// The failure as results contain it.
     pub(super) fn new(fingerprint: &Fingerprint, failure: &Failure, replay: String) -> Self {
         let divergence = &failure.shrunk.divergence;
-        let reproduced = failure.reproduced.map(|times| (times, REPRODUCTIONS));
+        let reproduced = failure.reproduced.map(|reproduced| (reproduced.times, reproduced.of));
         FailureFound {
             fingerprint: fingerprint.clone(),
             statement: divergence.rule.statement.to_owned(),

@@ -81,7 +81,7 @@ fn headline(results: &Results) -> String {
 fn broken(results: &Results) -> String {
     let row = |failure: &FailureFound| {
         let again =
-            failure.reproduced.map_or("known".into(), |(times, of)| format!("{times} of {of}"));
+            failure.reproduced.map_or("not run".into(), |(times, of)| format!("{times} of {of}"));
         let rule = plain(&failure.fingerprint.rule);
         let symptom = plain(&failure.fingerprint.symptom);
         let verdict = plain(&failure.fingerprint.verdict.to_string());

@@ -187,6 +187,11 @@ pub struct Finished {
 impl Finished {
     /// Operations per second of one core.
     pub fn operations_per_second_and_core(&self) -> f64 {
+    /// Whether the time budget was used up before all histories had run.
+    pub fn is_cut_short(&self) -> bool {
+        self.histories < self.planned
+    }
+
         self.operations as f64 / self.seconds.max(1e-9) / self.jobs.max(1) as f64
     }
 }

@@ -37,13 +37,7 @@ pub fn failure(failure: &FailureFound) -> String {
     if let Some(hint) = &failure.hint {
         text.push_str(&format!("  hint:     {hint}\n"));
     }
-    let again = match failure.reproduced {
-        None => "known, and not shrunk again".into(),
-        Some((times, of)) => format!(
-            "shrunk in {} executions, and reproduced {times} times of {of}",
-            failure.executions
-        ),
-    };
+    let again = again(failure);
     text.push_str(&format!(
         "  first in {}, {} in all; {again}\n  replay:   {}\n{}",
         failure.origin,
@@ -54,9 +48,25 @@ pub fn failure(failure: &FailureFound) -> String {
     text
 }
 
-/// The history that shows a failure: its requests and replies, or else its file.
+/// How the history of a failure was shrunk and run again.
+pub(crate) fn again(failure: &FailureFound) -> String {
+    let executions = failure.executions;
+    match failure.reproduced {
+        None if executions == 0 => "neither shrunk nor run again".into(),
+        None => format!("shrunk in {executions} executions, and not run again"),
+        Some((times, of)) => {
+            format!("shrunk in {executions} executions, and reproduced {times} times of {of}")
+        }
+    }
+}
+
+/// The history that shows a failure: its requests and replies, or else its file. A history that was not shrunk
+/// is too long to read.
 fn history(failure: &FailureFound) -> String {
     let operations = counted(failure.history.operations.len() as u64, "operation", "operations");
+    if failure.asked.is_empty() && failure.reproduced.is_none() {
+        return format!("{operations}; the replay prints its requests and replies\n");
+    }
     if failure.asked.is_empty() {
         return format!("{operations}:\n{}", to_yaml(&failure.history));
     }
@@ -165,7 +175,7 @@ pub fn figures(results: &Results) -> String {
         .iter()
         .map(|(verdict, count)| format!("{count} {}", word(*verdict).0.to_lowercase()))
         .collect();
-    let planned = match finished.planned > finished.histories {
+    let planned = match finished.is_cut_short() {
         true => format!("of {} ", finished.planned),
         false => String::new(),
     };

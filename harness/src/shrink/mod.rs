@@ -72,7 +72,7 @@ pub struct FailingHistory<'a> {
 }
 
 /// The shortest history found.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Shrunk {
     /// The history.
     pub history: History,

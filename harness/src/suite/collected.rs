@@ -33,6 +33,11 @@ pub(super) struct Collected {
 }
 
 impl Collected {
+    /// Whether any history failed.
+    pub(super) fn has_failures(&self) -> bool {
+        !(self.independent.is_empty() && self.dependent.is_empty())
+    }
+
     pub(super) fn add(&mut self, number: u64, origin: &str, history: History, trial: Trial) {
         let Trial { run, plain } = trial;
         self.findings.capabilities = run.capabilities;

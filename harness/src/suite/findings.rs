@@ -16,6 +16,15 @@ use std::time::Duration;
 /// How often a shortest history is run again, each time in a fresh process and sandbox.
 pub const REPRODUCTIONS: usize = 3;
 
+/// How often a history was run again, and failed in the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reproduced {
+    /// How many of the runs failed.
+    pub times: usize,
+    /// How many runs were made: [`REPRODUCTIONS`], or fewer if the time of the run ended.
+    pub of: usize,
+}
+
 /// One way in which a rule is broken.
 #[derive(Debug)]
 pub struct Failure {
@@ -23,12 +32,13 @@ pub struct Failure {
     pub origin: String,
     /// How many histories failed in this way.
     pub histories: u64,
-    /// The shortest history found; for a known failure, the first failing history, not shrunk.
+    /// The shortest history found; for a failure that is known, or for which no time was left, the first
+    /// failing history, not shrunk.
     pub shrunk: Shrunk,
-    /// How many of [`REPRODUCTIONS`] runs of that history failed in the same way; `None` for a
-    /// known failure, which is not run again.
-    pub reproduced: Option<usize>,
-    /// The requests and replies of the shortest history; empty for a known failure.
+    /// How often that history failed again; `None` if it was not run again: the failure is known, or no time
+    /// was left.
+    pub reproduced: Option<Reproduced>,
+    /// The requests and replies of the shortest history; empty if it was not run again.
     pub asked: Vec<String>,
     /// The files around each of these requests.
     pub trees: Vec<TreesOfRequest>,
@@ -37,7 +47,7 @@ pub struct Failure {
 impl Failure {
     /// Whether the shortest history never failed again, so that there is no verdict.
     pub fn is_unstable(&self) -> bool {
-        self.reproduced == Some(0)
+        self.reproduced.is_some_and(|reproduced| reproduced.times == 0)
     }
 }
 

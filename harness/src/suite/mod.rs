@@ -20,7 +20,7 @@ use crate::subject::{Identity, NewSubject};
 use crate::trial::{Trial, trial};
 use collected::Collected;
 use examination::Examination;
-pub use findings::{Failure, Findings, Following, REPRODUCTIONS, Verdict};
+pub use findings::{Failure, Findings, Following, REPRODUCTIONS, Reproduced, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -47,8 +47,8 @@ pub struct Plan {
     pub jobs: usize,
     /// How many executions each search for a shortest history may take.
     pub shrink_budget: usize,
-    /// The time for the run. Histories are started in the first two thirds of it, and those that run then
-    /// finish; the rest is for shrinking.
+    /// The time for the run: for histories, then for shrinking, and at the end for running failures again.
+    /// What runs when the time ends is finished.
     pub time_budget: Option<Duration>,
     /// Known failures, whose histories are not shrunk.
     pub known: BTreeSet<Fingerprint>,
@@ -56,8 +56,12 @@ pub struct Plan {
     pub share: Share,
 }
 
-/// The part of a time budget in which histories are started; the rest is for shrinking.
-const SHARE_OF_HISTORIES: f64 = 0.67;
+/// When, as parts of a time budget, no history is started any more if none failed, and if any did; when no failure
+/// is separated from an earlier one any more, and when none is shrunk. The rest is for running failures again.
+const HISTORIES_UNTIL: f64 = 0.95;
+const FAILING_HISTORIES_UNTIL: f64 = 0.6;
+const SEPARATION_UNTIL: f64 = 0.7;
+const SHRINKING_UNTIL: f64 = 0.8;
 
 /// How one history ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -109,17 +113,22 @@ pub fn run_suite(
     let numbers = (0..plan.all()).filter(|number| plan.share.holds(*number));
     let planned = numbers.clone().count() as u64;
     let deadline = |share| Some(started + plan.time_budget?.mul_f64(share));
-    let run_deadline = deadline(SHARE_OF_HISTORIES);
-    let search_deadline = deadline(1.0);
-    parallel::try_map(numbers.take_while(|_| !is_past(run_deadline)), plan.jobs, run)?;
+    let has_failed = || collected.lock().is_ok_and(|collected| collected.has_failures());
+    let is_in_time = |_: &u64| match has_failed() {
+        true => !is_past(deadline(FAILING_HISTORIES_UNTIL)),
+        false => !is_past(deadline(HISTORIES_UNTIL)),
+    };
+    let separation_deadline = deadline(SEPARATION_UNTIL);
+    parallel::try_map(numbers.take_while(is_in_time), plan.jobs, run)?;
     let mut collected = collected.into_inner().expect("no thread panics while it holds this");
-    collected.isolate_dependent(search_deadline, plan.jobs, new_subject, scratch)?;
+    collected.isolate_dependent(separation_deadline, plan.jobs, new_subject, scratch)?;
     let mut findings = Findings { planned, ..collected.findings };
     findings.elapsed = started.elapsed();
     findings.jobs = plan.jobs.max(1);
     progress(SuiteEvent::Found(collected.independent.len()));
-    let budget = Budget { executions: plan.shrink_budget, until: search_deadline };
-    let examination = Examination { plan, budget, new_subject, scratch };
+    let budget = Budget { executions: plan.shrink_budget, until: deadline(SHRINKING_UNTIL) };
+    let until = deadline(1.0);
+    let examination = Examination { plan, budget, until, new_subject, scratch };
     let failures =
         parallel::map(collected.independent.into_iter(), plan.jobs, |(fingerprint, failure)| {
             let failure = examination.examine(failure, &fingerprint);

@@ -60,8 +60,8 @@ pub struct RunArguments {
 /// What `run` and its presets have in common.
 #[derive(Clone, clap::Args)]
 pub struct CommonArguments {
-    /// Begin no history after two thirds of this time, and no shrinking after all of it; each failure is
-    /// still run again
+    /// End within this time: if a history failed, none begins after 60 % of it, no shrinking after 80 %, and
+    /// no failure is run again after all of it
     #[arg(long, value_name = "SECONDS")]
     pub time_budget: Option<u64>,
     /// Print the verdict on every rule, not a line for each area of the rule book

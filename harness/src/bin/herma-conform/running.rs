@@ -7,7 +7,7 @@ use herma_harness::cases::{self, Case};
 use herma_harness::results::{Record, RecordError, Recorder, Results};
 use herma_harness::suite::{Findings, Plan, SuiteEvent, run_suite};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The paths of a run.
 pub struct RunPaths {
@@ -32,8 +32,11 @@ pub fn run(
     let open = subject.opener();
     let scratch = scratch(paths.scratch.clone());
     let record = Record { keep: paths.keep.clone(), results: paths.results.clone(), replay };
+    let begun = Instant::now();
     let recorder = Recorder::begin(plan, &open, &scratch, record).map_err(not_recorded)?;
-    let plan = recorder.plan();
+    // The canary, too, takes a part of the time.
+    let remaining = |budget: Duration| budget.saturating_sub(begun.elapsed());
+    let plan = &Plan { time_budget: plan.time_budget.map(remaining), ..recorder.plan().clone() };
     let progress = Progress::new(plan.all() / plan.share.count as u64, "histories");
     let step = |event: SuiteEvent<'_>| {
         recorder.add(event, Instant::now());
