@@ -1,6 +1,8 @@
 //! `herma-conform gate` and `update` as a third party's CI uses them: exit codes, and which commands write or
 //! refuse to write the file of expectations.
 
+mod reports;
+
 use herma_harness::results::Results;
 use herma_tests::built_binary;
 use pretty_assertions::assert_eq;

@@ -2,7 +2,7 @@
 
 use super::{Expectation, Expectations};
 use crate::nearest::nearest;
-use crate::results::{FailureFound, Results};
+use crate::results::{AcceptedFailures, FailureFound, Results};
 use crate::suite::Verdict;
 use herma_model::rules;
 use std::collections::BTreeSet;
@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 /// How a run compares with its expectations.
 #[derive(Debug, Default)]
 pub struct Judgement<'a> {
-    /// Known failures.
-    pub expected: Vec<&'a FailureFound>,
+    /// Known failures, each with the reason.
+    pub expected: Vec<(&'a FailureFound, String)>,
     /// Failures by design of the implementation, each with the reason.
     pub by_design: Vec<(&'a FailureFound, String)>,
     /// Failures that are not expected.
@@ -31,6 +31,18 @@ impl Judgement<'_> {
             && self.unstable.is_empty()
             && self.needs_work.is_empty()
             && self.too_little.is_none()
+    }
+
+    /// What the expectations accept of the results.
+    pub fn accepted(&self) -> AcceptedFailures {
+        let kinds = [("known failure", &self.expected), ("by design", &self.by_design)];
+        let reasons = kinds.into_iter().flat_map(|(kind, failures)| {
+            failures.iter().map(move |(failure, reason)| {
+                (failure.fingerprint.clone(), format!("{kind}: {reason}"))
+            })
+        });
+        let problems = self.needs_work.iter().chain(&self.too_little).cloned().collect();
+        AcceptedFailures { reasons: reasons.collect(), problems }
     }
 }
 
@@ -69,7 +81,7 @@ pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement
             (Some(entry), _) if entry.is_by_design() => {
                 judgement.by_design.push((failure, entry.reason.clone()));
             }
-            (Some(_), _) => judgement.expected.push(failure),
+            (Some(entry), _) => judgement.expected.push((failure, entry.reason.clone())),
             (None, Some(index)) => {
                 let entry = unmatched.remove(index);
                 judgement.needs_work.push(format!(
@@ -93,6 +105,10 @@ pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement
     }
     judgement.too_little = too_little(expectations, results);
     match results.started.share.is_whole() {
+        // The histories that did not run may show what the others do not.
+        true if results.finished.is_cut_short() => {
+            Judgement { needs_work: Vec::new(), ..judgement }
+        }
         true => judgement,
         // Other parts may show what this part does not.
         false => Judgement { needs_work: Vec::new(), too_little: None, ..judgement },
@@ -100,6 +116,12 @@ pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement
 }
 
 fn too_little(expectations: &Expectations, results: &Results) -> Option<String> {
+    let finished = &results.finished;
+    if finished.is_cut_short() {
+        let ran = finished.histories;
+        let planned = finished.planned;
+        return Some(format!("only {ran} of {planned} histories ran: allow more time"));
+    }
     let judged = judged(results);
     let floor = expectations.judged;
     (judged < floor).then(|| format!("{judged} rules were judged, and {floor} must be"))

@@ -20,7 +20,7 @@ pub fn text(results: &Results, judgement: &Judgement<'_>) -> String {
     if let Some(sentence) = &judgement.too_little {
         text.push_str(&format!("TOO LITTLE    {sentence}\n"));
     }
-    for found in &judgement.expected {
+    for (found, _) in &judgement.expected {
         text.push_str(&format!("expected      {}\n", found.fingerprint));
     }
     for (found, reason) in &judgement.by_design {

@@ -13,6 +13,12 @@ pub enum UpdateRefused {
     /// A failure did not occur again each time.
     #[error("{0} failed {1} times of {2} when run again; nothing was written")]
     Flaky(String, usize, usize),
+    /// The time budget was used up before all histories had run.
+    #[error("only {0} of {1} histories ran: allow more time; nothing was written")]
+    CutShort(u64, u64),
+    /// A new failure was not run again in the time budget.
+    #[error("{0} was not run again: allow more time; nothing was written")]
+    NotRunAgain(String),
     /// There are failures that the file does not list.
     #[error("new failures are only listed with --allow-new; nothing was written:\n{0}")]
     New(String),
@@ -33,6 +39,10 @@ pub fn update(
         let run = started.subject.name.clone();
         return Err(UpdateRefused::OtherSubject(run, before.subject.clone()));
     }
+    let finished = &results.finished;
+    if finished.is_cut_short() {
+        return Err(UpdateRefused::CutShort(finished.histories, finished.planned));
+    }
     for failure in &results.failures {
         if let Some((times, of)) = failure.reproduced.filter(|(times, of)| times < of) {
             return Err(UpdateRefused::Flaky(failure.fingerprint.to_string(), times, of));
@@ -52,6 +62,9 @@ pub fn update(
         let names: Vec<String> =
             new.iter().map(|failure| failure.fingerprint.to_string()).collect();
         return Err(UpdateRefused::New(names.join("\n")));
+    }
+    if let Some(failure) = new.iter().find(|failure| failure.reproduced.is_none()) {
+        return Err(UpdateRefused::NotRunAgain(failure.fingerprint.to_string()));
     }
     expect.extend(new.iter().map(|failure| Expectation {
         rule: failure.fingerprint.rule.clone(),

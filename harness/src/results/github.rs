@@ -1,7 +1,7 @@
 //! The results for GitHub: annotations on the command's output, and a step summary in Markdown.
 
-use super::text::{UNSTABLE, asked, word};
-use super::{FailureFound, Results};
+use super::text::{UNSTABLE, asked, counted, word};
+use super::{AcceptedFailures, FailureFound, Results, RuleJudged};
 use crate::suite::Verdict;
 
 /// Every failure as an annotation.
@@ -37,38 +37,50 @@ fn escaped(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// The summary of a step, in Markdown.
-pub fn summary(results: &Results) -> String {
+/// The summary of a step, in Markdown; the tables have no accepted failures.
+pub fn summary(results: &Results, accepted: &AcceptedFailures) -> String {
     let started = &results.started;
     let finished = &results.finished;
     let name = plain(&started.subject.name);
     let version = plain(&started.subject.version);
+    let failures = results.by_rule().into_iter().flat_map(|(_, failures)| failures);
+    let unexpected: Vec<&FailureFound> =
+        failures.filter(|failure| accepted.is_unexpected(failure)).collect();
     format!(
         "## {name} {version}\n\n{} {} histories with {} operations ran in {:.1} s, with seed \
-         {}.\n\n{}{}| Verdict | Rules |\n| --- | ---: |\n{}\nRepeat this run: {}\n",
-        headline(results),
+         {}.\n\n{}{}{}| Verdict | Rules |\n| --- | ---: |\n{}\nRepeat this run: {}\n",
+        headline(results, accepted),
         finished.histories,
         finished.operations,
         finished.seconds,
         started.seeds(),
-        broken(results),
-        shown(results),
+        problems(accepted),
+        broken(&unexpected),
+        shown(&unexpected),
         verdicts(results),
         code(&started.replay),
     )
 }
 
-fn headline(results: &Results) -> String {
-    let count = |verdict| results.rules.iter().filter(|rule| rule.verdict == verdict).count();
-    let held = count(Verdict::Held);
-    let broken = count(Verdict::Broken);
-    let judged = held + broken;
-    let text = match broken {
-        0 => format!("None of the {judged} rules that were judged is broken."),
-        1 => format!("**1 rule is broken** of the {judged} that were judged."),
-        _ => format!("**{broken} rules are broken** of the {judged} that were judged."),
+fn headline(results: &Results, accepted: &AcceptedFailures) -> String {
+    let rules = |verdict| results.rules.iter().filter(move |rule| rule.verdict == verdict);
+    let is_unexpected = |rule: &&RuleJudged| {
+        let mut failures = results.failures.iter();
+        failures.any(|found| found.fingerprint.rule == rule.id && accepted.is_unexpected(found))
     };
-    match count(Verdict::Unstable) {
+    let judged = rules(Verdict::Held).count() + rules(Verdict::Broken).count();
+    let expected = accepted.reasons.len();
+    let broken = if expected == 0 { "broken" } else { "broken unexpectedly" };
+    let mut text = match rules(Verdict::Broken).filter(is_unexpected).count() {
+        0 => format!("None of the {judged} rules that were judged is {broken}."),
+        1 => format!("**1 rule is {broken}** of the {judged} that were judged."),
+        count => format!("**{count} rules are {broken}** of the {judged} that were judged."),
+    };
+    if expected > 0 {
+        let failures = counted(expected as u64, "failure is", "failures are");
+        text += &format!(" {failures} expected.");
+    }
+    match rules(Verdict::Unstable).count() {
         0 => text,
         1 => format!("{text} **1 rule is unstable**: a failure was not reproduced."),
         unstable => {
@@ -77,9 +89,16 @@ fn headline(results: &Results) -> String {
     }
 }
 
+/// Why the gate does not hold, apart from its failures.
+fn problems(accepted: &AcceptedFailures) -> String {
+    let lines: String =
+        accepted.problems.iter().map(|problem| format!("- {}\n", plain(problem))).collect();
+    if lines.is_empty() { lines } else { format!("The expectations need work:\n\n{lines}\n") }
+}
+
 /// The table of failures; empty if there are none.
-fn broken(results: &Results) -> String {
-    let row = |failure: &FailureFound| {
+fn broken(failures: &[&FailureFound]) -> String {
+    let row = |failure: &&FailureFound| {
         let again =
             failure.reproduced.map_or("not run".into(), |(times, of)| format!("{times} of {of}"));
         let rule = plain(&failure.fingerprint.rule);
@@ -87,8 +106,7 @@ fn broken(results: &Results) -> String {
         let verdict = plain(&failure.fingerprint.verdict.to_string());
         format!("| {rule} | {verdict} | {symptom} | {} | {again} |\n", failure.histories)
     };
-    let failures = results.by_rule().into_iter().flat_map(|(_, failures)| failures);
-    let rows: String = failures.map(row).collect();
+    let rows: String = failures.iter().map(row).collect();
     if rows.is_empty() {
         return rows;
     }
@@ -99,8 +117,8 @@ fn broken(results: &Results) -> String {
 }
 
 /// Each failure with the shortest history that shows it, collapsed.
-fn shown(results: &Results) -> String {
-    let details = |failure: &FailureFound| {
+fn shown(failures: &[&FailureFound]) -> String {
+    let details = |failure: &&FailureFound| {
         let rule = plain(&failure.fingerprint.rule);
         let symptom = plain(&failure.fingerprint.symptom);
         // An indented block needs no fence, which a reply could end.
@@ -115,8 +133,7 @@ fn shown(results: &Results) -> String {
             asked(failure)
         )
     };
-    let failures = results.by_rule().into_iter().flat_map(|(_, failures)| failures);
-    failures.filter(|failure| !failure.asked.is_empty()).map(details).collect()
+    failures.iter().filter(|failure| !failure.asked.is_empty()).map(details).collect()
 }
 
 fn verdicts(results: &Results) -> String {
@@ -167,7 +184,7 @@ mod tests {
 
     #[test]
     fn summary_has_the_broken_rules_and_the_counts() {
-        let text = summary(&results("a | b\n\\| <c>", "three"));
+        let text = summary(&results("a | b\n\\| <c>", "three"), &AcceptedFailures::default());
         assert!(text.starts_with("## a \\& b 1.2.3\n\n**1 rule is broken** of the 2 that"));
         assert!(text.contains(
             "| list/at-most | wrong\\_reason | a \\| b \\\\\\| \\<c\\> | 2 | 2 of 3 |\n\n"
@@ -181,7 +198,7 @@ mod tests {
         let mut results = results("odd", "three");
         results.failures.clear();
         results.rules.retain(|rule| rule.verdict != Verdict::Broken);
-        let text = summary(&results);
+        let text = summary(&results, &AcceptedFailures::default());
         assert!(text.contains("None of the 1 rules that were judged is broken."), "{text}");
         assert!(!text.contains("Reproduced"));
     }
@@ -191,5 +208,17 @@ mod tests {
         assert_eq!(code("a"), "`a`");
         assert_eq!(code("a `b``c"), "```a `b``c```");
         assert_eq!(code("`a`"), "`` `a` ``");
+    }
+
+    #[test]
+    fn summary_counts_accepted_failures_and_lists_other_problems() {
+        let results = results("odd", "three");
+        let fingerprint = results.failures[0].fingerprint.clone();
+        let reasons = [(fingerprint, "known failure: slow".into())].into();
+        let accepted = AcceptedFailures { reasons, problems: vec!["an entry is stale".into()] };
+        let text = summary(&results, &accepted);
+        assert!(text.contains("1 failure is expected."), "{text}");
+        assert!(text.contains("need work:\n\n- an entry is stale\n"), "{text}");
+        assert!(!text.contains("Reproduced"), "{text}");
     }
 }

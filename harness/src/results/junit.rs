@@ -1,12 +1,13 @@
 //! The results as JUnit XML: one test case for every rule.
 
-use super::{FailureFound, Results, RuleJudged, text};
+use super::{AcceptedFailures, FailureFound, Results, RuleJudged, text};
 use crate::suite::Verdict;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
 
-/// The complete report: one suite with one test case per rule.
-pub fn report(results: &Results) -> String {
+/// The complete report: one suite with one test case per rule. A rule that is broken only by accepted failures
+/// is skipped; what else is wrong with the expectations is one more test case.
+pub fn report(results: &Results, accepted: &AcceptedFailures) -> String {
     let started = &results.started;
     let finished = &results.finished;
     let subject = &started.subject;
@@ -20,15 +21,23 @@ pub fn report(results: &Results) -> String {
         ("suite", &started.suite),
         ("subject", &format!("{} {}{commit}", subject.name, subject.version)),
     ]);
-    suite.add_test_cases(results.rules.iter().map(|rule| case(rule, results)));
+    suite.add_test_cases(results.rules.iter().map(|rule| case(rule, results, accepted)));
+    suite.add_test_cases((!accepted.problems.is_empty()).then(|| problems(accepted)));
     let mut report = Report::unnamed();
     report.add_test_suite(suite);
     report.to_string().expect("a report in memory takes all that is written")
 }
 
-fn case(rule: &RuleJudged, results: &Results) -> TestCase {
-    let failures = results.failures.iter().filter(|found| found.fingerprint.rule == rule.id);
+fn case(rule: &RuleJudged, results: &Results, accepted: &AcceptedFailures) -> TestCase {
+    let of_rule = || results.failures.iter().filter(|found| found.fingerprint.rule == rule.id);
+    let mut failures = of_rule().filter(|found| accepted.is_unexpected(found)).peekable();
     let status = match rule.verdict {
+        Verdict::Broken if failures.peek().is_none() => {
+            let reasons: Vec<&str> = of_rule().filter_map(|found| accepted.reason(found)).collect();
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(shown(&reasons.join("; ")).replace('\n', "␊"));
+            status
+        }
         Verdict::Broken => failure(NonSuccessKind::Failure, failures),
         Verdict::Unstable => failure(NonSuccessKind::Error, failures),
         _ => {
@@ -38,6 +47,15 @@ fn case(rule: &RuleJudged, results: &Results) -> TestCase {
     let mut case = TestCase::new(rule.id.as_str(), status);
     let area = rule.id.split('/').next().unwrap_or_default();
     case.set_classname(format!("herma.{area}"));
+    case
+}
+
+/// Why the gate does not hold although every failure is accepted.
+fn problems(accepted: &AcceptedFailures) -> TestCase {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    status.set_message(shown(&accepted.problems.join("; ")).replace('\n', "␊"));
+    let mut case = TestCase::new("expectations", status);
+    case.set_classname("herma.gate");
     case
 }
 
@@ -139,7 +157,7 @@ pub(crate) mod tests {
 
     #[test]
     fn report_has_a_test_case_for_every_rule_and_counts_them() {
-        let xml = report(&results("too many", "three"));
+        let xml = report(&results("too many", "three"), &AcceptedFailures::default());
         let count = |tag: &str| xml.matches(&format!("<{tag} ")).count();
         assert_eq!((count("testsuite"), count("testcase"), count("property")), (1, 4, 4));
         assert_eq!((count("failure"), count("skipped")), (1, 2));
@@ -159,7 +177,7 @@ pub(crate) mod tests {
     #[test]
     fn report_shows_whatever_was_found_and_is_well_formed() {
         let found = "a <b> & \"c\"\r\n\td ]]> \u{0}\u{1b}[31m\u{fffe}\u{ffff} ü 🐚";
-        let xml = report(&results("it's <odd>", found));
+        let xml = report(&results("it's <odd>", found), &AcceptedFailures::default());
         let allowed = |character: char| character >= ' ' || character == '\n';
         assert!(xml.chars().all(allowed), "{xml:?}");
         let shown = "a &lt;b&gt; &amp; &quot;c&quot;␍\n␉d ]]&gt; ␀␛[31m\u{fffd}\u{fffd} ü 🐚";
@@ -176,8 +194,26 @@ pub(crate) mod tests {
         second.fingerprint.symptom = "too few".into();
         second.found = "one".into();
         results.failures.push(second);
-        let xml = report(&results);
+        let xml = report(&results, &AcceptedFailures::default());
         assert_eq!(xml.matches("<failure ").count(), 1);
         assert!(xml.contains("found:    three") && xml.contains("found:    one"), "{xml}");
+    }
+
+    #[test]
+    fn report_skips_a_rule_with_accepted_failures_and_reports_other_problems() {
+        let results = results("too many", "three");
+        let fingerprint = results.failures[0].fingerprint.clone();
+        let mut accepted = AcceptedFailures::default();
+        accepted.reasons.insert(fingerprint, "known failure: it is \"slow\"".into());
+        let xml = report(&results, &accepted);
+        assert!(xml.contains("skipped=\"3\" errors=\"0\" failures=\"0\""), "{xml}");
+        assert!(
+            xml.contains("<skipped message=\"known failure: it is &quot;slow&quot;\"/>"),
+            "{xml}"
+        );
+        accepted.problems.push("an entry does not fail any more".into());
+        let xml = report(&results, &accepted);
+        assert!(xml.contains("<testcase name=\"expectations\" classname=\"herma.gate\">"), "{xml}");
+        assert!(xml.contains("<failure message=\"an entry does not fail any more\""), "{xml}");
     }
 }

@@ -4,6 +4,7 @@
 //! without an end belongs to an interrupted run, and every report refuses it. [`text`], [`junit`] and
 //! [`github`] depend on the stream alone.
 
+mod accepted;
 pub mod delta;
 pub mod enough;
 pub mod excused;
@@ -18,6 +19,7 @@ pub mod text;
 mod unjudged;
 mod verdicts;
 
+pub use accepted::AcceptedFailures;
 pub use failure::FailureFound;
 pub use kept::kept_histories;
 pub use merge::{MergeError, merge};
@@ -185,13 +187,13 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Operations per second of one core.
-    pub fn operations_per_second_and_core(&self) -> f64 {
     /// Whether the time budget was used up before all histories had run.
     pub fn is_cut_short(&self) -> bool {
         self.histories < self.planned
     }
 
+    /// Operations per second of one core.
+    pub fn operations_per_second_and_core(&self) -> f64 {
         self.operations as f64 / self.seconds.max(1e-9) / self.jobs.max(1) as f64
     }
 }

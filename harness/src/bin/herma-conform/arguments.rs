@@ -103,6 +103,9 @@ pub enum Command {
         /// The file for the combined results
         #[arg(long, value_name = "FILE")]
         into: PathBuf,
+        /// Judge the combined results by this expectations file, as `gate` does
+        #[arg(long, value_name = "FILE")]
+        expect: Option<PathBuf>,
     },
     /// Answer coding agents as a scripted language model, on the loopback interface
     #[command(after_help = model::EXAMPLES)]
@@ -266,6 +269,9 @@ pub struct ReportArguments {
     /// As text: a verdict for each rule, not a line for each area of the rule book
     #[arg(long)]
     pub rules: bool,
+    /// Judge the results by this expectations file, as `gate` does: what it expects is not a failure
+    #[arg(long, value_name = "FILE", conflicts_with = "html")]
+    pub expect: Option<PathBuf>,
     /// Write one HTML page about all RESULTS, which needs no network, to this file
     #[arg(long, value_name = "FILE", requires = "results", conflicts_with_all = ["from", "form", "rules"])]
     pub html: Option<PathBuf>,
@@ -298,6 +304,9 @@ pub struct GateArguments {
     /// Judge the results of an earlier run
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
+    /// End within this time; exit with 5 if not all histories of the plan ran
+    #[arg(long, value_name = "SECONDS", conflicts_with = "from")]
+    pub time_budget: Option<u64>,
     #[command(flatten)]
     pub execution: ExecutionArguments,
     #[command(flatten)]

@@ -10,7 +10,9 @@ use herma_harness::expectations::{
 };
 use herma_harness::results::Results;
 use herma_harness::suite::Plan;
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The expectations need work.
 const NEEDS_WORK: u8 = 3;
@@ -32,7 +34,19 @@ pub fn gate(arguments: &GateArguments) -> Result<ExitCode, NoVerdict> {
     Ok(exit_code(&judgement))
 }
 
-fn exit_code(judgement: &Judgement<'_>) -> ExitCode {
+/// The expectations of a file for the results of an earlier run.
+///
+/// # Errors
+/// The file cannot be read, or is about another subject or another plan.
+pub fn expectations_for(file: &Path, results: &Results) -> Result<Expectations, NoVerdict> {
+    let expectations = Expectations::load(file).map_err(|error| (error.to_string(), USAGE))?;
+    check_subject(&expectations, results)?;
+    check_plan(&expectations, results)?;
+    Ok(expectations)
+}
+
+/// The exit code of a gate.
+pub fn exit_code(judgement: &Judgement<'_>) -> ExitCode {
     if !judgement.regressions.is_empty() {
         ExitCode::from(BROKEN)
     } else if !judgement.unstable.is_empty() {
@@ -76,6 +90,7 @@ pub fn update(arguments: &GateArguments, allow_new: bool) -> Result<ExitCode, No
 fn code_of(refused: &UpdateRefused) -> u8 {
     match refused {
         UpdateRefused::OtherSubject(..) => USAGE,
+        UpdateRefused::CutShort(..) | UpdateRefused::NotRunAgain(_) => TOO_LITTLE,
         UpdateRefused::Flaky(..) | UpdateRefused::New(_) => NEEDS_WORK,
     }
 }
@@ -120,6 +135,15 @@ fn check_subject(expectations: &Expectations, results: &Results) -> Result<(), N
     Err((format!("the results are about `{actual}`, the expectations about `{expected}`"), USAGE))
 }
 
+fn check_plan(expectations: &Expectations, results: &Results) -> Result<(), NoVerdict> {
+    let differs =
+        "the plan of these results differs from that of the expectations; nothing was judged";
+    match expectations.is_plan_of(&results.started) {
+        true => Ok(()),
+        false => Err((differs.into(), USAGE)),
+    }
+}
+
 /// The results of a run of the plan: of the run whose results were given, or of a new run.
 fn load_or_run(
     arguments: &GateArguments,
@@ -129,17 +153,14 @@ fn load_or_run(
 ) -> Result<Results, NoVerdict> {
     if let Some(file) = &arguments.from {
         let results = reporting::results(file)?;
-        let differs =
-            "the plan of these results differs from that of the expectations; nothing was judged";
-        return match expectations.is_plan_of(&results.started) {
-            true => Ok(results),
-            false => Err((differs.into(), USAGE)),
-        };
+        check_plan(expectations, &results)?;
+        return Ok(results);
     }
     let plan = Plan {
         // New failures are shrunk and run again; one that does not show again is not listed.
         shrink_budget: subject.shrink_budget(),
         share: arguments.execution.shard,
+        time_budget: arguments.time_budget.map(Duration::from_secs),
         ..expectations
             .plan(running::cases(expectations.cases_of.as_deref())?, arguments.execution.jobs())
     };

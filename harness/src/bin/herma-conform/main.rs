@@ -50,7 +50,9 @@ fn main() -> ExitCode {
         }
         Command::Report(arguments) => return exit_code_of(reporting::report(arguments)),
         Command::Level(arguments) => return exit_code_of(levels::level(arguments)),
-        Command::Merge { parts, into } => return reporting::merge(parts, into),
+        Command::Merge { parts, into, expect } => {
+            return exit_code_of(reporting::merge(parts, into, expect.as_deref()));
+        }
         Command::Adapter(AdapterCommand::New { lang, kept }) => {
             return skeleton::print(*lang, *kept);
         }

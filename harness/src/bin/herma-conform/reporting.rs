@@ -2,15 +2,17 @@
 
 use crate::arguments::{Form, HistoryArguments, ReportArguments};
 use crate::commands::load;
-use crate::ending::{
-    BROKEN, NO_VERDICT, NoVerdict, UNSTABLE, USAGE, colour, fail, print_text, scratch,
-};
+use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, UNSTABLE, USAGE, colour, print_text, scratch};
+use crate::gate;
 use crate::subjects::ChosenSubject;
+use herma_harness::expectations::{judge, report as gate_report};
 use herma_harness::export;
 use herma_harness::history::History;
 use herma_harness::html;
 use herma_harness::protocol::schema as protocol_schema;
-use herma_harness::results::{self, Results, ResultsError, excused, github, junit, text};
+use herma_harness::results::{
+    self, AcceptedFailures, Results, ResultsError, excused, github, junit, text,
+};
 use herma_harness::suite::Verdict;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,24 +31,28 @@ pub fn results(from: &Path) -> Result<Results, NoVerdict> {
 }
 
 /// `herma-conform merge`.
-pub fn merge(parts: &[PathBuf], into: &Path) -> ExitCode {
+///
+/// # Errors
+/// A file cannot be read or written, or the parts are not those of one run.
+pub fn merge(parts: &[PathBuf], into: &Path, expect: Option<&Path>) -> Result<ExitCode, NoVerdict> {
     let read_part = |part: &PathBuf| Ok((part.display().to_string(), results(part)?));
-    let merged =
-        parts.iter().map(read_part).collect::<Result<Vec<_>, NoVerdict>>().and_then(|parts| {
-            let merged = results::merge(parts).map_err(|error| (error.to_string(), USAGE))?;
-            merged
-                .save(into)
-                .map_err(|error| (format!("{into:?} cannot be written: {error}"), NO_VERDICT))?;
-            Ok(merged)
-        });
-    let merged = match merged {
-        Ok(merged) => merged,
-        Err((message, code)) => return fail(&message, code),
+    let parts: Vec<_> = parts.iter().map(read_part).collect::<Result<_, NoVerdict>>()?;
+    let merged = results::merge(parts).map_err(|error| (error.to_string(), USAGE))?;
+    merged
+        .save(into)
+        .map_err(|error| (format!("{into:?} cannot be written: {error}"), NO_VERDICT))?;
+    let exit = match expect {
+        Some(file) => print_expected(&merged, file, Form::Text)?,
+        None => {
+            print_text(&text::report(&merged, text::Style { colour: colour(), rules: false }));
+            match merged.finished.rules.contains_key(&Verdict::Broken) {
+                true => ExitCode::from(BROKEN),
+                false => unless_unstable(&merged),
+            }
+        }
     };
-    print_text(&text::report(&merged, text::Style { colour: colour(), rules: false }));
     print_text(&format!("results: {}\n", into.display()));
-    let is_broken = merged.finished.rules.contains_key(&Verdict::Broken);
-    if is_broken { ExitCode::from(BROKEN) } else { unless_unstable(&merged) }
+    Ok(exit)
 }
 
 /// `herma-conform report`.
@@ -58,17 +64,38 @@ pub fn report(arguments: &ReportArguments) -> Result<ExitCode, NoVerdict> {
         return report_as_html(html, &arguments.results);
     }
     let results = results(arguments.from.as_deref().unwrap_or(Path::new("")))?;
+    if let Some(file) = &arguments.expect {
+        return print_expected(&results, file, arguments.form);
+    }
+    let accepted = AcceptedFailures::default();
     print_text(&match arguments.form {
         Form::Text => {
             text::report(&results, text::Style { colour: colour(), rules: arguments.rules })
         }
         Form::Json => text::json(&results),
-        Form::Junit => junit::report(&results),
+        Form::Junit => junit::report(&results, &accepted),
         Form::Github => github::annotations(&results),
-        Form::Markdown => github::summary(&results),
+        Form::Markdown => github::summary(&results, &accepted),
         Form::Excuses => excused::page(&results),
     });
     Ok(unless_unstable(&results))
+}
+
+/// Prints results as the gate of an expectations file judges them; returns the exit code of the gate.
+fn print_expected(results: &Results, file: &Path, form: Form) -> Result<ExitCode, NoVerdict> {
+    let expectations = gate::expectations_for(file, results)?;
+    let judgement = judge(&expectations, results);
+    print_text(&match form {
+        Form::Text => gate_report::text(results, &judgement),
+        Form::Junit => junit::report(results, &judgement.accepted()),
+        Form::Github => gate_report::annotations(&judgement, &file.display().to_string()),
+        Form::Markdown => github::summary(results, &judgement.accepted()),
+        Form::Json | Form::Excuses => {
+            let message = "--expect needs a report as text, junit, github or markdown";
+            return Err((message.into(), USAGE));
+        }
+    });
+    Ok(gate::exit_code(&judgement))
 }
 
 fn report_as_html(file: &Path, paths: &[PathBuf]) -> Result<ExitCode, NoVerdict> {
