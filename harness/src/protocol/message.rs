@@ -179,7 +179,7 @@ pub struct Hello {
     /// history uses them.
     #[serde(default)]
     pub avoids: Vec<String>,
-    /// How many checkpoints of a project it keeps, where that is fixed; more are not held against it.
+    /// How many checkpoints of a project it keeps, where that is fixed: it lists so many, the newest.
     #[serde(default)]
     pub keeps: Option<usize>,
     /// After `close` it can be opened again, for another store and another home. It then lets go of

@@ -76,7 +76,7 @@ pub(super) fn by_rule(results: &Results, colour: bool) -> String {
             }
             None => excused::of_rule(rule).unwrap_or_default(),
         };
-        let row = format!("{:<30} {} {checks}", rule.id, painted(rule.verdict, 16, colour));
+        let row = format!("{:<32} {} {checks}", rule.id, painted(rule.verdict, 16, colour));
         row.trim_end().to_owned() + "\n"
     };
     results.rules.iter().map(row).collect()
