@@ -51,6 +51,50 @@ fn prune_keeps_the_history_of_a_renamed_project_and_names_the_command_that_moves
     );
 }
 
+// rule: sweep/evidence
+#[test]
+fn prune_keeps_the_history_of_a_project_that_was_moved_to_a_parent_nearby() {
+    let world = CommandFixture::new();
+    world.write("a", "1\n");
+    world.herma(&["checkpoint"]).done();
+    let mut old = world.project();
+    let name = old.file_name().unwrap().to_owned();
+    for parent in ["archive", "archive/2026", "code", ""] {
+        let new = world.home().join(parent).join(&name);
+        fs::create_dir_all(new.parent().unwrap()).unwrap();
+        fs::rename(&old, &new).unwrap();
+        let words = [old.to_str().unwrap(), new.to_str().unwrap()];
+        let before = ids(&world, words[0]);
+        let pruned = world.herma_in(&world.home(), &["checkpoints", "prune"]).done().text();
+        assert!(
+            pruned.contains(&format!("herma checkpoints move {} {}", words[0], words[1])),
+            "{pruned}"
+        );
+        world.herma_in(&new, &["checkpoints", "move", words[0], words[1]]).done();
+        assert_eq!(ids(&world, words[1]), before, "{parent}");
+        assert_eq!(before.len(), 1);
+        old = new;
+    }
+}
+
+// rule: scope/identity
+#[test]
+fn list_of_a_moved_project_names_the_command_that_moves_its_history() {
+    let world = CommandFixture::new();
+    let renamed = renamed(&world);
+    let old = world.project();
+    let new = world.home().join("far/away/project");
+    fs::create_dir_all(new.parent().unwrap()).unwrap();
+    fs::rename(renamed, &new).unwrap();
+    let list = world.herma_in(&new, &["list"]).done().text();
+    let command = format!("herma checkpoints move {} {}", old.display(), new.display());
+    assert!(list.contains(&command), "{list}");
+    let words = ["checkpoints", "move", old.to_str().unwrap(), new.to_str().unwrap()];
+    world.herma_in(&new, &words).done();
+    let list = world.herma_in(&new, &["list"]).done().text();
+    assert!(!list.contains("checkpoints move"), "{list}");
+}
+
 // rule: scope/identity
 #[test]
 fn checkpoints_move_gives_the_new_directory_the_complete_history() {

@@ -1,9 +1,9 @@
-//! Projects whose directory was moved: finds the new directory of one that was renamed, and gives a new
-//! directory the history of the old one.
+//! Projects whose directory was moved: finds the new directory of one that was renamed or moved to a parent
+//! nearby, and gives a new directory the history of the old one.
 
 use crate::agent_state::Stored;
 use crate::capture::index;
-use crate::disk::{Kind, folder, is_absence};
+use crate::disk::{Disk, Kind, folder, is_absence};
 use crate::error::{Error, Result};
 use crate::history;
 use crate::maintenance::prune;
@@ -13,20 +13,47 @@ use crate::store::{Store, metadata, pre_restore, ref_recovery, refs, restoring};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The directory in the parent of `directory`, which is gone, that contains files of the project of that hash:
-/// the same inodes with the same times. A directory that reuses the inode of a deleted one does not.
+/// The directory that contains files of the project of that hash, whose `directory` is gone: the same inodes
+/// with the same times. A directory that reuses the inode of a deleted one does not. It is searched for under
+/// any name in the same parent, and under its name in parents nearby.
 ///
 /// # Errors
 /// The parent cannot be read.
 pub fn find(store: &Store<'_>, hash: &str, directory: &Path) -> Result<Option<PathBuf>> {
     let index = index::load(store, hash);
     let Some(parent) = directory.parent().filter(|_| !index.is_empty()) else { return Ok(None) };
-    for name in folder::names(store.disk, parent)? {
-        let candidate = parent.join(name);
-        let stat = store.disk.stat(&candidate);
+    let is_of = |candidate: &PathBuf| {
+        let stat = store.disk.stat(candidate);
         let is_directory = stat.is_ok_and(|stat| stat.kind == Kind::Directory);
-        if is_directory && index.is_of(store.disk, &candidate) {
-            return Ok(Some(candidate));
+        is_directory && index.is_of(store.disk, candidate)
+    };
+    let siblings = folder::names(store.disk, parent)?.into_iter().map(|name| parent.join(name));
+    Ok(siblings.chain(nearby(store.disk, directory)).find(is_of))
+}
+
+/// The paths with the name of `directory` in the parent of its parent, and in the folders of both.
+fn nearby(disk: &dyn Disk, directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let above = directory.ancestors().skip(1).take(2);
+    let parents = above.flat_map(|folder| {
+        // A folder that cannot be read contains no candidate.
+        let names = folder::names(disk, folder).unwrap_or_default().into_iter();
+        names.map(|name| folder.join(name)).chain([folder.to_owned()])
+    });
+    let candidate = |parent: PathBuf| Some(parent.join(directory.file_name()?));
+    parents.filter_map(candidate).filter(move |candidate| candidate != directory)
+}
+
+/// The directory of a project that is gone, and whose files are now in `directory`, wherever it was moved from.
+///
+/// # Errors
+/// The projects of the store cannot be listed.
+pub fn origin(store: &Store<'_>, directory: &Path) -> Result<Option<PathBuf>> {
+    let is_gone = |old: &PathBuf| matches!(store.disk.stat(old), Err(error) if is_absence(&error) || error.kind() == ErrorKind::NotFound);
+    for hash in ref_recovery::projects(store, &store.objects())? {
+        let metadata = metadata::read(store.disk, &store.path, &hash);
+        let old = metadata.map(|metadata| metadata.directory()).filter(is_gone);
+        if old.is_some() && index::load(store, &hash).is_of(store.disk, directory) {
+            return Ok(old);
         }
     }
     Ok(None)

@@ -2,12 +2,24 @@
 
 use super::Manager;
 use crate::error::{Error, Result};
-use crate::maintenance::moved::Move;
+use crate::maintenance::moved::{Move, origin};
 use crate::report::Moved;
 use crate::store::Store;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 impl Manager {
+    /// The directory that `dir`, which has no checkpoints, was moved from, if that one has checkpoints.
+    ///
+    /// # Errors
+    /// The projects of the store cannot be listed.
+    pub fn moved_from(&self, dir: &Path) -> Result<Option<PathBuf>> {
+        let project = self.project(dir);
+        match Store::open(self.disk.as_ref(), &self.base())? {
+            Some(store) => origin(&store, &project.directory),
+            None => Ok(None),
+        }
+    }
+
     /// Moves the history of the directory `old`, which no longer exists, to the directory `new`, which has none.
     /// No id changes.
     ///

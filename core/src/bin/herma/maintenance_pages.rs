@@ -8,6 +8,7 @@ use herma_core::ignore::PatternSource;
 use herma_core::{
     Cleared, ClearedLegacy, Excluded, ExcludedBy, Holdings, Moved, PruneStep, Pruned, Verified,
 };
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// A longer pattern moves what follows it to the right.
@@ -69,16 +70,29 @@ fn removals(pruned: &Pruned, named: &PruneNames, [verb, first]: [&str; 2]) -> Pa
     }
     for (old, new) in &named.moved {
         page.line(format_args!(
-            "{} was renamed and is kept; to give its new directory the checkpoints:",
+            "{} was moved and is kept; to give its new directory the checkpoints:",
             line(old.as_bytes())
         ));
-        page.line(format_args!(
-            "  herma checkpoints move {} {}",
-            shell_word(old.as_bytes()),
-            shell_word(new.as_bytes())
-        ));
+        page.line(move_command(old.as_bytes(), new.as_bytes()));
     }
     page
+}
+
+/// The command that gives a directory the checkpoints of another one, indented.
+fn move_command(old: &[u8], new: &[u8]) -> String {
+    format!("  herma checkpoints move {} {}", shell_word(old), shell_word(new))
+}
+
+/// Where the checkpoints of a directory are that was moved.
+pub fn moved_from(old: &Path, new: &Path) -> Vec<u8> {
+    let mut page = Page::default();
+    page.blank();
+    page.line(format_args!(
+        "It was moved from {}, which has checkpoints; to move them, too:",
+        directory(old)
+    ));
+    page.line(move_command(old.as_os_str().as_bytes(), new.as_os_str().as_bytes()));
+    page.0.into_bytes()
 }
 
 /// What a move did.

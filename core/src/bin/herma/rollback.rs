@@ -8,7 +8,7 @@ use crate::programs::Listing;
 use crate::request::StoreRequest;
 use crate::rollback_pages::{self, RestoreAnswer, RestoreRequest, Undo};
 use crate::text::shell_word;
-use crate::{pages, text};
+use crate::{maintenance_pages, pages, text};
 use herma_core::rollback_line::{Task, nearest};
 use herma_core::state::LOCK_FILE;
 use herma_core::{
@@ -88,6 +88,10 @@ impl Herma {
             None if checkpoints.is_empty() => self.projects(),
             _ => Vec::new(),
         };
+        let moved_from = match checkpoints.is_empty() {
+            true => self.manager.moved_from(project)?,
+            false => None,
+        };
         let unlisted = self.manager.unlisted(project)?;
         let interrupted = self.manager.interrupted(project)?;
         let listing = Listing {
@@ -102,6 +106,8 @@ impl Herma {
                 page.extend(b"\nThis directory does not exist\n");
             }
             page.extend(rollback_pages::interrupted(self.style, interrupted.as_ref()));
+            let moved = moved_from.map(|old| maintenance_pages::moved_from(&old, project));
+            page.extend(moved.unwrap_or_default());
             page.extend(rollback_pages::elsewhere(project, &elsewhere));
             page
         })
