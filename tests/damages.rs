@@ -1,10 +1,14 @@
 //! `herma-conform damage` with one kind of damage for each store file: the file exists and is damaged, and no
-//! rule fails for the core.
+//! rule fails for the core. The same for a store of which only the folder is known.
 
-use herma_harness::generate::damages;
+use herma_harness::generate::{damages, damages_of_any_store};
+use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::runner::{Event, RunOptions, Until, run};
-use herma_harness::sandbox::Scratch;
-use herma_harness::subject::CoreSubject;
+use herma_harness::sandbox::{Sandbox, Scratch};
+use herma_harness::subject::{CoreSubject, Identity, Subject};
+use herma_model::answer::Restored;
+use herma_model::{Answer, Request, Settings};
+use pretty_assertions::assert_eq;
 
 #[test]
 fn damages_finds_each_file_that_it_must_damage() {
@@ -24,4 +28,58 @@ fn damages_finds_each_file_that_it_must_damage() {
         count += 1;
     }
     assert_eq!(count * 8 * 4, damages().len());
+}
+
+/// A core of whose store only the folder is known. If it hides damage, no restore reports what it could not do.
+struct UnknownStore {
+    subject: Box<dyn Subject>,
+    hides_damage: bool,
+}
+
+impl Subject for UnknownStore {
+    fn ask(&mut self, request: &Request) -> Answer {
+        let answer = self.subject.ask(request);
+        match (&answer, request) {
+            (Answer::Refused { .. } | Answer::Restored(_), Request::Restore { .. })
+                if self.hides_damage =>
+            {
+                Answer::Restored(Restored::default())
+            }
+            _ => answer,
+        }
+    }
+
+    fn identity(&self) -> Identity {
+        self.subject.identity()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let capabilities = self.subject.capabilities().without("layout");
+        // A restore that reports nothing cannot be compared with its report.
+        if self.hides_damage { capabilities.without("restore.report") } else { capabilities }
+    }
+}
+
+/// The failures of every fourth history of damage to an unknown store.
+fn failures_of_unknown_store(hides_damage: bool) -> Vec<String> {
+    let open = |sandbox: &Sandbox, settings: &Settings, seconds: i64| -> Box<dyn Subject> {
+        Box::new(UnknownStore {
+            subject: CoreSubject::boxed(sandbox, settings, seconds),
+            hides_damage,
+        })
+    };
+    let scratch = Scratch::in_default_directory();
+    let failures = damages_of_any_store().into_iter().step_by(4).flat_map(|(name, history)| {
+        let options = RunOptions { until: Until::End, ..RunOptions::default() };
+        let run = run(&history, &open, &scratch, options).unwrap();
+        run.divergences.into_iter().map(move |found| format!("{name}: {}", found.fingerprint()))
+    });
+    failures.collect()
+}
+
+#[test]
+fn damage_of_an_unknown_store_accuses_a_silent_restore_and_no_reported_one() {
+    assert_eq!(failures_of_unknown_store(false), Vec::<String>::new());
+    let failures = failures_of_unknown_store(true);
+    assert!(failures.iter().any(|failure| failure.contains("restore/")), "{failures:#?}");
 }

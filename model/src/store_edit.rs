@@ -169,6 +169,13 @@ pub enum StoreEdit {
         /// The damage.
         damage: Damage,
     },
+    /// Damages a file of a store of which only the folder is known.
+    AnyFile {
+        /// The part of the files, sorted by their paths, at whose beginning it is: of 16, from 0.
+        part: u8,
+        /// The damage.
+        damage: Damage,
+    },
     /// Runs plain `git gc` in the store.
     Collected,
     /// Rewrites the marker of the last sweep.

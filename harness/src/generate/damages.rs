@@ -108,6 +108,9 @@ impl Baseline {
     }
 }
 
+/// The number of parts into which the files of any store are divided.
+const STORE_PARTS: u8 = 16;
+
 type Probe = fn(Baseline) -> Vec<Operation>;
 
 /// Probes of a damaged store; each scenario begins with another probe.
@@ -187,4 +190,22 @@ fn scenario(baseline: Baseline, damage: StoreEvent, first: usize) -> History {
     let max_snapshots = if kept > 0 { kept } else { Settings::default().max_snapshots };
     let settings = Settings { max_snapshots, ..Settings::default() };
     History { plain_home: true, settings, operations, ..History::default() }
+}
+
+/// The histories of damage to stores of which only the folder is known, with their names: every part of their
+/// files is damaged in each way that a file shows by itself. Whatever needs the file, a restore must report what
+/// it could not restore.
+pub fn damages_of_any_store() -> Vec<(String, History)> {
+    let ways = [Damage::Removed, Damage::Emptied, Damage::Halved, Damage::Garbled];
+    let parts = 0..STORE_PARTS;
+    let each = parts.flat_map(|part| ways.map(|damage| (part, damage)));
+    let named = each.map(|(part, damage)| {
+        let name = format!("a file of part {part} is {damage:?}, then restore");
+        let mut operations = Baseline::Loose.operations();
+        operations.push(Event::Store(StoreEvent::AnyFile { part, damage }).into());
+        operations.extend(restore(Baseline::Loose));
+        operations.extend(take(Baseline::Loose));
+        (name, History { plain_home: true, operations, ..History::default() })
+    });
+    named.collect()
 }

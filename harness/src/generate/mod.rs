@@ -43,7 +43,7 @@ use std::path::PathBuf;
 
 pub use choices::{BYTES_PER_FRAGMENT, bytes_for, history_of};
 use content::SizeLimits;
-pub use damages::damages;
+pub use damages::{damages, damages_of_any_store};
 pub(crate) use idiom::PRUNE;
 pub use measured::{judges_memory, measured};
 pub use operation::Kinds;

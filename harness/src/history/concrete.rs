@@ -140,6 +140,7 @@ fn store_edit(event: &StoreEvent, world: &World) -> Option<StoreEdit> {
             StoreEdit::Ref { project: project(dir), damage: *damage }
         }
         StoreEvent::File { file, damage } => StoreEdit::File { file: *file, damage: *damage },
+        StoreEvent::AnyFile { part, damage } => StoreEdit::AnyFile { part: *part, damage: *damage },
         StoreEvent::Collected => StoreEdit::Collected,
     })
 }

@@ -55,6 +55,17 @@ impl History {
         settings.into_iter().chain(home).collect()
     }
 
+    /// Whether the damage of the history is possible for a store with these capabilities: a file is damaged by
+    /// its meaning where the layout is known, and by its position elsewhere.
+    pub fn has_possible_damage(&self, has_layout: bool) -> bool {
+        use StoreEvent::{AnyFile, File, Ref, Stored};
+        self.operations.iter().all(|operation| match operation {
+            Operation::Event(Event::Store(AnyFile { .. })) => !has_layout,
+            Operation::Event(Event::Store(Stored { .. } | Ref { .. } | File { .. })) => has_layout,
+            _ => true,
+        })
+    }
+
     /// The history in which injections at several calls happen at `call` only; unchanged if `call` is
     /// `None`.
     pub fn at_call(&self, call: Option<CallPosition>) -> History {
@@ -188,6 +199,13 @@ pub enum StoreEvent {
         back: usize,
         /// The piece of the checkpoint.
         piece: Piece,
+        /// The kind of damage.
+        damage: Damage,
+    },
+    /// A file is damaged of a store whose layout is unknown.
+    AnyFile {
+        /// The part of the files, sorted by their paths, at whose beginning it is: of 16, from 0.
+        part: u8,
         /// The kind of damage.
         damage: Damage,
     },

@@ -8,7 +8,7 @@ use super::capabilities::Capabilities;
 use super::known::{INJECTION, MEASUREMENT};
 use super::own_ignore_file::renamed;
 use crate::database;
-use crate::history::{Event, Injection, Operation, Target, concrete};
+use crate::history::{Event, Injection, Operation, StoreEvent, Target, concrete};
 use herma_model::request::{About, Effect};
 use herma_model::target::begins_with;
 use herma_model::{ByteString, Edit, Request, World};
@@ -48,8 +48,11 @@ pub fn supported_operations(
             let has_databases = capabilities.has("capture.units") && database::is_available();
             keep_if(has_databases && is_offered(capabilities, &edit))
         }
+        Operation::Event(Event::Store(StoreEvent::AnyFile { .. })) => {
+            keep_if(capabilities.has("test.damage") && !capabilities.has("layout"))
+        }
         Operation::Event(Event::Store(event)) => {
-            use crate::history::StoreEvent::{File, Ref, Stored};
+            use StoreEvent::{File, Ref, Stored};
             let is_damage = matches!(event, Stored { .. } | Ref { .. } | File { .. });
             let needed = if is_damage { "test.damage" } else { "test.store" };
             keep_if(capabilities.has(needed) && capabilities.has("layout"))

@@ -17,6 +17,8 @@ use std::time::{Duration, SystemTime};
 
 /// The name of the only repository in a planted archive.
 pub const ARCHIVED: &str = "0123456789abcdef";
+/// The number of parts of [`StoreEdit::AnyFile`].
+const PARTS: usize = 16;
 /// The file in which v1 recorded the directory of a repository.
 pub const WORKDIR: &str = "HERMES_WORKDIR";
 
@@ -101,6 +103,16 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<E
         StoreEdit::File { file, damage } => {
             let path = path_of(&sandbox.store(), *file)?;
             return path.map_or(Ok(EditOutcome::Nothing), |path| damage_file(path, damage));
+        }
+        StoreEdit::AnyFile { part, damage } => {
+            let paths = if base.is_dir() { files(&base)? } else { Vec::new() };
+            let Some(path) = paths.get(usize::from(*part) * paths.len() / PARTS) else {
+                return Ok(EditOutcome::Nothing);
+            };
+            // What the file holds is unknown, so that nothing of it is observed.
+            if matches!(self::damage_file(&base, path.clone(), *damage)?, EditOutcome::Nothing) {
+                return Ok(EditOutcome::Nothing);
+            }
         }
         StoreEdit::Collected => {
             let store = sandbox.store();

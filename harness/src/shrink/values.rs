@@ -333,6 +333,9 @@ fn store_proposals(event: StoreEvent) -> Vec<StoreEvent> {
         StoreEvent::File { file, .. } => {
             vec![StoreEvent::File { file, damage: Damage::Removed }]
         }
+        StoreEvent::AnyFile { part, .. } => {
+            vec![StoreEvent::AnyFile { part, damage: Damage::Removed }]
+        }
         StoreEvent::Marker { .. } => vec![StoreEvent::Marker { hours: None }],
         StoreEvent::Lookalike { of, days } if days > 0 => {
             vec![StoreEvent::Lookalike { of, days: 0 }]

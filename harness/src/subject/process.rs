@@ -203,7 +203,8 @@ impl ProcessSubject {
         if self.start.supervisor.is_some() && has_own_store {
             self.capabilities = self.capabilities.clone().with(INJECTION);
         }
-        if self.start.is_damageable && self.capabilities.has("test.store") {
+        let is_observable = self.capabilities.has("layout");
+        if self.start.is_damageable && (self.capabilities.has("test.store") || !is_observable) {
             self.capabilities = self.capabilities.clone().with("test.damage");
         }
         if meter::is_available() {

@@ -144,6 +144,8 @@ impl Plan {
     /// The plan for a subject with these capabilities: without operations and cases that need others.
     pub fn within(&self, capabilities: &Capabilities) -> Plan {
         let mut plan = Plan { options: self.options.within(capabilities), ..self.clone() };
+        let has_layout = capabilities.has("layout");
+        plan.kept.retain(|(_, history)| history.has_possible_damage(has_layout));
         plan.cases.retain(|case| case.is_applicable(capabilities));
         plan
     }

@@ -22,6 +22,8 @@ pub(crate) struct Damages {
     unknown_histories: BTreeSet<ByteString>,
     /// Whether the file of the commits at which histories end is damaged.
     has_unknown_ends: bool,
+    /// Whether a file is damaged of which it is unknown what needs it: it may be anything.
+    may_affect_all: bool,
     /// Checkpoints that were listed although they are damaged.
     shown: BTreeSet<String>,
     /// Checkpoints that were missing from a list.
@@ -64,6 +66,9 @@ impl World {
 
     /// Whether a checkpoint needs a lost object, or may.
     pub fn is_damaged(&self, checkpoint: &Checkpoint) -> bool {
+        if self.damages.may_affect_all {
+            return true;
+        }
         let is_lost =
             |tree| self.damages.lost.iter().any(|object| object.is_needed_by(&checkpoint.id, tree));
         match &checkpoint.captured {
@@ -75,6 +80,9 @@ impl World {
     /// The paths of a checkpoint that cannot be restored.
     pub(crate) fn lost_paths(&self, checkpoint: &Checkpoint) -> BTreeSet<ByteString> {
         let Some(captured) = &checkpoint.captured else { return BTreeSet::new() };
+        if self.damages.may_affect_all {
+            return captured.tree.keys().cloned().collect();
+        }
         let lost = self.damages.lost.iter();
         lost.flat_map(|object| object.paths_in(&checkpoint.id, &captured.tree)).collect()
     }
@@ -87,13 +95,15 @@ impl World {
     /// Whether a list may leave out a checkpoint because of damage.
     pub(crate) fn may_be_hidden(&self, checkpoint: &Checkpoint) -> bool {
         let was_shown = self.damages.shown.contains(&checkpoint.id);
-        self.is_damaged(checkpoint) && !(was_shown && self.is_recorded(checkpoint))
+        let must_be_listed = was_shown && self.is_recorded(checkpoint);
+        self.is_damaged(checkpoint) && (self.damages.may_affect_all || !must_be_listed)
     }
 
     /// Whether a checkpoint of the project was damaged.
     pub fn is_partially_corrupted(&self, project: &[u8]) -> bool {
         let corrupted = &self.damages.partially_corrupted;
-        self.damages.has_unknown_ends || corrupted.contains(project)
+        let Damages { has_unknown_ends, may_affect_all, .. } = self.damages;
+        has_unknown_ends || may_affect_all || corrupted.contains(project)
     }
 
     /// Whether a checkpoint of any project was damaged.
@@ -103,7 +113,7 @@ impl World {
 
     /// Whether the newest checkpoint of the project has no ref.
     pub(crate) fn is_history_unknown(&self, project: &[u8]) -> bool {
-        self.damages.unknown_histories.contains(project)
+        self.damages.may_affect_all || self.damages.unknown_histories.contains(project)
     }
 
     /// Whether a number may name another checkpoint than without the damage.
@@ -157,6 +167,12 @@ impl World {
             self.damages.hidden.retain(|id| !is_listed(id));
             self.damages.shown.extend(damaged.into_iter().filter(is_listed));
         }
+    }
+
+    /// Records that a file is damaged of which it is unknown what needs it. From then on a request may be
+    /// refused, and a restore must report what it could not restore.
+    pub(super) fn lose_anything(&mut self) {
+        self.damages.may_affect_all = true;
     }
 
     /// Records that the file of the commits at which histories end is damaged.

@@ -135,6 +135,7 @@ impl World {
                     self.lose_ends();
                 }
             }
+            StoreEdit::AnyFile { .. } => self.lose_anything(),
             // The effect of damage is observed in the store; `git gc` keeps everything that has a ref.
             StoreEdit::Stored { .. } | StoreEdit::Ref { .. } | StoreEdit::Collected => {}
             StoreEdit::Marker { says } => {

@@ -12,7 +12,9 @@ use crate::running;
 use crate::subjects::{ChosenSubject, quoted};
 use herma_harness::cases;
 use herma_harness::divergence::Divergence;
-use herma_harness::generate::{Options, damages, judges_memory, measured, scenarios};
+use herma_harness::generate::{
+    Options, damages, damages_of_any_store, judges_memory, measured, scenarios,
+};
 use herma_harness::history::{CallPosition, History};
 use herma_harness::large;
 use herma_harness::report;
@@ -123,11 +125,22 @@ fn fixed_histories(arguments: &RunArguments, seed: u64) -> Option<Vec<(String, H
     if !arguments.every_damage {
         return None;
     }
-    let candidates = damages();
-    let count = arguments.damages.unwrap_or(candidates.len()).clamp(1, candidates.len());
+    // The subject's capabilities decide which of the two it is.
+    let both = [damages(), damages_of_any_store()];
+    let spread = |candidates| evenly_spread(candidates, arguments.damages, seed);
+    Some(both.into_iter().flat_map(spread).collect())
+}
+
+/// So many of the histories, evenly spread; the seed selects the first.
+fn evenly_spread(
+    candidates: Vec<(String, History)>,
+    count: Option<usize>,
+    seed: u64,
+) -> Vec<(String, History)> {
+    let count = count.unwrap_or(candidates.len()).clamp(1, candidates.len());
     let first = (seed % candidates.len().div_ceil(count) as u64) as usize;
     let numbers = (0..count).map(|number| first + number * candidates.len() / count);
-    Some(numbers.filter_map(|number| candidates.get(number).cloned()).collect())
+    numbers.filter_map(|number| candidates.get(number).cloned()).collect()
 }
 
 /// `herma-conform faults`: a run of every short scenario.
