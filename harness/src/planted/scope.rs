@@ -5,6 +5,7 @@ use super::PlantedBug;
 use super::intercepted::{
     Intercepted, checkpoint_answer, refused, rewrite, takes_checkpoint, with_directory,
 };
+use super::stored::after_checkpoint;
 use crate::sandbox::manifest::on_disk;
 use herma_model::answer::CheckpointOutcome;
 use herma_model::world::MARKERS;
@@ -147,6 +148,23 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Intercept(|subject, request| {
             let base = subject.sandbox.base();
             unchanged_in(subject, request, |project| project.starts_with(base))
+        }),
+    },
+    PlantedBug {
+        name: "the-base-is-captured",
+        rule: &rules::SCOPE_BASE_NOT_CAPTURED,
+        about: "A checkpoint of a directory that contains the base holds files of the base.",
+        operations_min: 1,
+        flaw: Intercept(|subject, request| {
+            let base = subject.sandbox.base();
+            let project = subject.project(request);
+            match project.filter(|project| base.starts_with(project) && base != *project) {
+                Some(project) => after_checkpoint(subject, request, |subject, id| {
+                    let inside = base.strip_prefix(&project).unwrap_or(Path::new("checkpoints"));
+                    subject.with_file_below(id, &inside.join("store/HEAD"))
+                }),
+                None => subject.ask(request),
+            }
         }),
     },
     PlantedBug {

@@ -167,6 +167,30 @@ impl Intercepted {
         self.rewrite_newest(newest, |text| text.replacen(&old_tree, &new_tree, 1))
     }
 
+    /// Adds a file to the newest checkpoint at a path in folders that the checkpoint does not have; returns the id
+    /// of the new commit.
+    ///
+    /// # Errors
+    /// As [`Intercepted::git`].
+    pub fn with_file_below(&self, newest: &str, path: &Path) -> io::Result<String> {
+        let mut mode = "100644 blob";
+        let mut id = self.write("blob", b"captured\n")?;
+        let mut name = String::new();
+        for component in path.iter().rev() {
+            if !name.is_empty() {
+                let line = format!("{mode} {id}\t{name}\0");
+                id = self.git_with_input(&["mktree", "-z"], line.as_bytes())?;
+                mode = "040000 tree";
+            }
+            name = component.to_string_lossy().into_owned();
+        }
+        let mut entries = self.git_bytes(&["ls-tree", "-z", newest], b"")?;
+        entries.extend(format!("{mode} {id}\t{name}\0").bytes());
+        let old_tree = self.tree_of(newest)?;
+        let new_tree = self.git_with_input(&["mktree", "-z"], &entries)?;
+        self.rewrite_newest(newest, |text| text.replacen(&old_tree, &new_tree, 1))
+    }
+
     /// The ref of the history of a request's project.
     pub fn history_ref(&self, request: &Request) -> Option<String> {
         let project = self.project(request).or_else(|| Some(self.path(request.dir()?)))?;

@@ -19,6 +19,7 @@ pub mod injected;
 mod label;
 mod list;
 pub(crate) mod overlapped;
+mod own_store;
 mod print;
 mod project;
 mod refusal;
@@ -136,6 +137,7 @@ impl World {
         }
         store::compare(self, allowed, seen, &mut checks);
         cost::compare(self, seen, &mut checks);
+        own_store::compare(self, seen, &mut checks);
         checks
     }
 }

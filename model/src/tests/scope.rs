@@ -59,6 +59,17 @@ fn checkpoint_out_of_scope_is_refused_with_the_matching_error_code() {
 }
 
 #[test]
+fn an_unneeded_checkpoint_of_a_project_around_the_base_is_blamed_on_the_base() {
+    let mut scene = Scene::with("/home/.hermes/kept= a=");
+    scene.perform("take ~/.hermes");
+    scene.perform("take alpha");
+    let broken = scene.broken_by("take ~/.hermes", created(3));
+    assert!(broken.starts_with("scope/base-not-captured "), "{broken}");
+    assert_eq!(scene.broken_by("take ~/.hermes", taken(CheckpointOutcome::Unchanged)), "");
+    assert_eq!(scene.broken_by("take alpha", created(3)), "capture/unchanged");
+}
+
+#[test]
 fn may_be_project_is_false_for_the_root_the_home_and_the_base() {
     let scene = Scene::with("");
     for path in

@@ -81,6 +81,11 @@ impl World {
         *path == *self.layout.base || bytes::below(&self.layout.base, path).is_some()
     }
 
+    /// The base, relative to the world's root.
+    pub(crate) fn base(&self) -> &ByteString {
+        &self.layout.base
+    }
+
     /// The home directory, relative to the world's root.
     pub(crate) fn home(&self) -> &ByteString {
         &self.layout.home
