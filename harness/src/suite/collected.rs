@@ -12,7 +12,7 @@ use crate::shrink::is_past;
 use crate::subject::NewSubject;
 use crate::trial::Trial;
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A failure before its history is shrunk.
 pub(super) struct UnshrunkFailure {
@@ -27,6 +27,8 @@ pub(super) struct UnshrunkFailure {
 #[derive(Default)]
 pub(super) struct Collected {
     pub(super) findings: Findings,
+    /// How long the longest history took.
+    pub(super) longest: Duration,
     pub(super) independent: BTreeMap<Fingerprint, UnshrunkFailure>,
     /// Failures that only showed after another failure.
     pub(super) dependent: BTreeMap<Fingerprint, UnshrunkFailure>,

@@ -15,7 +15,7 @@ use crate::protocol::capabilities::Capabilities;
 use crate::runner::{RunError, RunOptions, Until, run};
 use crate::sandbox::Scratch;
 use crate::share::Share;
-use crate::shrink::{Budget, is_past};
+use crate::shrink::Budget;
 use crate::subject::{Identity, NewSubject};
 use crate::trial::{Trial, trial};
 use collected::Collected;
@@ -103,20 +103,24 @@ pub fn run_suite(
     let collected = Mutex::new(Collected::default());
     let run = |number| -> Result<(), RunError> {
         let (origin, history) = plan.history(number);
+        let begun = Instant::now();
         progress(SuiteEvent::Begun(&origin, &history));
         let trial = trial(&history, new_subject, scratch, Until::End)?;
         let mut collected = collected.lock().expect("no thread panics while it holds this");
         progress(SuiteEvent::Ended(&trial.ended(&origin)));
         collected.add(number, &origin, history, trial);
+        collected.longest = collected.longest.max(begun.elapsed());
         Ok(())
     };
     let numbers = (0..plan.all()).filter(|number| plan.share.holds(*number));
     let planned = numbers.clone().count() as u64;
     let deadline = |share| Some(started + plan.time_budget?.mul_f64(share));
-    let has_failed = || collected.lock().is_ok_and(|collected| collected.has_failures());
-    let is_in_time = |_: &u64| match has_failed() {
-        true => !is_past(deadline(FAILING_HISTORIES_UNTIL)),
-        false => !is_past(deadline(HISTORIES_UNTIL)),
+    // A history that may take as long as the longest so far would end too late.
+    let is_in_time = |_: &u64| {
+        let collected = collected.lock().expect("no thread panics while it holds this");
+        let share =
+            if collected.has_failures() { FAILING_HISTORIES_UNTIL } else { HISTORIES_UNTIL };
+        deadline(share).is_none_or(|deadline| Instant::now() + collected.longest < deadline)
     };
     let separation_deadline = deadline(SEPARATION_UNTIL);
     parallel::try_map(numbers.take_while(is_in_time), plan.jobs, run)?;
