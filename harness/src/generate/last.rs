@@ -71,9 +71,12 @@ pub fn composed() -> BoxedStrategy<Vec<Operation>> {
     let shell = option::weighted(0.3, shell).prop_map(Option::unwrap_or_default);
     let outer = (some(CONSTRUCTS, 1), some(MENTIONS, 1)).prop_map(joined);
     let outer = option::weighted(0.4, outer).prop_map(Option::unwrap_or_default);
-    (select(composed::simple()), inner, shell, outer)
-        .prop_map(|(simple, inner, shell, outer)| {
-            let around = [inner, shell, outer].concat().into_iter();
+    let around =
+        (inner, shell, outer).prop_map(|(inner, shell, outer)| [inner, shell, outer].concat());
+    let around = option::weighted(0.7, around).prop_map(Option::unwrap_or_default);
+    (select(composed::simple()), around)
+        .prop_map(|(simple, around)| {
+            let around = around.into_iter();
             let command = around.fold(simple, |inside: String, around: Around| {
                 around.of(&inside).unwrap_or(inside)
             });
