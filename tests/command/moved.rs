@@ -59,7 +59,7 @@ fn prune_keeps_the_history_of_a_project_that_was_moved_to_a_parent_nearby() {
     world.herma(&["checkpoint"]).done();
     let mut old = world.project();
     let name = old.file_name().unwrap().to_owned();
-    for parent in ["archive", "archive/2026", "code", ""] {
+    for parent in ["archive", "archive/2026", "archive", "code", ""] {
         let new = world.home().join(parent).join(&name);
         fs::create_dir_all(new.parent().unwrap()).unwrap();
         fs::rename(&old, &new).unwrap();
