@@ -39,15 +39,14 @@ struct UnknownStore {
 
 impl Subject for UnknownStore {
     fn ask(&mut self, request: &Request) -> Answer {
-        let answer = self.subject.ask(request);
-        match (&answer, request) {
-            (Answer::Refused { .. } | Answer::Restored(_), Request::Restore { .. })
-                if self.hides_damage =>
-            {
-                Answer::Restored(Restored::default())
+        let safety = match (self.subject.ask(request), request) {
+            (Answer::Refused { .. }, Request::Restore { .. }) if self.hides_damage => None,
+            (Answer::Restored(restored), Request::Restore { .. }) if self.hides_damage => {
+                restored.safety
             }
-            _ => answer,
-        }
+            (answer, _) => return answer,
+        };
+        Answer::Restored(Restored { safety, ..Restored::default() })
     }
 
     fn identity(&self) -> Identity {
@@ -56,11 +55,8 @@ impl Subject for UnknownStore {
 
     fn capabilities(&self) -> Capabilities {
         let capabilities = self.subject.capabilities().without("layout");
-        // An answer without a report, and without the id of a checkpoint, cannot be compared with what happened.
-        match self.hides_damage {
-            true => capabilities.without("restore.report").without("restore.safety"),
-            false => capabilities,
-        }
+        // An answer without a report cannot be compared with what happened.
+        if self.hides_damage { capabilities.without("restore.report") } else { capabilities }
     }
 }
 

@@ -58,10 +58,12 @@ impl History {
     /// Whether the damage of the history is possible for a store with these capabilities: a file is damaged by
     /// its meaning where the layout is known, and by its position elsewhere.
     pub fn has_possible_damage(&self, has_layout: bool) -> bool {
-        use StoreEvent::{AnyFile, File, Ref, Stored};
+        use StoreEvent::{AnyFile, File, Index, Metadata, Ref, Stored};
         self.operations.iter().all(|operation| match operation {
             Operation::Event(Event::Store(AnyFile { .. })) => !has_layout,
-            Operation::Event(Event::Store(Stored { .. } | Ref { .. } | File { .. })) => has_layout,
+            Operation::Event(Event::Store(
+                Stored { .. } | Ref { .. } | File { .. } | Metadata { .. } | Index { .. },
+            )) => has_layout,
             _ => true,
         })
     }

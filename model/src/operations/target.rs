@@ -52,7 +52,7 @@ impl World {
         let Location::Inside(project, _) = location else { return None };
         let listed = self.listed(project).iter();
         let ids: Vec<&str> = listed.map(|checkpoint| checkpoint.id.as_str()).collect();
-        if self.is_history_unknown(project) {
+        if self.is_newest_unnamed(project) {
             return Some(Excuse::Damage);
         }
         let numbered = self.numbered(self.listed(project));

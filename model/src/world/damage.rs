@@ -112,8 +112,14 @@ impl World {
     }
 
     /// Whether the newest checkpoint of the project has no ref.
+    pub(crate) fn is_newest_unnamed(&self, project: &[u8]) -> bool {
+        self.damages.unknown_histories.contains(project)
+    }
+
+    /// Whether it is unknown which checkpoints of the project a request finds. A checkpoint that it names by its id
+    /// may still be known.
     pub(crate) fn is_history_unknown(&self, project: &[u8]) -> bool {
-        self.damages.may_affect_all || self.damages.unknown_histories.contains(project)
+        self.damages.may_affect_all || self.is_newest_unnamed(project)
     }
 
     /// Whether a number may name another checkpoint than without the damage.
