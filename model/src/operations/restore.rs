@@ -71,7 +71,9 @@ impl RestoreOutcome<'_> {
     /// Implements [`rules::RESTORE_EXECUTABLE`], [`rules::RESTORE_TYPE`] and, where it is damaged,
     /// [`rules::RESTORE_HONEST`].
     fn not_restored(&self, path: &[u8], entry: &Entry) -> RuleRef {
-        if self.is_lost(path) {
+        // A store of which only the folder is known may report nothing of a restore.
+        let reports = self.world.has("restore.report") || !self.world.may_damage_affect_all();
+        if self.is_lost(path) && reports {
             return &rules::RESTORE_HONEST;
         }
         let is_obstacle =

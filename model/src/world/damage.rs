@@ -175,6 +175,11 @@ impl World {
         }
     }
 
+    /// Whether a file is damaged of which it is unknown what needs it.
+    pub(crate) fn may_damage_affect_all(&self) -> bool {
+        self.damages.may_affect_all
+    }
+
     /// Records that a file is damaged of which it is unknown what needs it. From then on a request may be
     /// refused, and a restore must report what it could not restore.
     pub(super) fn lose_anything(&mut self) {
