@@ -72,25 +72,6 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
-        name: "a-pipe-in-quotes-counts",
-        rule: &rules::TURN_SHELL_WORDS,
-        about: "A line is split at each pipe before its quotes are read.",
-        operations_min: 1,
-        flaw: Intercept(|subject, request| match request {
-            Request::Classify { command } => {
-                let parts = command.split('|');
-                let classify = |part: &str| Request::Classify { command: part.replace('\'', "") };
-                let changes = Answer::Classified { changes_files: true };
-                let mut answers = parts.map(|part| subject.ask(&classify(part)));
-                match command.contains('|') && answers.any(|answer| answer == changes) {
-                    true => changes,
-                    false => subject.ask(request),
-                }
-            }
-            request => subject.ask(request),
-        }),
-    },
-    PlantedBug {
         name: "what-a-time-limit-runs-is-not-examined",
         rule: &rules::TURN_SHELL_WORDS,
         about: "Programs that only change how a command runs count as harmless, with the command.",
