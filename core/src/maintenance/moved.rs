@@ -48,7 +48,10 @@ fn nearby(disk: &dyn Disk, directory: &Path) -> impl Iterator<Item = PathBuf> {
 /// # Errors
 /// The projects of the store cannot be listed.
 pub fn origin(store: &Store<'_>, directory: &Path) -> Result<Option<PathBuf>> {
-    let is_gone = |old: &PathBuf| matches!(store.disk.stat(old), Err(error) if is_absence(&error) || error.kind() == ErrorKind::NotFound);
+    let is_gone = |old: &PathBuf| {
+        let error = store.disk.stat(old).err();
+        error.is_some_and(|error| is_absence(&error) || error.kind() == ErrorKind::NotFound)
+    };
     for hash in ref_recovery::projects(store, &store.objects())? {
         let metadata = metadata::read(store.disk, &store.path, &hash);
         let old = metadata.map(|metadata| metadata.directory()).filter(is_gone);

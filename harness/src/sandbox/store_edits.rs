@@ -104,23 +104,11 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<E
             let path = path_of(&sandbox.store(), *file)?;
             return path.map_or(Ok(EditOutcome::Nothing), |path| damage_file(path, damage));
         }
-        StoreEdit::AnyFile { part, damage } => {
-            let paths = if base.is_dir() { files(&base)? } else { Vec::new() };
-            let Some(path) = paths.get(usize::from(*part) * paths.len() / PARTS) else {
-                return Ok(EditOutcome::Nothing);
-            };
-            // What the file holds is unknown, so that nothing of it is observed.
-            if matches!(self::damage_file(&base, path.clone(), *damage)?, EditOutcome::Nothing) {
-                return Ok(EditOutcome::Nothing);
-            }
+        StoreEdit::AnyFile { part, damage } => return damage_any_file(&base, *part, *damage),
+        StoreEdit::Collected if !sandbox.store().join("HEAD").exists() => {
+            return Ok(EditOutcome::Nothing);
         }
-        StoreEdit::Collected => {
-            let store = sandbox.store();
-            if !store.join("HEAD").exists() {
-                return Ok(EditOutcome::Nothing);
-            }
-            collect_garbage(&store).output()?;
-        }
+        StoreEdit::Collected => drop(collect_garbage(&sandbox.store()).output()?),
         StoreEdit::Stored { project, id, piece, damage } => {
             let checkpoint = world.history(project).iter().find(|checkpoint| checkpoint.id == *id);
             let captured = checkpoint.and_then(|checkpoint| checkpoint.captured.as_ref());
@@ -172,6 +160,19 @@ pub fn content_of(edit: &StoreEdit) -> Option<String> {
         StoreEdit::Lookalike { name, .. } => Some(name.clone()),
         _ => None,
     }
+}
+
+/// Damages the file of the base at whose beginning that part is. What the file holds is unknown, so that nothing of
+/// it is observed.
+fn damage_any_file(base: &Path, part: u8, damage: Damage) -> io::Result<EditOutcome> {
+    let paths = if base.is_dir() { files(base)? } else { Vec::new() };
+    let Some(path) = paths.get(usize::from(part) * paths.len() / PARTS) else {
+        return Ok(EditOutcome::Nothing);
+    };
+    Ok(match damage_file(base, path.clone(), damage)? {
+        EditOutcome::Damaged(_) => EditOutcome::Added,
+        outcome => outcome,
+    })
 }
 
 /// Damages a file of the store, if the file exists and the damage changes it.

@@ -96,17 +96,7 @@ pub enum Command {
     Level(LevelArguments),
     /// Combine the results of all parts of one run
     #[command(after_help = EXIT_CODES)]
-    Merge {
-        /// The results.jsonl of each part
-        #[arg(required = true)]
-        parts: Vec<PathBuf>,
-        /// The file for the combined results
-        #[arg(long, value_name = "FILE")]
-        into: PathBuf,
-        /// Judge the combined results by this expectations file, as `gate` does
-        #[arg(long, value_name = "FILE")]
-        expect: Option<PathBuf>,
-    },
+    Merge(MergeArguments),
     /// Answer coding agents as a scripted language model, on the loopback interface
     #[command(after_help = model::EXAMPLES)]
     Model(ModelArguments),
@@ -278,6 +268,20 @@ pub struct ReportArguments {
     /// With --html: the results.jsonl of each run
     #[arg(requires = "html")]
     pub results: Vec<PathBuf>,
+}
+
+/// The arguments of `merge`.
+#[derive(clap::Args)]
+pub struct MergeArguments {
+    /// The results.jsonl of each part
+    #[arg(required = true)]
+    pub parts: Vec<PathBuf>,
+    /// The file for the combined results
+    #[arg(long, value_name = "FILE")]
+    pub into: PathBuf,
+    /// Judge the combined results by this expectations file, as `gate` does
+    #[arg(long, value_name = "FILE")]
+    pub expect: Option<PathBuf>,
 }
 
 /// A history from a file, and a subject.

@@ -50,9 +50,7 @@ fn main() -> ExitCode {
         }
         Command::Report(arguments) => return exit_code_of(reporting::report(arguments)),
         Command::Level(arguments) => return exit_code_of(levels::level(arguments)),
-        Command::Merge { parts, into, expect } => {
-            return exit_code_of(reporting::merge(parts, into, expect.as_deref()));
-        }
+        Command::Merge(arguments) => return exit_code_of(reporting::merge(arguments)),
         Command::Adapter(AdapterCommand::New { lang, kept }) => {
             return skeleton::print(*lang, *kept);
         }

@@ -1,6 +1,6 @@
 //! `report`, `merge`, `export` and `schema`: results, histories and the protocol in other forms.
 
-use crate::arguments::{Form, HistoryArguments, ReportArguments};
+use crate::arguments::{Form, HistoryArguments, MergeArguments, ReportArguments};
 use crate::commands::load;
 use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, UNSTABLE, USAGE, colour, print_text, scratch};
 use crate::gate;
@@ -34,7 +34,8 @@ pub fn results(from: &Path) -> Result<Results, NoVerdict> {
 ///
 /// # Errors
 /// A file cannot be read or written, or the parts are not those of one run.
-pub fn merge(parts: &[PathBuf], into: &Path, expect: Option<&Path>) -> Result<ExitCode, NoVerdict> {
+pub fn merge(arguments: &MergeArguments) -> Result<ExitCode, NoVerdict> {
+    let MergeArguments { parts, into, expect } = arguments;
     let read_part = |part: &PathBuf| Ok((part.display().to_string(), results(part)?));
     let parts: Vec<_> = parts.iter().map(read_part).collect::<Result<_, NoVerdict>>()?;
     let merged = results::merge(parts).map_err(|error| (error.to_string(), USAGE))?;
