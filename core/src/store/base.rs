@@ -64,7 +64,6 @@ pub fn named(disk: &dyn Disk, base: &Path, kind: BaseEntry) -> Result<Vec<OsStri
 
 /// Removes the archive `name` of the base: its repositories, what an earlier attempt left of them, and the
 /// folder if nothing else is in it. The folder stays until all of them are gone, so that the archive counts.
-// rule: maintenance/commands
 pub fn discard_archive(disk: &dyn Disk, base: &Path, name: &OsStr) -> Result<()> {
     let archive = base.join(name);
     let staged = [REMOVING.as_bytes(), name.as_bytes()].concat();
