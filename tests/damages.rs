@@ -56,7 +56,10 @@ impl Subject for UnknownStore {
     fn capabilities(&self) -> Capabilities {
         let capabilities = self.subject.capabilities().without("layout");
         // An answer without a report cannot be compared with what happened.
-        if self.hides_damage { capabilities.without("restore.report") } else { capabilities }
+        match self.hides_damage {
+            true => capabilities.without("restore.report").without("restore.undoes_turn"),
+            false => capabilities,
+        }
     }
 }
 

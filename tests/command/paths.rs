@@ -138,25 +138,3 @@ fn rollback_to_an_age_restores_the_newest_checkpoint_that_is_so_old() {
     assert_eq!(world.herma(&["cat", "@0s", "a.txt"]).done().text(), "changed\n");
     world.herma(&["pin", "@0s"]).done();
 }
-
-// rule: restore/safety-skipped
-#[test]
-fn rollback_that_changes_nothing_takes_no_checkpoint() {
-    let world = CommandFixture::new();
-    for content in ["1\n", "2\n"] {
-        world.write("a.txt", content);
-        world.checkpoint(content.trim());
-    }
-    // As the older checkpoint has it, and not the newest.
-    world.write("a.txt", "1\n");
-    world.write("new.txt", "1\n");
-    for words in [&["rollback", "2"][..], &["restore", "2", "a.txt"]] {
-        let said = world.herma(words).done().text();
-        assert!(said.contains("Nothing to restore") && !said.contains("was saved"), "{said}");
-        assert_eq!(world.checkpoints(), 2, "{words:?}");
-    }
-    world.herma(&["rollback", "2", "--exact"]).done();
-    assert_eq!(world.checkpoints(), 3);
-    world.herma(&["undo"]).done();
-    assert!(world.has("new.txt"));
-}
