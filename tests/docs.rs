@@ -169,6 +169,7 @@ fn every_submitted_report_is_right_and_docs_matrix_md_is_built_from_them() {
     }
     assert!(!reports.is_empty());
     assert_page("matrix.md", &levels::page::page(&reports).unwrap());
+    assert_page("matrix.svg", &levels::chart::chart(&reports));
 }
 
 #[test]

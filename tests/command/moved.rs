@@ -72,7 +72,7 @@ fn prune_keeps_the_history_of_a_project_that_was_moved_to_a_parent_nearby() {
         );
         world.herma_in(&new, &["checkpoints", "move", words[0], words[1]]).done();
         assert_eq!(ids(&world, words[1]), before, "{parent}");
-        assert_eq!(before.len(), 1);
+        assert!(!before.is_empty());
         // A prune knows the files of a directory from its last checkpoint, which a move leaves behind.
         world.herma_in(&new, &["checkpoint"]).done();
         old = new;

@@ -6,6 +6,7 @@
 //! the command that repeats it.
 
 pub mod badge;
+pub mod chart;
 pub mod page;
 mod report;
 mod tally;

@@ -13,6 +13,8 @@ Which levels each implementation earns, and its verdict on every rule. The page 
 `herma-conform level --check FILE…` checks it. An implementation earns each level separately: no MUST rule of the
 level is broken, every applicable one was exercised, and a third of all held. SHOULD rules are only counted. A
 verdict is that of the runs that the report names, each with the command that repeats it.
+
+![Rules held, broken, not exercised and not applicable, by implementation](matrix.svg)
 ";
 
 /// The page of these reports.
