@@ -10,7 +10,6 @@ use crate::maintenance::prune;
 use crate::project::Project;
 use crate::store::rollbacks::Rollbacks;
 use crate::store::{Store, metadata, pre_restore, ref_recovery, refs, restoring};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The directory that contains files of the project of that hash, whose `directory` is gone: the same inodes
@@ -48,10 +47,7 @@ fn nearby(disk: &dyn Disk, directory: &Path) -> impl Iterator<Item = PathBuf> {
 /// # Errors
 /// The projects of the store cannot be listed.
 pub fn origin(store: &Store<'_>, directory: &Path) -> Result<Option<PathBuf>> {
-    let is_gone = |old: &PathBuf| {
-        let error = store.disk.stat(old).err();
-        error.is_some_and(|error| is_absence(&error) || error.kind() == ErrorKind::NotFound)
-    };
+    let is_gone = |old: &PathBuf| store.disk.stat(old).is_err_and(|error| is_absence(&error));
     for hash in ref_recovery::projects(store, &store.objects())? {
         let metadata = metadata::read(store.disk, &store.path, &hash);
         let old = metadata.map(|metadata| metadata.directory()).filter(is_gone);
@@ -114,7 +110,7 @@ impl Move<'_> {
     fn check(&self, store: &Store<'_>, new_ref: &str) -> Result<()> {
         let Move { old, new, .. } = *self;
         match store.disk.stat(&old.directory) {
-            Err(error) if is_absence(&error) || error.kind() == ErrorKind::NotFound => {}
+            Err(error) if is_absence(&error) => {}
             _ => return Err(self.refusal("it still exists, and keeps its checkpoints")),
         }
         if restoring::died(store, &old.hash) || Stored::of(store, &old.hash).has_journal()? {

@@ -389,6 +389,18 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
+    /// Calls `check` with a placement of files below `root`.
+    fn with_placement(root: &Path, check: impl FnOnce(&Placement<'_>)) {
+        check(&Placement {
+            disk: &SystemDisk,
+            root,
+            permissions: &Permissions::default(),
+            temporary: ".own",
+            target: &Snapshot::new(),
+            staged: &Shared::default(),
+        });
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn draft_has_the_attributes_of_the_file_that_it_replaces() {
@@ -400,18 +412,11 @@ mod tests {
         if let Err(error) = setxattr(&path, "user.herma", b"mine", XattrFlags::empty()) {
             return println!("not run: this file system keeps no attributes: {error}");
         }
-        let permissions = Permissions::default();
-        let placement = Placement {
-            disk: &SystemDisk,
-            root: &root,
-            permissions: &permissions,
-            temporary: ".own",
-            target: &Snapshot::new(),
-            staged: &Shared::default(),
-        };
-        let then = Content::Read(b"then".to_vec());
-        let draft = placement.draft(b"a", Mode::Plain, &then, 0).unwrap();
-        assert!(placement.settle(&draft, &|_| Ok(true)).unwrap());
+        with_placement(&root, |placement| {
+            let then = Content::Read(b"then".to_vec());
+            let draft = placement.draft(b"a", Mode::Plain, &then, 0).unwrap();
+            assert!(placement.settle(&draft, &|_| Ok(true)).unwrap());
+        });
         assert_eq!(fs::read(&path).unwrap(), b"then");
         let mut value = [0; 16];
         let length = getxattr(&path, "user.herma", &mut value[..]).unwrap();
@@ -427,23 +432,16 @@ mod tests {
         fs::create_dir(&outside).unwrap();
         symlink(&outside, root.join("link")).unwrap();
         fs::write(root.join("file"), "").unwrap();
-        let permissions = Permissions::default();
-        let placement = Placement {
-            disk: &SystemDisk,
-            root: &root,
-            permissions: &permissions,
-            temporary: ".own",
-            target: &Snapshot::new(),
-            staged: &Shared::default(),
-        };
-        let x = Content::Read(b"x".to_vec());
-        for path in [&b"link/x"[..], b"file/x", b"link/further/x"] {
-            let refused = placement.draft(path, Mode::Plain, &x, 0).err().unwrap().to_string();
-            assert!(refused.contains("entering"), "{refused}");
-        }
-        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
-        let draft = placement.draft(b"made/on/the/way", Mode::Plain, &x, 0).unwrap();
-        assert!(placement.settle(&draft, &|_| Ok(true)).unwrap());
+        with_placement(&root, |placement| {
+            let x = Content::Read(b"x".to_vec());
+            for path in [&b"link/x"[..], b"file/x", b"link/further/x"] {
+                let refused = placement.draft(path, Mode::Plain, &x, 0).err().unwrap().to_string();
+                assert!(refused.contains("entering"), "{refused}");
+            }
+            assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+            let draft = placement.draft(b"made/on/the/way", Mode::Plain, &x, 0).unwrap();
+            assert!(placement.settle(&draft, &|_| Ok(true)).unwrap());
+        });
         assert_eq!(fs::read(root.join("made/on/the/way")).unwrap(), b"x");
     }
 }

@@ -52,23 +52,15 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::TURN_SAFE_SIDE,
         about: "Only listed programs count as changing files.",
         operations_min: 1,
-        flaw: Intercept(|subject, request| match request {
-            Request::Classify { command } if commands::is_unlisted(command) => {
-                Answer::Classified { changes_files: false }
-            }
-            request => subject.ask(request),
-        }),
+        flaw: Intercept(|subject, request| harmless_if(subject, request, commands::is_unlisted)),
     },
     PlantedBug {
         name: "a-program-on-the-input-counts-as-harmless",
         rule: &rules::TURN_SAFE_SIDE,
         about: "An interpreter counts as harmless if its script is redirected to it, as in `python3 - <<EOF`.",
         operations_min: 1,
-        flaw: Intercept(|subject, request| match request {
-            Request::Classify { command } if commands::reads_its_program(command) => {
-                Answer::Classified { changes_files: false }
-            }
-            request => subject.ask(request),
+        flaw: Intercept(|subject, request| {
+            harmless_if(subject, request, commands::reads_its_program)
         }),
     },
     PlantedBug {
@@ -223,8 +215,17 @@ pub static BUGS: &[PlantedBug] = &[
 
 /// Answers that a command that begins with one of these programs changes no files.
 fn harmless_with(subject: &mut Intercepted, request: &Request, programs: &[&str]) -> Answer {
+    harmless_if(subject, request, |command| programs.iter().any(|name| command.starts_with(name)))
+}
+
+/// Classifies the commands for which that holds as harmless.
+fn harmless_if(
+    subject: &mut Intercepted,
+    request: &Request,
+    holds: impl Fn(&str) -> bool,
+) -> Answer {
     match request {
-        Request::Classify { command } if programs.iter().any(|name| command.starts_with(name)) => {
+        Request::Classify { command } if holds(command) => {
             Answer::Classified { changes_files: false }
         }
         request => subject.ask(request),
