@@ -194,8 +194,17 @@ impl CommandFixture {
         self.run(command, words)
     }
 
-    /// Runs a prepared command with these words.
+    /// Waits until the clock of files has advanced: a checkpoint cannot tell later whether a file that
+    /// changed within the tick in which it began is unchanged.
+    fn settle() {
+        let probe = || tempfile::tempfile().unwrap().metadata().unwrap().modified().unwrap();
+        let written = probe();
+        while probe() <= written {}
+    }
+
+    /// Runs a prepared command with these words, once the files written before are settled.
     pub fn run<W: AsRef<OsStr>>(&self, mut command: Command, words: &[W]) -> CommandOutput {
+        Self::settle();
         let ended = command.args(words).output().unwrap();
         let shown = words.iter().map(|word| match word.as_ref().to_str() {
             Some(plain) if !plain.is_empty() && !plain.contains([' ', '\n', '\x1b']) => {
