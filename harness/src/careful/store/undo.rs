@@ -69,8 +69,9 @@ impl Store {
         let checkpoints = self.histories.get(project).map_or(&[][..], Vec::as_slice);
         let is_before = |id: &String| Some(id) == before.as_ref();
         let index = checkpoints.iter().position(|checkpoint| is_before(&checkpoint.id));
+        let index = index.ok_or(nothing)?;
         self.made = Some(made);
-        let answer = self.restore_recorded(project, index.ok_or(nothing)?, true, Some(request));
+        let answer = self.restore_recorded(project, index, true, Some(request));
         self.made = None;
         answer
     }
