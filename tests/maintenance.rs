@@ -2,6 +2,7 @@
 //! that damage to one project does not affect another.
 
 mod clear;
+mod fold;
 mod full_disk;
 mod healing;
 mod killed;

@@ -25,7 +25,7 @@ fn store_to_maintain() -> StoreFixture {
 }
 
 /// Runs `work` on a disk whose calls fail from that step on; returns whether the step was reached.
-fn killed_at(
+pub fn killed_at(
     fixture: &StoreFixture,
     step: usize,
     config: &Config,
@@ -50,7 +50,7 @@ fn killed_at(
 }
 
 /// Runs rounds with increasing steps, at growing distances, until a round does not reach its step.
-fn at_steps(finer: usize, least: usize, mut round: impl FnMut(usize) -> bool) {
+pub fn at_steps(finer: usize, least: usize, mut round: impl FnMut(usize) -> bool) {
     let mut step = 0;
     while round(step) {
         step += 1 + step / finer;

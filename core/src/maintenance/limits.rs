@@ -352,7 +352,8 @@ pub fn ends(checkpoints: &[Checkpoint]) -> Vec<Oid> {
     checkpoints.iter().filter(is_end).map(|checkpoint| checkpoint.id).collect()
 }
 
-/// Bytes of the files below `tree` that are not in the corresponding folder below `base`.
+/// Bytes of the files below `tree` that are not in the corresponding folder below `base`; of one that is stored
+/// as a delta, those of the delta.
 fn bytes_not_in(objects: &Objects<'_>, tree: Oid, base: Oid) -> Result<u64> {
     let mut bytes = 0;
     let mut pending = vec![(tree, Some(base))];
@@ -368,7 +369,7 @@ fn bytes_not_in(objects: &Objects<'_>, tree: Oid, base: Oid) -> Result<u64> {
                 let pair = base_links.iter().find(is_pair);
                 pending.push((link.id, pair.map(|base_link| base_link.id)));
             } else {
-                bytes += objects.header(link.id)?.1;
+                bytes += objects.stored_bytes(link.id)?;
             }
         }
     }

@@ -5,6 +5,7 @@
 
 pub mod clear;
 mod evidence;
+mod fold;
 mod inventory;
 pub mod limits;
 pub mod moved;

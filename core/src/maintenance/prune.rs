@@ -9,6 +9,7 @@ use crate::disk::{Disk, folder};
 use crate::environment::Config;
 use crate::error::{Error, Result};
 use crate::maintenance::evidence;
+use crate::maintenance::fold::fold;
 use crate::maintenance::moved;
 use crate::maintenance::reclaim::reclaim;
 use crate::maintenance::total::{Evictions, keep_total};
@@ -323,6 +324,7 @@ impl Prune<'_> {
         (self.progress)(PruneStep::Reclaiming);
         // rule: sweep/reclaims
         let freed = self.with_room(|prune| reclaim(prune.disk, prune.base));
+        let freed = freed.and_then(|_| fold(self.disk, self.base));
         if let Err(error) = &freed {
             self.failed("reclaiming space", error);
         }

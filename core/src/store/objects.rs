@@ -1,8 +1,12 @@
 //! The objects of the store: this file stores new ones through [`Disk`], as loose files or as a pack;
-//! [`read`] reads them, and [`intact`] determines whether they are intact.
+//! [`read`] reads them, [`intact`] determines whether they are intact, and [`fold`] stores versions of a file as
+//! differences.
 
+mod fold;
 mod intact;
 mod read;
+
+pub use fold::FileVersion;
 
 use crate::disk::atomic_write::{make_new_named, replace_file, write_new_named};
 use crate::disk::{Disk, Kind as FileKind, Stat};
@@ -222,8 +226,20 @@ impl<'a> Objects<'a> {
     /// missing or not a folder.
     fn store_packed(&mut self, pending: &[(Oid, Kind, Vec<u8>)]) -> Result<bool> {
         let packed = pack::pack(pending).context("packing objects in", &self.directory)?;
+        self.store_complete(&packed, pending.iter().map(|(id, ..)| *id))
+    }
+
+    /// Stores the entries of objects as one pack; they are durable when this returns. `false` as above.
+    pub fn store_entries(&mut self, entries: &[(Oid, Vec<u8>)]) -> Result<bool> {
+        self.store_complete(&pack::of_entries(entries), entries.iter().map(|(id, _)| *id))
+    }
+
+    fn store_complete(
+        &mut self,
+        packed: &pack::Pack,
+        ids: impl Iterator<Item = Oid>,
+    ) -> Result<bool> {
         let fresh = self.write_temporary(&format!("{}_pack", packed.name), &packed.pack)?;
-        let ids = pending.iter().map(|(id, ..)| *id);
         let is_stored = self.store_pack(&packed.name, &fresh, &packed.index, ids)?;
         if is_stored {
             self.written += (packed.pack.len() + packed.index.len()) as u64;

@@ -1,6 +1,6 @@
 //! Writes many objects as one pack: two files to make durable instead of one for each object.
 //!
-//! The format is git's pack version 2 without deltas, with an index of version 2.
+//! The format is git's pack version 2, with an index of version 2.
 
 use crate::store::compressor::Compressor;
 use crate::store::object::Kind;
@@ -33,6 +33,8 @@ pub struct IndexEntry {
 
 /// The length of the checksum at the end of a pack, in bytes.
 pub const CHECKSUM_BYTES: u64 = 20;
+/// Git's number in a pack for a delta that names its base object by id.
+const REF_DELTA: u8 = 7;
 /// With fewer objects for each, other threads would come too late to help.
 const SHARE_MIN: usize = 256;
 /// The smallest offset that does not fit in the small table of the index.
@@ -40,26 +42,29 @@ const LARGE_OFFSET: u64 = 1 << 31;
 
 /// Packs these objects, whose ids must be distinct.
 pub fn pack(objects: &[(Oid, Kind, Vec<u8>)]) -> io::Result<Pack> {
-    let entry_of = |compressor: &mut Compressor, (_, kind, bytes): &(Oid, Kind, Vec<u8>)| {
-        let mut entry = Vec::new();
-        write_object(&mut entry, *kind, bytes, compressor)?;
-        let mut crc = Crc::new();
-        crc.update(&entry);
-        Ok((entry, crc.sum()))
+    let entry_of = |compressor: &mut Compressor, (id, kind, bytes): &(Oid, Kind, Vec<u8>)| {
+        full_entry(*kind, bytes, compressor).map(|entry| (*id, entry))
     };
-    let written =
+    let entries =
         objects.par_iter().with_min_len(SHARE_MIN).map_init(Compressor::default, entry_of);
-    let mut pack = begin(objects.len());
-    let mut entries = Vec::with_capacity(objects.len());
-    for ((id, ..), (entry, crc)) in objects.iter().zip(written.collect::<io::Result<Vec<_>>>()?) {
-        entries.push(IndexEntry { id: *id, crc, offset: pack.len() as u64 });
-        pack.extend(entry);
+    Ok(of_entries(&entries.collect::<io::Result<Vec<_>>>()?))
+}
+
+/// The pack with these entries of distinct objects, among which the base object of each delta is.
+pub fn of_entries(written: &[(Oid, Vec<u8>)]) -> Pack {
+    let mut pack = begin(written.len());
+    let mut entries = Vec::with_capacity(written.len());
+    for (id, entry) in written {
+        let mut crc = Crc::new();
+        crc.update(entry);
+        entries.push(IndexEntry { id: *id, crc: crc.sum(), offset: pack.len() as u64 });
+        pack.extend_from_slice(entry);
     }
     let checksum = Sha1::digest(&pack);
     pack.extend_from_slice(&checksum);
     entries.sort_unstable_by_key(|entry| entry.id);
     let index = index(&entries, &checksum);
-    Ok(Pack { name: name_of(&checksum), pack, index })
+    Pack { name: name_of(&checksum), pack, index }
 }
 
 /// The head of a pack with that number of objects.
@@ -75,16 +80,27 @@ pub fn name_of(checksum: &[u8]) -> String {
     checksum.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Appends an object completely, not as a delta.
-pub fn write_object(
-    pack: &mut Vec<u8>,
-    kind: Kind,
-    bytes: &[u8],
-    compressor: &mut Compressor,
-) -> io::Result<()> {
-    write_header(pack, kind.number(), bytes.len() as u64);
-    pack.extend(compressor.stream(kind, &[bytes])?);
-    Ok(())
+/// The entry of an object that is stored completely.
+pub fn full_entry(kind: Kind, bytes: &[u8], compressor: &mut Compressor) -> io::Result<Vec<u8>> {
+    let mut entry = Vec::new();
+    write_header(&mut entry, kind.number(), bytes.len() as u64);
+    entry.extend(compressor.stream(kind, &[bytes])?);
+    Ok(entry)
+}
+
+/// The entry of a blob that is stored as a delta against an object of the same pack.
+pub fn delta_entry(base: Oid, delta: &[u8], compressor: &mut Compressor) -> io::Result<Vec<u8>> {
+    let mut entry = delta_head(base, delta.len() as u64);
+    entry.extend(compressor.stream(Kind::Blob, &[delta])?);
+    Ok(entry)
+}
+
+/// The beginning of such an entry, before the compressed delta of so many bytes.
+pub fn delta_head(base: Oid, delta_bytes: u64) -> Vec<u8> {
+    let mut head = Vec::new();
+    write_header(&mut head, REF_DELTA, delta_bytes);
+    head.extend_from_slice(base.as_bytes());
+    head
 }
 
 /// Writes the header of an entry: three bits for the number of the kind or form, four bits of the

@@ -18,9 +18,6 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Cursor, Read};
 use std::vec;
 
-/// Git's number in a pack for a delta that names its base object by id.
-const REF_DELTA: u8 = 7;
-
 /// An entry of the new pack that is still to be read.
 struct PendingEntry {
     id: Oid,
@@ -135,9 +132,7 @@ impl<'a> Repack<'a> {
         let Ok(Found::Intact((kind, Some(bytes)))) = found else {
             return Err(io::Error::other(format!("object {id} was damaged during the repack")));
         };
-        let mut entry = Vec::new();
-        pack::write_object(&mut entry, kind, &bytes, &mut self.compressor)?;
-        Ok(entry)
+        pack::full_entry(kind, &bytes, &mut self.compressor)
     }
 }
 
@@ -172,14 +167,11 @@ impl PendingEntry {
     /// The entry of an object with that header in the source pack, of `length` compressed bytes. It
     /// stays a delta only if its base object is given.
     fn of(id: Oid, header: &EntryHeader, base: Option<Oid>, length: u64) -> PendingEntry {
-        let mut head = Vec::new();
         let copied = Body::Copied { offset: header.data_offset, length };
+        let mut head = Vec::new();
         match (&header.form, base) {
             (Form::Full(kind), _) => write_header(&mut head, kind.number(), header.bytes),
-            (_, Some(base)) => {
-                write_header(&mut head, REF_DELTA, header.bytes);
-                head.extend_from_slice(base.as_bytes());
-            }
+            (_, Some(base)) => head = pack::delta_head(base, header.bytes),
             (_, None) => return PendingEntry { id, head, body: Body::Rewritten },
         }
         PendingEntry { id, head, body: copied }

@@ -95,6 +95,28 @@ impl Objects<'_> {
         Self::require_intact(id, self.or_rebuilt(id, found, header)?)
     }
 
+    /// The stated size of an object in bytes, or that of the delta as which a pack stores it.
+    ///
+    /// # Errors
+    /// As [`Objects::read`].
+    pub fn stored_bytes(&self, id: Oid) -> Result<u64> {
+        let open_loose = || {
+            let opened = loose::open(self.disk, &self.directory, id)?;
+            Ok(opened.then(|opened| Found::Intact(opened.bytes)))
+        };
+        let packed = |pack: &Pack| match pack.index.offset(id) {
+            Some(offset) => {
+                let entry = pack.entry_header(self.disk, offset)?;
+                Ok(entry.then(|entry| Found::Intact(entry.bytes)))
+            }
+            None => Ok(Found::Absent),
+        };
+        match self.find(id, open_loose, packed)? {
+            Found::Intact(bytes) => Ok(bytes),
+            Found::Absent | Found::Damaged(_) => self.header(id).map(|(_, bytes)| bytes),
+        }
+    }
+
     /// Verifies an object and returns its kind.
     fn verify(&self, id: Oid) -> Result<Found<Kind>> {
         let check_loose = || loose::check(self.disk, &self.directory, id);
