@@ -116,9 +116,9 @@ impl<'a> KnownFigures<'a> {
         KnownFigures {
             disk: open.store.disk,
             objects,
-            trees: Trees::new(objects),
+            trees: Trees::new(objects).recalling(kept.packed.clone()),
             kept,
-            now: Figures::new(),
+            now: Figures::default(),
         }
     }
 
@@ -138,14 +138,14 @@ impl<'a> KnownFigures<'a> {
     /// The statistics of the changes between two intact trees; `None` if a changed file is damaged.
     // rule: list/stats
     fn stats(&mut self, old: Oid, new: Oid) -> Result<Option<Stats>> {
-        if let Some(stats) = self.kept.get(&(old, new)).copied() {
-            self.now.insert((old, new), stats);
+        if let Some(stats) = self.kept.stats.get(&(old, new)).copied() {
+            self.now.stats.insert((old, new), stats);
             return Ok(Some(stats));
         }
         let read_bytes = AtomicU64::new(0);
         let stats = self.compute(old, new, &read_bytes)?;
         if let Some(stats) = stats.filter(|_| read_bytes.into_inner() >= KEPT_BYTES_MIN) {
-            self.now.insert((old, new), stats);
+            self.now.stats.insert((old, new), stats);
         }
         Ok(stats)
     }
@@ -179,9 +179,14 @@ impl<'a> KnownFigures<'a> {
         Ok(Some(patch::total(entries.iter())))
     }
 
-    /// Keeps the figures of this list, if they are not those that were kept.
-    fn keep(&self, open: &OpenProject<'_>) {
-        if self.now != self.kept {
+    /// Keeps the figures of this list, if they are not those that were kept. Trees that are not settled are kept
+    /// by the next list, if they are before what is written now.
+    fn keep(mut self, open: &OpenProject<'_>) {
+        self.now.packed.trees = self.trees.to_record();
+        let is_new = self.now.stats != self.kept.stats
+            || self.now.packed.trees != self.kept.packed.trees
+            || self.trees.has_unsettled();
+        if is_new {
             figures::save(open.store, open.hash(), &self.now);
         }
     }

@@ -1,11 +1,13 @@
-//! The figures of a list that took long: how many files and lines differ between two trees. They are facts of
-//! the trees, so that they are computed once and kept in a file of each project.
+//! What of a list took long: how many files and lines differ between two trees, and which trees are intact. The
+//! first are facts of the trees, and the second holds while nothing touches their packs, so that both are found once
+//! and kept in a file of each project.
 //!
-//! The file only saves time: if it is missing, damaged or cannot be written, the figures are computed again.
+//! The file only saves time: if it is missing, damaged or cannot be written, everything is found again.
 
 use crate::disk::atomic_write::write_soon;
 use crate::store::Store;
 use crate::store::oid::Oid;
+use crate::store::trees::{Extent, PackedTree, PackedTrees};
 use serde::Serialize;
 use sha1::{Digest, Sha1};
 use std::collections::BTreeMap;
@@ -29,8 +31,14 @@ pub struct Stats {
 /// The roots of two trees, the older one first.
 pub type Roots = (Oid, Oid);
 
-/// The figures of one project, by the trees that they are about.
-pub type Figures = BTreeMap<Roots, Stats>;
+/// What is kept for the list of one project.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// By the trees that they are about.
+    pub stats: BTreeMap<Roots, Stats>,
+    /// The trees that are intact; the moment is that of the file.
+    pub packed: PackedTrees,
+}
 
 /// Where the figures of the project of that hash are in the store.
 pub fn place(hash: &str) -> String {
@@ -39,8 +47,12 @@ pub fn place(hash: &str) -> String {
 
 /// The kept figures of a project.
 pub fn load(store: &Store<'_>, hash: &str) -> Figures {
-    let read = store.disk.read(&store.path.join(place(hash)), BYTES_MAX);
-    read.ok().and_then(|(bytes, _)| parse(&bytes)).unwrap_or_default()
+    let read = store.disk.read(&store.path.join(place(hash)), BYTES_MAX).ok();
+    let figures = read.and_then(|(bytes, stat)| Some((parse(&bytes)?, stat.modified)));
+    figures.map_or_else(Figures::default, |(mut figures, modified)| {
+        figures.packed.moment = Some(modified);
+        figures
+    })
 }
 
 /// Keeps the figures of a project, and no others.
@@ -50,12 +62,16 @@ pub fn save(store: &Store<'_>, hash: &str, figures: &Figures) {
     }
 }
 
-/// A line for each pair of trees, and the checksum of the lines.
-fn to_bytes(figures: &Figures) -> Vec<u8> {
-    let line = |((old, new), stats): (&Roots, &Stats)| {
+/// A line for each pair of trees, one for each intact tree, and the checksum of the lines.
+fn to_bytes(Figures { stats, packed }: &Figures) -> Vec<u8> {
+    let pair = |((old, new), stats): (&Roots, &Stats)| {
         format!("{old} {new} {} {} {}\n", stats.files, stats.added, stats.removed)
     };
-    let lines: String = figures.iter().map(line).collect();
+    let tree = |(id, tree): (&Oid, &PackedTree)| {
+        let PackedTree { extent: Extent { size, depth }, digest } = tree;
+        format!("{id} {} {size} {depth}\n", Oid(*digest))
+    };
+    let lines: String = stats.iter().map(pair).chain(packed.trees.iter().map(tree)).collect();
     format!("{lines}{}\n", checksum(&lines)).into_bytes()
 }
 
@@ -66,13 +82,23 @@ fn parse(bytes: &[u8]) -> Option<Figures> {
     if stated != checksum(lines) {
         return None;
     }
-    let figures = lines.lines().map(|line| {
+    let mut figures = Figures::default();
+    for line in lines.lines() {
         let mut fields = line.split(' ');
         let roots = (Oid::parse(fields.next()?)?, Oid::parse(fields.next()?)?);
-        let mut number = || fields.next()?.parse().ok();
-        Some((roots, Stats { files: number()?, added: number()?, removed: number()? }))
-    });
-    figures.collect()
+        let numbers: Option<Vec<usize>> = fields.map(|field| field.parse().ok()).collect();
+        match *numbers?.as_slice() {
+            [files, added, removed] => {
+                figures.stats.insert(roots, Stats { files, added, removed });
+            }
+            [size, depth] => {
+                let tree = PackedTree { extent: Extent { size, depth }, digest: roots.1.0 };
+                figures.packed.trees.insert(roots.0, tree);
+            }
+            _ => return None,
+        }
+    }
+    Some(figures)
 }
 
 fn checksum(lines: &str) -> String {
@@ -87,16 +113,19 @@ mod tests {
     fn parse_reads_what_to_bytes_wrote_and_nothing_damaged() {
         let stats = |files| Stats { files, added: 2, removed: 3 };
         let roots = |byte| (Oid([byte; 20]), Oid([7; 20]));
-        for figures in
-            [Figures::new(), Figures::from([(roots(1), stats(1)), (roots(2), stats(5_000))])]
-        {
+        let tree = PackedTree { extent: Extent { size: 90, depth: 2 }, digest: [5; 20] };
+        let packed =
+            PackedTrees { trees: BTreeMap::from([(Oid([3; 20]), tree)]), ..Default::default() };
+        let stats = BTreeMap::from([(roots(1), stats(1)), (roots(2), stats(5_000))]);
+        for figures in [Figures::default(), Figures { stats, packed }] {
             let bytes = to_bytes(&figures);
-            assert_eq!(parse(&bytes), Some(figures));
+            let read = parse(&bytes).unwrap();
+            assert_eq!((read.stats, read.packed.trees), (figures.stats, figures.packed.trees));
             for position in 0..bytes.len() {
                 let mut damaged = bytes.clone();
                 damaged[position] ^= 1;
-                assert_eq!(parse(&damaged), None, "byte {position}");
-                assert_eq!(parse(&bytes[..position]), None, "cut at {position}");
+                assert!(parse(&damaged).is_none(), "byte {position}");
+                assert!(parse(&bytes[..position]).is_none(), "cut at {position}");
             }
         }
     }

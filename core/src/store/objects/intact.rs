@@ -40,15 +40,19 @@ impl Objects<'_> {
     /// was not touched since.
     // rule: capture/stored
     pub fn is_still_intact(&self, id: Oid, recorded: &RecordedMark) -> Result<bool> {
-        let is_unchanged = |mark: &Mark| mark.is_unchanged_since(recorded);
         // The stat of a pack is known, that of a loose file is not.
-        let is_marked = self.packs.mark(id, is_unchanged).is_some()
-            || self.loose_mark(id).is_some_and(|mark| is_unchanged(&mark));
+        let is_marked = self.unchanged_pack(id, recorded).is_some()
+            || self.loose_mark(id).is_some_and(|mark| mark.is_unchanged_since(recorded));
         if is_marked {
             return Ok(true);
         }
         self.has_looked.store(true, Ordering::Relaxed);
         self.is_intact(id)
+    }
+
+    /// The mark of a pack with the object that nothing touched since this was recorded.
+    pub fn unchanged_pack(&self, id: Oid, recorded: &RecordedMark) -> Option<Mark> {
+        self.packs.mark(id, |mark| mark.is_unchanged_since(recorded))
     }
 
     /// The digest of the mark of the files in which the object is intact: that which was `recorded`, unless the

@@ -4,6 +4,7 @@ use super::Objects;
 use crate::disk::{Kind as FileKind, Stream, folder};
 use crate::error::{Error, Result};
 use crate::store::loose;
+use crate::store::mark::Mark;
 use crate::store::object::{Found, Kind};
 use crate::store::oid::Oid;
 use crate::store::packed::Pack;
@@ -51,6 +52,25 @@ impl Objects<'_> {
             found => Self::require_intact(id, found)?,
         };
         if found_kind == kind { Ok(bytes) } else { Err(Self::wrong_kind(id, kind)) }
+    }
+
+    /// As [`Objects::read`], with the mark of the pack in which the object is intact, if it was read from one.
+    ///
+    /// # Errors
+    /// As [`Objects::read`].
+    pub fn read_marked(&self, kind: Kind, id: Oid) -> Result<(Vec<u8>, Option<Mark>)> {
+        let read_loose = || {
+            let read = loose::read(self.disk, &self.directory, id, u64::MAX)?;
+            Ok(read.then(|read| Found::Intact((read, None))))
+        };
+        let read_packed = |pack: &Pack| {
+            let read = pack.read(self.disk, id, u64::MAX)?;
+            Ok(read.then(|read| Found::Intact((read, Some(pack.mark)))))
+        };
+        match self.find(id, read_loose, read_packed)? {
+            Found::Intact(((found, Some(bytes)), mark)) if found == kind => Ok((bytes, mark)),
+            _ => Ok((self.read(kind, id)?, None)),
+        }
     }
 
     /// Verifies an object of that kind, however many bytes it has.
