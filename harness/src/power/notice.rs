@@ -5,22 +5,41 @@ use crate::divergence::Fingerprint;
 use crate::runner::{RunError, Until};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
-use crate::suite::{Plan, SuiteEvent, run_suite};
+use crate::suite::Plan;
 use crate::trial::{Trial, trial};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Mutex;
+
+/// What a history showed.
+#[derive(Debug, Default)]
+struct Shown {
+    failures: BTreeSet<Fingerprint>,
+    judged: BTreeSet<String>,
+}
+
+impl Shown {
+    fn of(trial: &Trial, origin: &str) -> Shown {
+        let judged = trial.run.checks.keys().map(|rule| (*rule).to_owned()).collect();
+        Shown { failures: trial.ended(origin).failures.into_iter().collect(), judged }
+    }
+
+    fn all<'a>(shown: impl Iterator<Item = &'a Shown>) -> Shown {
+        shown.fold(Shown::default(), |mut all, Shown { failures, judged }| {
+            all.failures.extend(failures.iter().cloned());
+            all.judged.extend(judged.iter().cloned());
+            all
+        })
+    }
+}
 
 /// The results of the unchanged package.
 #[derive(Debug, Default)]
 pub struct Baseline {
     /// Failures that any run found.
     found: BTreeSet<Fingerprint>,
-    /// Failures that occurred in a history of the plan in every run.
-    shown: BTreeSet<Fingerprint>,
-    /// Rules that were checked in every run.
-    judged: BTreeSet<String>,
+    /// What every run of each history of the plan showed.
+    histories: Vec<Shown>,
 }
 
 impl Baseline {
@@ -81,69 +100,70 @@ pub fn baseline(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<Baseline, PowerError> {
-    let run_once = || -> Result<Baseline, PowerError> {
-        let shown = Mutex::new(BTreeSet::new());
-        let step = |step: SuiteEvent<'_>| {
-            let SuiteEvent::Ended(ended) = step else { return };
-            let mut shown = shown.lock().expect("no thread panics while it holds this");
-            shown.extend(ended.failures.iter().cloned());
-        };
-        let findings = run_suite(plan, new_subject, scratch, &step)?;
-        let judged = findings.checks.keys().map(|rule| (*rule).to_owned()).collect();
-        let shown = shown.into_inner().expect("no thread panics while it holds this");
-        Ok(Baseline { found: findings.failures.into_keys().collect(), shown, judged })
-    };
-    let first = run_once()?;
-    let second = run_once()?;
-    Ok(Baseline {
-        found: first.found.union(&second.found).cloned().collect(),
-        shown: first.shown.intersection(&second.shown).cloned().collect(),
-        judged: first.judged.intersection(&second.judged).cloned().collect(),
-    })
+    let mut baseline = Baseline::default();
+    for (origin, history) in (0..plan.all()).map(|number| plan.history(number)) {
+        let run = || trial(&history, new_subject, scratch, Until::End);
+        let first = Shown::of(&run()?, &origin);
+        let second = Shown::of(&run()?, &origin);
+        baseline.histories.push(Shown {
+            failures: first.failures.intersection(&second.failures).cloned().collect(),
+            judged: first.judged.intersection(&second.judged).cloned().collect(),
+        });
+        baseline.found.extend([first, second].into_iter().flat_map(|shown| shown.failures));
+    }
+    Ok(baseline)
 }
 
-/// Runs a mutant through the plan, up to the first difference.
-pub fn judge(
-    plan: &Plan,
-    baseline: &Baseline,
-    mutant: &NewSubject<'_>,
-    package: &NewSubject<'_>,
-    scratch: &Scratch,
-) -> Outcome {
-    let mut shown = BTreeSet::new();
-    let mut judged = BTreeSet::new();
-    for number in 0..plan.all() {
-        let (origin, history) = plan.history(number);
-        let run = |subject: &NewSubject<'_>, scratch: &Scratch| {
-            trial(&history, subject, scratch, Until::End)
-        };
-        let trial = match run(mutant, scratch) {
-            Ok(trial) => trial,
-            Err(error) => return Outcome::NoVerdict { why: first_line(&error) },
-        };
-        let failures = trial.ended(&origin).failures;
-        let is_unknown = |failure: &&Fingerprint| !baseline.knows(failure);
-        for failure in failures.iter().filter(is_unknown) {
-            // A failure that is not stable decides nothing: it must occur again in a fresh process, and
-            // not in the unchanged package.
-            let occurs = |trial: Result<Trial, RunError>| {
-                trial.is_ok_and(|trial| trial.ended(&origin).failures.contains(failure))
+/// What judges the mutants of a package.
+pub struct Judge<'a> {
+    pub plan: &'a Plan,
+    pub baseline: &'a Baseline,
+    pub package: &'a NewSubject<'a>,
+    pub scratch: &'a Scratch,
+}
+
+impl Judge<'_> {
+    /// Runs a mutant through those histories of the plan that reach its line, up to the first difference. It
+    /// shows in the others what the package shows.
+    pub fn judge(&self, mutant: &NewSubject<'_>, reaches: impl Fn(usize) -> bool) -> Outcome {
+        let Judge { plan, baseline, .. } = *self;
+        let mut shown = Vec::new();
+        for number in (0..plan.all()).filter(|number| reaches(*number as usize)) {
+            let (origin, history) = plan.history(number);
+            let run = |subject: &NewSubject<'_>, scratch: &Scratch| {
+                trial(&history, subject, scratch, Until::End)
+                    .map(|trial| Shown::of(&trial, &origin))
             };
-            if occurs(run(mutant, &scratch.with_fresh_processes()))
-                && !occurs(run(package, scratch))
-            {
-                return Outcome::New { failure: failure.clone(), origin };
+            let now = match run(mutant, self.scratch) {
+                Ok(now) => now,
+                Err(error) => return Outcome::NoVerdict { why: first_line(&error) },
+            };
+            let is_unknown = |failure: &&Fingerprint| !baseline.knows(failure);
+            for failure in now.failures.iter().filter(is_unknown) {
+                // A failure that is not stable decides nothing: it must occur again in a fresh process, and
+                // not in the unchanged package.
+                let occurs = |shown: Result<Shown, RunError>| {
+                    shown.is_ok_and(|shown| shown.failures.contains(failure))
+                };
+                if occurs(run(mutant, &self.scratch.with_fresh_processes()))
+                    && !occurs(run(self.package, self.scratch))
+                {
+                    return Outcome::New { failure: failure.clone(), origin };
+                }
             }
+            shown.push(now);
         }
-        shown.extend(failures);
-        judged.extend(trial.run.checks.into_keys().map(str::to_owned));
-    }
-    if let Some(failure) = baseline.shown.difference(&shown).next() {
-        return Outcome::Gone { failure: failure.clone() };
-    }
-    match baseline.judged.difference(&judged).next() {
-        Some(rule) => Outcome::NotJudged { rule: rule.clone() },
-        None => Outcome::NotNoticed,
+        let others = baseline.histories.iter().enumerate();
+        let others = others.filter(|(number, _)| !reaches(*number)).map(|(_, shown)| shown);
+        let shown = Shown::all(shown.iter().chain(others));
+        let before = Shown::all(baseline.histories.iter());
+        if let Some(failure) = before.failures.difference(&shown.failures).next() {
+            return Outcome::Gone { failure: failure.clone() };
+        }
+        match before.judged.difference(&shown.judged).next() {
+            Some(rule) => Outcome::NotJudged { rule: rule.clone() },
+            None => Outcome::NotNoticed,
+        }
     }
 }
 

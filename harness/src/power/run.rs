@@ -2,13 +2,15 @@
 
 use super::PowerError;
 use super::mutants::{Mutant, Parser, list, marked};
-use super::notice::{Baseline, Outcome, baseline, judge};
+use super::notice::{Baseline, Judge, Outcome, baseline};
 use super::record::{Header, Judged, Line, write};
 use super::workshop::{Confinement, Workshop};
 use crate::bundled::{Bundled, PACKAGES};
+use crate::runner::Until;
 use crate::sandbox::Scratch;
-use crate::subject::{AdapterCommand, Identity};
-use crate::suite::{Plan, introduce, run_suite};
+use crate::subject::{AdapterCommand, Identity, NewSubject};
+use crate::suite::{Plan, introduce};
+use crate::trial::trial;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -37,6 +39,10 @@ pub struct Mutants {
     pub total: usize,
     /// Those on lines that the plan reaches.
     pub reached: Vec<Mutant>,
+    /// The results of the package without them.
+    baseline: Baseline,
+    /// The lines of each file that each history of the plan reaches.
+    lines: Vec<BTreeSet<(String, usize)>>,
 }
 
 impl PowerRun {
@@ -104,31 +110,47 @@ impl PowerRun {
     ///
     /// # Errors
     /// A file cannot be read, or does not run with the marks that show which lines the plan reaches.
-    pub fn mutants(&self, baseline: &Baseline) -> Result<Mutants, PowerError> {
+    pub fn mutants(&self, baseline: Baseline) -> Result<Mutants, PowerError> {
         let mut mutants = Vec::new();
-        let mut executed = BTreeSet::new();
+        let mut lines = vec![BTreeSet::new(); self.plan.all() as usize];
         for source in self.sources {
             mutants.extend(list(&self.parser, &self.packages, source)?);
-            let lines = self.folder.path().join("lines");
-            let marked = marked(&self.parser, &self.packages.join(source), &lines)?;
-            let run = |workshop: &Workshop| {
+            let file = self.folder.path().join("lines");
+            let marked = marked(&self.parser, &self.packages.join(source), &file)?;
+            self.in_workshop(|workshop| {
                 let open = workshop.command().opener();
-                workshop
-                    .with(source, &marked, || run_suite(&self.plan, &open, &self.scratch, &|_| {}))
-            };
-            let findings = self.in_workshop(run)?.map_err(PowerError::Run)?;
-            let mut failures = findings.failures.into_keys();
-            if let Some(unknown) = failures.find(|failure| !baseline.knows(failure)) {
-                return Err(PowerError::Instrumented((*source).to_owned(), unknown));
-            }
-            let text = fs::read_to_string(&lines).unwrap_or_default();
-            let _ = fs::remove_file(&lines);
-            let numbers = text.lines().filter_map(|line| line.parse().ok());
-            executed.extend(numbers.map(|number: usize| ((*source).to_owned(), number)));
+                workshop.with(source, &marked, || -> Result<(), PowerError> {
+                    for (number, lines) in (0..).zip(&mut lines) {
+                        self.run_marked(number, &open, &baseline, source)?;
+                        let text = fs::read_to_string(&file).unwrap_or_default();
+                        let _ = fs::remove_file(&file);
+                        let numbers = text.lines().filter_map(|line| line.parse().ok());
+                        lines.extend(numbers.map(|number: usize| ((*source).to_owned(), number)));
+                    }
+                    Ok(())
+                })
+            })??;
         }
         let total = mutants.len();
-        mutants.retain(|mutant| mutant.is_reached(&executed));
-        Ok(Mutants { total, reached: mutants })
+        mutants.retain(|mutant| lines.iter().any(|lines| mutant.is_reached(lines)));
+        Ok(Mutants { total, reached: mutants, baseline, lines })
+    }
+
+    /// Runs a history of the plan in a process of its own, which reports its lines.
+    fn run_marked(
+        &self,
+        number: u64,
+        open: &NewSubject<'_>,
+        baseline: &Baseline,
+        source: &str,
+    ) -> Result<(), PowerError> {
+        let (origin, history) = self.plan.history(number);
+        let trial = trial(&history, open, &self.scratch.with_fresh_processes(), Until::End)?;
+        let failures = trial.ended(&origin).failures;
+        match failures.into_iter().find(|failure| !baseline.knows(failure)) {
+            Some(unknown) => Err(PowerError::Instrumented(source.to_owned(), unknown)),
+            None => Ok(()),
+        }
     }
 
     /// Runs a mutant, and adds its outcome to the file.
@@ -137,18 +159,20 @@ impl PowerRun {
     /// [`PowerError::File`].
     pub fn judge(
         &self,
-        baseline: &Baseline,
+        mutants: &Mutants,
         mutant: &Mutant,
         file: &Mutex<File>,
     ) -> Result<Judged, PowerError> {
         let path = self.packages.join(&mutant.file);
         let failed = |error| PowerError::File(path.display().to_string(), error);
         let changed = mutant.applied(&fs::read(&path).map_err(failed)?);
+        let reaches = |history: usize| mutant.is_reached(&mutants.lines[history]);
         let outcome: Outcome = self.in_workshop(|workshop| {
             let open = workshop.command().opener();
-            workshop.with(&mutant.file, &changed, || {
-                judge(&self.plan, baseline, &open, &self.package.opener(), &self.scratch)
-            })
+            let package = self.package.opener();
+            let Self { plan, scratch, .. } = self;
+            let judge = Judge { plan, baseline: &mutants.baseline, package: &package, scratch };
+            workshop.with(&mutant.file, &changed, || judge.judge(&open, reaches))
         })?;
         let judged = Judged { mutant: mutant.clone(), outcome };
         let mut file = file.lock().expect("no thread panics while it holds this");

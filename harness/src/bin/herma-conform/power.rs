@@ -80,20 +80,21 @@ pub fn power(arguments: &PowerArguments) -> Result<ExitCode, NoVerdict> {
     let jobs = arguments.jobs.unwrap_or_else(crate::run_arguments::cores);
     let run = prepare_run(bundled, &scratch(arguments.scratch.clone()), jobs)?;
     let baseline = run.baseline().map_err(failed)?;
-    let mutants = run.mutants(&baseline).map_err(failed)?;
+    let mutants = run.mutants(baseline).map_err(failed)?;
     let header = run.header(arguments.seed, arguments.sample, &mutants);
     let mut records = Records::new(header);
     let results = arguments.results.display().to_string();
     if let Some(earlier) = Records::read(&arguments.results).map_err(failed)? {
         records.merge(earlier, "this run", &results).map_err(failed)?;
     }
-    let sampled = sample(mutants.reached, arguments.seed, arguments.sample, arguments.shard);
+    let sampled =
+        sample(mutants.reached.clone(), arguments.seed, arguments.sample, arguments.shard);
     let remaining: Vec<Mutant> =
         sampled.into_iter().filter(|mutant| !records.judged.contains_key(&mutant.id())).collect();
     let written = |error| (format!("{results} cannot be written: {error}"), NO_VERDICT);
     let file = Mutex::new(records.file(&arguments.results).map_err(written)?);
     let judged = progress::try_map(&remaining, "mutants", jobs, |mutant| {
-        run.judge(&baseline, mutant, &file).map_err(failed)
+        run.judge(&mutants, mutant, &file).map_err(failed)
     })?;
     records.judged.extend(judged.into_iter().map(|judged| (judged.mutant.id(), judged)));
     for path in &arguments.with {
