@@ -18,7 +18,13 @@ use crate::store::metadata::{Newest, SessionTurn};
 use crate::store::oid::Oid;
 use crate::store::pre_restore::PreRestoreRef;
 use crate::store::snapshot;
-use crate::store::{commit, metadata, pre_restore, ref_recovery, refs, usage};
+use crate::store::{commit, figures, metadata, pre_restore, ref_recovery, refs, usage};
+
+/// With fewer paths, a list reads few trees.
+const LARGE_PATHS: usize = 256;
+/// After a checkpoint that stored more bytes than this, trees are not recorded: the next one does it, once their
+/// pack has its final times.
+const FEW_BYTES: u64 = 256 * 1024;
 
 impl Manager {
     pub(super) fn take(&self, project: &Project, occasion: &Occasion<'_>) -> Result<Taken> {
@@ -83,6 +89,12 @@ impl Manager {
         let decision = decide(newest, tree, !is_labelled && carried.is_same);
         let Committed { outcome, newest } = self.commit(open, &draft, decision, occasion)?;
         self.write_bookkeeping(open, capture, newest.as_ref());
+        let is_large = capture.captured.current.snapshot.len() >= LARGE_PATHS;
+        if let Some(tree) = tree.filter(|_| is_large)
+            && (1..=FEW_BYTES).contains(&open.objects.written())
+        {
+            figures::record_trees(open.store, &open.objects, open.hash(), tree);
+        }
         let notices = carried.notices.into_iter().chain(too_many_pins).collect();
         Ok(RecordedCapture { outcome, notices })
     }

@@ -179,14 +179,10 @@ impl<'a> KnownFigures<'a> {
         Ok(Some(patch::total(entries.iter())))
     }
 
-    /// Keeps the figures of this list, if they are not those that were kept. Trees that are not settled are kept
-    /// by the next list, if they are before what is written now.
+    /// Keeps the figures of this list, if they are not those that were kept.
     fn keep(mut self, open: &OpenProject<'_>) {
-        self.now.packed.trees = self.trees.to_record();
-        let is_new = self.now.stats != self.kept.stats
-            || self.now.packed.trees != self.kept.packed.trees
-            || self.trees.has_unsettled();
-        if is_new {
+        if self.now.stats != self.kept.stats {
+            self.now.packed = self.kept.packed;
             figures::save(open.store, open.hash(), &self.now);
         }
     }

@@ -6,16 +6,20 @@
 
 use crate::disk::atomic_write::write_soon;
 use crate::store::Store;
+use crate::store::objects::Objects;
 use crate::store::oid::Oid;
-use crate::store::trees::{Extent, PackedTree, PackedTrees};
+use crate::store::trees::{Extent, PackedTree, PackedTrees, Trees};
 use serde::Serialize;
 use sha1::{Digest, Sha1};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The folder of the files.
 pub const FOLDER: &str = "figures";
 /// Size limit of a file in bytes; no file is larger.
 const BYTES_MAX: u64 = 1024 * 1024;
+/// At most so many trees are recorded, the largest.
+const RECORDED_MAX: usize = 4096;
 
 /// Added and removed lines and how many files they are in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -59,6 +63,29 @@ pub fn load(store: &Store<'_>, hash: &str) -> Figures {
 pub fn save(store: &Store<'_>, hash: &str, figures: &Figures) {
     if let Err(error) = write_soon(store.disk, &store.path, &place(hash), &to_bytes(figures)) {
         tracing::debug!("the figures of {hash} were not kept: {error}");
+    }
+}
+
+/// Records which trees of a new checkpoint are intact in packs, so that a list need not read them.
+// rule: diff/leaves-store
+pub fn record_trees(store: &Store<'_>, objects: &Objects<'_>, hash: &str, root: Oid) {
+    let mut figures = load(store, hash);
+    if figures.packed.moment.is_none() {
+        // The next checkpoint records what this file is younger than.
+        return save(store, hash, &figures);
+    }
+    let trees = Trees::new(objects).recalling(figures.packed.clone());
+    if !trees.is_sound(root).unwrap_or_default() {
+        return;
+    }
+    let before = std::mem::take(&mut figures.packed.trees);
+    let mut recorded = before.clone();
+    recorded.extend(trees.to_record());
+    let mut largest: Vec<_> = recorded.into_iter().collect();
+    largest.sort_by_key(|(_, tree)| Reverse(tree.extent.size));
+    figures.packed.trees = largest.into_iter().take(RECORDED_MAX).collect();
+    if figures.packed.trees != before || trees.has_unsettled() {
+        save(store, hash, &figures);
     }
 }
 

@@ -11,12 +11,8 @@ use crate::store::objects::Objects;
 use crate::store::oid::Oid;
 use crate::store::snapshot::{self, Difference, Item, Mode, RawEntry};
 use std::cell::RefCell;
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
-
-/// At most so many trees are recorded, the largest.
-const RECORDED_MAX: usize = 4096;
 
 /// A tree that is intact, as are those below it.
 #[derive(Clone)]
@@ -85,9 +81,7 @@ impl<'a> Trees<'a> {
         let recorded = |(id, (extent, mark)): (&Oid, &(Extent, Mark))| {
             (*id, PackedTree { extent: *extent, digest: mark.digest() })
         };
-        let mut packed: Vec<(Oid, PackedTree)> = packed.map(recorded).collect();
-        packed.sort_by_key(|(_, tree)| Reverse(tree.extent.size));
-        packed.into_iter().take(RECORDED_MAX).collect()
+        packed.map(recorded).collect()
     }
 
     /// Whether trees are in packs that were touched too recently to be recorded.
