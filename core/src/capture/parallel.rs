@@ -12,6 +12,8 @@ use crate::store::objects::Objects;
 /// Larger files are left to one thread, since the contents of a group are in memory together.
 // rule: cost/memory
 const SMALL_BYTES_MAX: u64 = 128 * 1024;
+/// The files of a group have no more bytes together, but for the last of them.
+const GROUP_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A file that was read.
 struct Seen {
@@ -39,7 +41,9 @@ impl Capture<'_> {
         };
         let (changed, mut left): (Vec<_>, Vec<_>) = candidates.into_iter().partition(is_changed);
         self.progress.begin_reading(changed.len());
-        for group in parallel::groups(self.disk, &changed) {
+        let mut rest = changed.as_slice();
+        while !rest.is_empty() {
+            let group = group_of(&mut rest);
             let stored = matches!(blobs, Blobs::Keep(_)).then_some(blobs.objects());
             let seen = parallel::map(self.disk, group, |candidate| self.see(candidate, stored));
             for (candidate, seen) in group.iter().zip(seen) {
@@ -71,4 +75,18 @@ impl Capture<'_> {
         let content = (!is_stored).then_some(content);
         Some(Seen { file: self.read_file(blob, stat), content })
     }
+}
+
+/// Takes the first files that are read together.
+fn group_of<'c>(candidates: &mut &'c [Candidate]) -> &'c [Candidate] {
+    let mut bytes = 0;
+    let fits = |candidate: &&Candidate| {
+        let is_within = bytes < GROUP_BYTES;
+        bytes += candidate.stat.size;
+        is_within
+    };
+    let count = candidates.iter().take_while(fits).count();
+    let (group, rest) = candidates.split_at(count);
+    *candidates = rest;
+    group
 }

@@ -1,7 +1,7 @@
 //! Who owns what root makes: the owner of the folder that it is made in, as if that user had made it. An agent that
 //! runs as root in a container works on files of a user, who must be able to write them afterwards.
 //!
-//! Nothing here fails: what cannot be given to anybody stays root's, and only root gives anything away.
+//! Nothing here fails: what cannot be given to a user stays root's, and only root gives anything away.
 
 use super::place;
 use rustix::fd::{AsFd, OwnedFd};

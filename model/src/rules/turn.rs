@@ -120,8 +120,7 @@ super::rules! {
     TURN_SAFE_SIDE {
         id: "turn/safe-side",
         statement: "A terminal command counts as changing files unless it is known to change none: \
-            so does a program that nobody has listed, and one that takes a program from its words or its \
-            input.",
+            so does an unlisted program, and one that takes a program from its words or its input.",
         tier: Integrity,
         level: Should,
         since: "0.1",
