@@ -9,6 +9,8 @@ const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 360.0;
 /// The room for labels.
 const MARGIN: f64 = 64.0;
+/// The least distance between the names of two curves.
+const NAME_HEIGHT: f64 = 14.0;
 /// Colours that differ for colour-blind readers, too.
 const COLOURS: [&str; 5] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#000000"];
 
@@ -21,7 +23,7 @@ pub fn plot(results: &Results) -> String {
     let mut image = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" \
          font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-        WIDTH + 3.0 * MARGIN,
+        WIDTH + 3.2 * MARGIN,
         HEIGHT + 2.0 * MARGIN,
     );
     // From a millisecond to ten seconds.
@@ -37,17 +39,26 @@ pub fn plot(results: &Results) -> String {
         label(&mut image, [x, HEIGHT + MARGIN + 18.0], "middle", &files.to_string());
     }
     label(&mut image, [MARGIN + WIDTH / 2.0, HEIGHT + MARGIN + 38.0], "middle", "files");
+    let mut names = Vec::new();
     for ((tool, curve), colour) in curves.into_iter().zip(COLOURS) {
         let point = |(files, time)| (horizontal(files, &sizes), vertical(time));
         let points: Vec<(f64, f64)> = curve.into_iter().map(point).collect();
         let Some((x, y)) = points.last() else { continue };
-        label(&mut image, [x + 6.0, y + 4.0], "start", tool.name());
+        names.push((*y, *x, tool.name()));
         let line: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let _ = writeln!(
             image,
             "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" points=\"{}\"/>",
             line.join(" ")
         );
+    }
+    // Curves that end close to each other have names one below the other.
+    names.sort_by(|left, right| left.0.total_cmp(&right.0));
+    let mut free = 0.0_f64;
+    for (y, x, name) in names {
+        let y = y.max(free);
+        label(&mut image, [x + 6.0, y + 4.0], "start", name);
+        free = y + NAME_HEIGHT;
     }
     image + "</svg>\n"
 }

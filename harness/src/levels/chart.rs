@@ -11,8 +11,9 @@ const BAR_HEIGHT: usize = 16;
 /// The room for the names at the left, and for the legend above the bars.
 const LEFT: usize = 200;
 const TOP: usize = 40;
-/// Pixels for each rule.
+/// Pixels for each rule, and for each digit.
 const RULE_WIDTH: usize = 4;
+const DIGIT_WIDTH: usize = 8;
 
 /// What a part of a bar counts: its verdicts, its colour, which differs for colour-blind readers, too, and its name.
 const PARTS: [(&[Verdict], &str, &str); 4] = [
@@ -68,7 +69,11 @@ fn bar(image: &mut String, y: usize, report: &ConformanceReport) {
             image,
             "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{BAR_HEIGHT}\" fill=\"{colour}\"/>"
         );
-        let _ = writeln!(image, "<text x=\"{}\" y=\"{base}\">{count}</text>", x + 2);
+        // The next part would cover a number that is wider than its own.
+        let number = count.to_string();
+        if DIGIT_WIDTH * number.len() + 2 <= width {
+            let _ = writeln!(image, "<text x=\"{}\" y=\"{base}\">{number}</text>", x + 2);
+        }
         x += width;
     }
 }
