@@ -40,7 +40,7 @@ pub fn plot(generators: &[Generator], rows: &[BugRow]) -> String {
             "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" points=\"{points}\"/>"
         );
         let y = HEIGHT + MARGIN - 16.0 - 18.0 * column as f64;
-        let x = WIDTH + MARGIN - 110.0;
+        let x = WIDTH + MARGIN - 310.0;
         line(&mut image, [x, y - 4.0, x + 24.0, y - 4.0], colour);
         label(&mut image, [x + 30.0, y], "start", generator.name());
     }
