@@ -11,7 +11,7 @@ use herma_harness::power::{
 use herma_harness::sandbox::Scratch;
 use herma_harness::share::Share;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 
@@ -38,6 +38,9 @@ pub struct PowerArguments {
     /// Write the figures to this file, as Markdown
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
+    /// Run nothing, and print the figures of the results that are there
+    #[arg(long)]
+    no_run: bool,
     /// How many mutants run at the same time; one for each core by default
     #[arg(long)]
     jobs: Option<usize>,
@@ -77,6 +80,37 @@ pub fn prepare(arguments: &PowerArguments) -> Result<(), NoVerdict> {
 /// The unchanged package cannot be judged, or a file cannot be read or written.
 pub fn power(arguments: &PowerArguments) -> Result<ExitCode, NoVerdict> {
     let bundled = bundled_with_sources(&arguments.subject)?;
+    let results = arguments.results.display().to_string();
+    let read = |path: &Path| {
+        let records = Records::read(path).map_err(failed)?;
+        records.ok_or_else(|| (format!("{} does not exist", path.display()), USAGE))
+    };
+    let mut records = match arguments.no_run {
+        true => read(&arguments.results)?,
+        false => run(bundled, arguments)?,
+    };
+    for path in &arguments.with {
+        let part = read(path)?;
+        records.merge(part, &results, &path.display().to_string()).map_err(failed)?;
+    }
+    let replay = format!(
+        "herma-conform power {} --seed {} --sample {}",
+        bundled.full_name(),
+        arguments.seed,
+        arguments.sample
+    );
+    let text = page(&records, &replay);
+    print_text(&text);
+    if let Some(path) = &arguments.page {
+        fs::write(path, text).map_err(|error| {
+            (format!("{} cannot be written: {error}", quoted(path)), NO_VERDICT)
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the mutants of the sample that have no result yet, and returns all results.
+fn run(bundled: &'static Bundled, arguments: &PowerArguments) -> Result<Records, NoVerdict> {
     let jobs = arguments.jobs.unwrap_or_else(crate::run_arguments::cores);
     let run = prepare_run(bundled, &scratch(arguments.scratch.clone()), jobs)?;
     let baseline = run.baseline().map_err(failed)?;
@@ -97,26 +131,7 @@ pub fn power(arguments: &PowerArguments) -> Result<ExitCode, NoVerdict> {
         run.judge(&mutants, mutant, &file).map_err(failed)
     })?;
     records.judged.extend(judged.into_iter().map(|judged| (judged.mutant.id(), judged)));
-    for path in &arguments.with {
-        let name = path.display().to_string();
-        let part = Records::read(path).map_err(failed)?;
-        let part = part.ok_or_else(|| (format!("{name} does not exist"), USAGE))?;
-        records.merge(part, &results, &name).map_err(failed)?;
-    }
-    let replay = format!(
-        "herma-conform power {} --seed {} --sample {}",
-        bundled.full_name(),
-        arguments.seed,
-        arguments.sample
-    );
-    let text = page(&records, &replay);
-    print_text(&text);
-    if let Some(path) = &arguments.page {
-        fs::write(path, text).map_err(|error| {
-            (format!("{} cannot be written: {error}", quoted(path)), NO_VERDICT)
-        })?;
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(records)
 }
 
 /// Prepares the run of the plan of the gate.
