@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 pub const FOLDER: &str = "figures";
 /// Size limit of a file in bytes; no file is larger.
 const BYTES_MAX: u64 = 1024 * 1024;
-/// At most so many trees are recorded, the largest.
-const RECORDED_MAX: usize = 4096;
+/// At most so many trees are recorded, the largest: every checkpoint of a small change reads and writes them.
+const RECORDED_MAX: usize = 1024;
 
 /// Added and removed lines and how many files they are in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
