@@ -41,9 +41,13 @@ impl Capture<'_> {
         };
         let (changed, mut left): (Vec<_>, Vec<_>) = candidates.into_iter().partition(is_changed);
         self.progress.begin_reading(changed.len());
-        let mut rest = changed.as_slice();
-        while !rest.is_empty() {
-            let group = group_of(&mut rest);
+        let mut bytes = 0;
+        let is_same_group = |_: &Candidate, next: &Candidate| {
+            let fits = bytes < GROUP_BYTES;
+            bytes = if fits { bytes + next.stat.size } else { next.stat.size };
+            fits
+        };
+        for group in changed.chunk_by(is_same_group) {
             let stored = matches!(blobs, Blobs::Keep(_)).then_some(blobs.objects());
             let seen = parallel::map(self.disk, group, |candidate| self.see(candidate, stored));
             for (candidate, seen) in group.iter().zip(seen) {
@@ -75,18 +79,4 @@ impl Capture<'_> {
         let content = (!is_stored).then_some(content);
         Some(Seen { file: self.read_file(blob, stat), content })
     }
-}
-
-/// Takes the first files that are read together.
-fn group_of<'c>(candidates: &mut &'c [Candidate]) -> &'c [Candidate] {
-    let mut bytes = 0;
-    let fits = |candidate: &&Candidate| {
-        let is_within = bytes < GROUP_BYTES;
-        bytes += candidate.stat.size;
-        is_within
-    };
-    let count = candidates.iter().take_while(fits).count();
-    let (group, rest) = candidates.split_at(count);
-    *candidates = rest;
-    group
 }

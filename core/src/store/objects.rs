@@ -17,7 +17,7 @@ use crate::store::loose;
 use crate::store::mark::{Mark, MarkDigest, RecordedMark};
 use crate::store::object::{self, Found, HashingReader, Kind, id_of};
 use crate::store::oid::Oid;
-use crate::store::pack;
+use crate::store::pack::{self, EncodedObject};
 use crate::store::packed::Pack;
 use crate::store::packs::Packs;
 use crate::store::repack::Repack;
@@ -229,9 +229,10 @@ impl<'a> Objects<'a> {
         self.store_complete(&packed, pending.iter().map(|(id, ..)| *id))
     }
 
-    /// Stores the entries of objects as one pack; they are durable when this returns. `false` as above.
-    pub fn store_entries(&mut self, entries: &[(Oid, Vec<u8>)]) -> Result<bool> {
-        self.store_complete(&pack::of_entries(entries), entries.iter().map(|(id, _)| *id))
+    /// Stores these objects as one pack; they are durable when this returns. `false` as above.
+    fn store_encoded(&mut self, objects: Vec<EncodedObject>) -> Result<bool> {
+        let ids: Vec<Oid> = objects.iter().map(|object| object.id).collect();
+        self.store_complete(&pack::of_encoded(objects), ids.into_iter())
     }
 
     fn store_complete(

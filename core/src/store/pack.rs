@@ -40,25 +40,40 @@ const SHARE_MIN: usize = 256;
 /// The smallest offset that does not fit in the small table of the index.
 const LARGE_OFFSET: u64 = 1 << 31;
 
-/// Packs these objects, whose ids must be distinct.
-pub fn pack(objects: &[(Oid, Kind, Vec<u8>)]) -> io::Result<Pack> {
-    let entry_of = |compressor: &mut Compressor, (id, kind, bytes): &(Oid, Kind, Vec<u8>)| {
-        full_entry(*kind, bytes, compressor).map(|entry| (*id, entry))
-    };
-    let entries =
-        objects.par_iter().with_min_len(SHARE_MIN).map_init(Compressor::default, entry_of);
-    Ok(of_entries(&entries.collect::<io::Result<Vec<_>>>()?))
+/// An object as an entry of a pack.
+pub struct EncodedObject {
+    /// The id of the object.
+    pub id: Oid,
+    crc: u32,
+    /// The entry.
+    pub entry: Vec<u8>,
 }
 
-/// The pack with these entries of distinct objects, among which the base object of each delta is.
-pub fn of_entries(written: &[(Oid, Vec<u8>)]) -> Pack {
-    let mut pack = begin(written.len());
-    let mut entries = Vec::with_capacity(written.len());
-    for (id, entry) in written {
+impl EncodedObject {
+    /// The object of that entry.
+    pub fn new(id: Oid, entry: Vec<u8>) -> Self {
         let mut crc = Crc::new();
-        crc.update(entry);
-        entries.push(IndexEntry { id: *id, crc: crc.sum(), offset: pack.len() as u64 });
-        pack.extend_from_slice(entry);
+        crc.update(&entry);
+        EncodedObject { id, crc: crc.sum(), entry }
+    }
+}
+
+/// Packs these objects, whose ids must be distinct.
+pub fn pack(objects: &[(Oid, Kind, Vec<u8>)]) -> io::Result<Pack> {
+    let encode = |compressor: &mut Compressor, (id, kind, bytes): &(Oid, Kind, Vec<u8>)| {
+        full_entry(*kind, bytes, compressor).map(|entry| EncodedObject::new(*id, entry))
+    };
+    let encoded = objects.par_iter().with_min_len(SHARE_MIN).map_init(Compressor::default, encode);
+    Ok(of_encoded(encoded.collect::<io::Result<Vec<_>>>()?))
+}
+
+/// The pack with these distinct objects, among which the base object of each delta is.
+pub fn of_encoded(objects: Vec<EncodedObject>) -> Pack {
+    let mut pack = begin(objects.len());
+    let mut entries = Vec::with_capacity(objects.len());
+    for EncodedObject { id, crc, entry } in objects {
+        entries.push(IndexEntry { id, crc, offset: pack.len() as u64 });
+        pack.extend(entry);
     }
     let checksum = Sha1::digest(&pack);
     pack.extend_from_slice(&checksum);
@@ -82,10 +97,16 @@ pub fn name_of(checksum: &[u8]) -> String {
 
 /// The entry of an object that is stored completely.
 pub fn full_entry(kind: Kind, bytes: &[u8], compressor: &mut Compressor) -> io::Result<Vec<u8>> {
-    let mut entry = Vec::new();
-    write_header(&mut entry, kind.number(), bytes.len() as u64);
+    let mut entry = full_head(kind, bytes.len() as u64);
     entry.extend(compressor.stream(kind, &[bytes])?);
     Ok(entry)
+}
+
+/// The beginning of such an entry, before the compressed object of so many bytes.
+pub fn full_head(kind: Kind, bytes: u64) -> Vec<u8> {
+    let mut head = Vec::new();
+    write_header(&mut head, kind.number(), bytes);
+    head
 }
 
 /// The entry of a blob that is stored as a delta against an object of the same pack.
@@ -105,7 +126,7 @@ pub fn delta_head(base: Oid, delta_bytes: u64) -> Vec<u8> {
 
 /// Writes the header of an entry: three bits for the number of the kind or form, four bits of the
 /// size, and then its other bits, seven at a time.
-pub fn write_header(pack: &mut Vec<u8>, number: u8, size: u64) {
+fn write_header(pack: &mut Vec<u8>, number: u8, size: u64) {
     let mut byte = (number << 4) + (size & 0x0f) as u8;
     let mut rest = size >> 4;
     while rest > 0 {

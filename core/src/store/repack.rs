@@ -10,7 +10,7 @@ use crate::error::{Context, Result};
 use crate::store::compressor::Compressor;
 use crate::store::object::Found;
 use crate::store::oid::Oid;
-use crate::store::pack::{self, CHECKSUM_BYTES, IndexEntry, write_header};
+use crate::store::pack::{self, CHECKSUM_BYTES, IndexEntry};
 use crate::store::packed::{EntryHeader, Form, Pack};
 use flate2::Crc;
 use sha1::{Digest, Sha1};
@@ -168,12 +168,14 @@ impl PendingEntry {
     /// stays a delta only if its base object is given.
     fn of(id: Oid, header: &EntryHeader, base: Option<Oid>, length: u64) -> PendingEntry {
         let copied = Body::Copied { offset: header.data_offset, length };
-        let mut head = Vec::new();
         match (&header.form, base) {
-            (Form::Full(kind), _) => write_header(&mut head, kind.number(), header.bytes),
-            (_, Some(base)) => head = pack::delta_head(base, header.bytes),
-            (_, None) => return PendingEntry { id, head, body: Body::Rewritten },
+            (Form::Full(kind), _) => {
+                PendingEntry { id, head: pack::full_head(*kind, header.bytes), body: copied }
+            }
+            (_, Some(base)) => {
+                PendingEntry { id, head: pack::delta_head(base, header.bytes), body: copied }
+            }
+            (_, None) => PendingEntry { id, head: Vec::new(), body: Body::Rewritten },
         }
-        PendingEntry { id, head, body: copied }
     }
 }

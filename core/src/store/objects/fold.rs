@@ -6,7 +6,7 @@ use crate::store::compressor::Compressor;
 use crate::store::delta;
 use crate::store::object::Kind;
 use crate::store::oid::Oid;
-use crate::store::pack::{delta_entry, full_entry};
+use crate::store::pack::{EncodedObject, delta_entry, full_entry};
 use std::collections::HashSet;
 use std::io;
 
@@ -39,7 +39,7 @@ impl Objects<'_> {
                 pack.add(self, version)?;
                 versions = others;
             }
-            if !pack.entries.is_empty() && self.store_entries(&pack.entries)? {
+            if !pack.objects.is_empty() && self.store_encoded(pack.objects)? {
                 folded.extend(pack.ids);
             }
         }
@@ -47,10 +47,10 @@ impl Objects<'_> {
     }
 }
 
-/// The entries of a pack.
+/// The objects of a pack.
 #[derive(Default)]
 struct FoldedPack {
-    entries: Vec<(Oid, Vec<u8>)>,
+    objects: Vec<EncodedObject>,
     ids: HashSet<Oid>,
     bytes: usize,
     compressor: Compressor,
@@ -94,6 +94,6 @@ impl FoldedPack {
     fn push(&mut self, id: Oid, entry: Vec<u8>) {
         self.bytes += entry.len();
         self.ids.insert(id);
-        self.entries.push((id, entry));
+        self.objects.push(EncodedObject::new(id, entry));
     }
 }
