@@ -25,6 +25,7 @@ mod safety;
 mod schema;
 mod session;
 mod sessions;
+mod threads;
 mod tracked;
 mod turns;
 mod whole;

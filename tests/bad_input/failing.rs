@@ -4,10 +4,12 @@
 use super::machine::{Machine, at_each_call, error_code};
 use crate::maintenance::world::fail_calls;
 use herma_core::{Config, RestoreOptions};
+use herma_harness::sandbox::bytes_below;
 use herma_harness::subject::{Call, HookedDisk};
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 #[test]
 fn restore_with_any_failing_call_loses_no_content_that_is_not_in_a_checkpoint() {
@@ -95,7 +97,9 @@ fn restore_moves_no_file_into_place_before_it_is_synced() {
         (0..files).for_each(|number| machine.write(&format!("{number}.txt"), "one\n"));
         machine.take();
         (0..files).for_each(|number| machine.write(&format!("{number}.txt"), "two\n"));
-        let disk = fail_calls(Call::SyncFile, io::ErrorKind::StorageFull, |_| true);
+        let project = machine.project();
+        let is_in_project = move |path: &Path| path.starts_with(&project);
+        let disk = fail_calls(Call::SyncFile, io::ErrorKind::StorageFull, is_in_project);
         let restored = machine.restore_on(disk);
         assert_eq!((restored.restored.len(), restored.failed.len()), (0, files), "{restored:?}");
         for entry in fs::read_dir(machine.project()).unwrap() {
@@ -104,6 +108,20 @@ fn restore_moves_no_file_into_place_before_it_is_synced() {
         }
         assert_eq!(fs::read_to_string(machine.project().join("1.txt")).unwrap(), "two\n");
     }
+}
+
+#[test]
+fn checkpoint_moves_no_object_into_place_before_it_is_synced() {
+    let machine = Machine::new();
+    machine.write("a.txt", "one\n");
+    machine.take();
+    let objects = machine.base().join("store/objects");
+    let before = bytes_below(&objects).unwrap();
+    machine.write("a.txt", "two\n");
+    let disk = fail_calls(Call::SyncFile, io::ErrorKind::StorageFull, |_| true);
+    let taken = machine.manager_on(disk).checkpoint(&machine.project(), "r");
+    assert_eq!(error_code(taken), "no_space");
+    assert_eq!(bytes_below(&objects).unwrap(), before);
 }
 
 #[test]

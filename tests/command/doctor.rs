@@ -3,13 +3,9 @@
 use crate::command::world::{CommandFixture, CommandOutput, assert_text, binary};
 use pretty_assertions::assert_eq;
 use std::fs::{self, File, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::os::unix::process::CommandExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
-
-/// A user who owns no file, so that root can test what is forbidden to other users.
-const NOBODY: u32 = 65_534;
 
 /// Runs `doctor`, expects that nothing changed and that the text and the JSON report the same.
 #[track_caller]
@@ -115,21 +111,9 @@ fn doctor_reports_a_base_that_cannot_be_created_for_lack_of_permission() {
     world.write("a.txt", "one\n");
     let parent = world.root.join("hermes");
     fs::create_dir(&parent).unwrap();
-    fs::set_permissions(&world.root, Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(&parent, Permissions::from_mode(0o555)).unwrap();
-    // The user `NOBODY` may not have access to the folder in which the command was built.
-    let copy = world.root.join("herma");
-    fs::copy(binary(), &copy).unwrap();
-    let ordinary = || {
-        let mut command = Command::new(&copy);
-        command.env_clear().env("HOME", world.home()).env("HERMES_HOME", &parent);
-        command.envs(herma_tests::coverage().map(|(name, _)| (name, "/dev/null")));
-        command.current_dir(world.project());
-        if fs::metadata(&copy).unwrap().uid() == 0 {
-            command.uid(NOBODY).gid(NOBODY);
-        }
-        command
-    };
+    let copy = world.copy_for_everybody();
+    let ordinary = || world.ordinary(&copy);
     let (_, data) = examine(&world, ordinary);
     assert_finding(&data, "base", "trouble", "cannot be created in");
     assert_eq!(world.run(ordinary(), &["checkpoint"]).refusal(), "permission");

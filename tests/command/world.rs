@@ -7,14 +7,18 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use tempfile::TempDir;
+
+/// A user who owns no file, so that root can test what is forbidden to other users.
+const NOBODY: u32 = 65_534;
 
 /// The path of the built command.
 pub fn binary() -> &'static Path {
@@ -163,6 +167,26 @@ impl CommandFixture {
         command
     }
 
+    /// A program that runs as an ordinary user, who may not have access to the folder in which the command was
+    /// built.
+    pub fn ordinary(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        self.prepare(&mut command);
+        command.envs(herma_tests::coverage().map(|(name, _)| (name, "/dev/null")));
+        if fs::metadata(&self.root).unwrap().uid() == 0 {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command
+    }
+
+    /// A copy of the command for every user.
+    pub fn copy_for_everybody(&self) -> PathBuf {
+        fs::set_permissions(&self.root, Permissions::from_mode(0o755)).unwrap();
+        let copy = self.root.join("herma");
+        fs::copy(binary(), &copy).unwrap();
+        copy
+    }
+
     /// Prepares a command to run in the project without the surrounding environment.
     pub fn prepare(&self, command: &mut Command) {
         command
@@ -172,6 +196,20 @@ impl CommandFixture {
             .env("HERMES_HOME", self.root.join("hermes"))
             .env("TZ", "UTC")
             .current_dir(self.project());
+    }
+
+    /// Gives the home and all below it to the user of [`CommandFixture::ordinary`].
+    pub fn give_home(&self) {
+        if fs::metadata(&self.root).unwrap().uid() != 0 {
+            return;
+        }
+        let mut pending = vec![self.home()];
+        while let Some(path) = pending.pop() {
+            chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+            if path.is_dir() {
+                pending.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            }
+        }
     }
 
     /// The paths that a checkpoint holds.

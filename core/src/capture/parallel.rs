@@ -23,32 +23,29 @@ struct Seen {
 }
 
 impl Capture<'_> {
-    /// Reads small files that changed, adds them to `read`, and returns all other candidates.
+    /// Reads small files among those that changed, adds them to `read`, and returns all others.
     pub(super) fn read_in_parallel(
         &self,
-        candidates: Vec<Candidate>,
+        changed: Vec<Candidate>,
         blobs: &mut Blobs<'_, '_>,
         read: &mut Vec<ReadMember>,
     ) -> Result<Vec<Candidate>> {
-        if !parallel::is_shared(self.disk, candidates.len()) {
-            return Ok(candidates);
+        if !parallel::is_shared(self.disk, changed.len()) {
+            return Ok(changed);
         }
-        let is_changed = |candidate: &Candidate| {
-            let Candidate { path, stat } = candidate;
-            stat.kind == FileKind::File
-                && stat.size <= SMALL_BYTES_MAX
-                && self.index.unchanged(path, stat, self.started.as_ref()).is_none()
+        let is_small = |Candidate { stat, .. }: &Candidate| {
+            stat.kind == FileKind::File && stat.size <= SMALL_BYTES_MAX
         };
-        let (changed, mut left): (Vec<_>, Vec<_>) = candidates.into_iter().partition(is_changed);
-        self.progress.begin_reading(changed.len());
+        let (small, mut left): (Vec<_>, Vec<_>) = changed.into_iter().partition(is_small);
+        self.progress.begin_reading(small.len());
         let mut bytes = 0;
         let is_same_group = |_: &Candidate, next: &Candidate| {
             let fits = bytes < GROUP_BYTES;
             bytes = if fits { bytes + next.stat.size } else { next.stat.size };
             fits
         };
-        for group in changed.chunk_by(is_same_group) {
-            let stored = matches!(blobs, Blobs::Keep(_)).then_some(blobs.objects());
+        for group in small.chunk_by(is_same_group) {
+            let stored = blobs.stored();
             let seen = parallel::map(self.disk, group, |candidate| self.see(candidate, stored));
             for (candidate, seen) in group.iter().zip(seen) {
                 let Some(Seen { file, content }) = seen else {

@@ -79,7 +79,7 @@ pub struct Bounds<'a> {
 }
 
 /// With fewer folders to visit, other threads would come too late to help.
-const PARALLEL_FOLDERS_MIN: usize = 32;
+const PARALLEL_FOLDERS_MIN: usize = 8;
 
 /// A folder that is still to be visited.
 struct Pending {
@@ -94,8 +94,13 @@ struct Pending {
 /// What was found so far.
 #[derive(Default)]
 struct WalkProgress {
+    /// All but the candidates.
     walked: Walked,
-    /// How many candidates were checked for being readable, and how many of these are.
+    /// The candidates of each folder, with its path.
+    candidates: Vec<(Vec<u8>, Vec<Candidate>)>,
+    /// How many candidates there are, in how many folders they were checked for being readable, and how many of
+    /// these are.
+    count: usize,
     checked: usize,
     readable: usize,
 }
@@ -103,6 +108,7 @@ struct WalkProgress {
 /// What one folder holds.
 #[derive(Default)]
 struct FolderFound {
+    directory: Vec<u8>,
     walked: Walked,
     pending: Vec<Pending>,
 }
@@ -130,9 +136,11 @@ pub fn walk(scan: &Scan<'_>) -> Result<Walked> {
             found = walk_in_parallel(scan, found, std::mem::take(&mut pending))?;
         }
     }
-    let mut walked = found.walked;
+    let WalkProgress { mut walked, mut candidates, .. } = found;
+    candidates.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
+    walked.candidates = candidates.into_iter().flat_map(|(_, candidates)| candidates).collect();
     for candidates in [&mut walked.candidates, &mut walked.leftovers] {
-        // Stable, since that is sooner done: the files of a folder are sorted already.
+        // Stable, since that is sooner done: most are in order already.
         candidates.sort_by(|left, right| left.path.cmp(&right.path));
     }
     walked.units.sort_by_cached_key(|(found, _)| found.unit.path());
@@ -268,6 +276,7 @@ impl Scan<'_> {
                 Kind::File | Kind::Link => found.walked.candidates.push(Candidate { path, stat }),
             }
         }
+        found.directory = directory;
         Ok(found)
     }
 
@@ -352,8 +361,9 @@ impl Scan<'_> {
 impl WalkProgress {
     /// Adds what a folder holds, and returns the folders in it.
     fn add(&mut self, scan: &Scan<'_>, folder: FolderFound) -> Result<Vec<Pending>> {
-        let FolderFound { walked, pending } = folder;
-        self.walked.candidates.extend(walked.candidates);
+        let FolderFound { directory, walked, pending } = folder;
+        self.count += walked.candidates.len();
+        self.candidates.push((directory, walked.candidates));
         self.walked.leftovers.extend(walked.leftovers);
         self.walked.units.extend(walked.units);
         self.walked.members += walked.members;
@@ -369,9 +379,8 @@ impl WalkProgress {
     // rule: scope/too-many-files
     // rule: scope/counts-captured
     fn check_count(&mut self, scan: &Scan<'_>) -> Result<()> {
-        let candidates = &self.walked.candidates;
         let limit = scan.bounds.max_files;
-        if candidates.len() + self.walked.members <= limit {
+        if self.count + self.walked.members <= limit {
             return Ok(());
         }
         let is_readable = |candidate: &&Candidate| {
@@ -380,9 +389,9 @@ impl WalkProgress {
         };
         // Members of units were opened when they were found.
         let needed = (limit + 1).saturating_sub(self.readable + self.walked.members);
-        let unchecked = candidates[self.checked..].iter();
+        let unchecked = self.candidates[self.checked..].iter().flat_map(|(_, files)| files);
         self.readable += unchecked.filter(is_readable).take(needed).count();
-        self.checked = candidates.len();
+        self.checked = self.candidates.len();
         if self.readable + self.walked.members > limit {
             return Err(Error::TooManyFiles { dir: scan.root.to_owned(), limit });
         }

@@ -246,6 +246,10 @@ pub trait Disk: Send + Sync {
     fn write_from(&self, path: &Path, content: &mut dyn Read, mode: u32) -> io::Result<()>;
     /// Waits until the content of a file is durable.
     fn sync_file(&self, path: &Path) -> io::Result<()>;
+    /// As [`Disk::sync_file`] for several files, which may be faster than one after the other.
+    fn sync_files(&self, paths: &[&Path]) -> io::Result<()> {
+        paths.iter().try_for_each(|path| self.sync_file(path))
+    }
     /// Waits until everything on the file system of a file is durable.
     fn sync_file_system(&self, path: &Path) -> io::Result<()>;
     /// Appends to an existing or new file, in one step and without waiting until that is durable.

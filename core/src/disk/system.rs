@@ -4,6 +4,7 @@
 #[cfg(target_os = "linux")]
 use super::attributes::{self, set_access_list};
 use super::owner;
+use super::parallel;
 use super::place::{self, AnchoredPath, ENTER};
 use super::{Access, Disk, Kind, ListedEntry, LockGuard, READ, ReadAt, Sharing, Stat, Stream};
 use rustix::fd::OwnedFd;
@@ -120,7 +121,7 @@ fn forbids_writing(error: &io::Error) -> bool {
 
 impl Disk for SystemDisk {
     fn is_for_many_threads(&self) -> bool {
-        true
+        parallel::has_threads()
     }
 
     fn stat(&self, path: &Path) -> io::Result<Stat> {
@@ -192,6 +193,9 @@ impl Disk for SystemDisk {
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {
         Ok(fs::fsync(place::open(path, READ)?)?)
+    }
+    fn sync_files(&self, paths: &[&Path]) -> io::Result<()> {
+        parallel::sync_files(self, paths)
     }
 
     #[cfg(target_os = "linux")]

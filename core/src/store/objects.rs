@@ -8,7 +8,7 @@ mod read;
 
 pub use fold::FileVersion;
 
-use crate::disk::atomic_write::{make_new_named, replace_file, write_new_named};
+use crate::disk::atomic_write::{make_new_named, write_new_named};
 use crate::disk::{Disk, Kind as FileKind, Stat};
 use crate::error::{Context, Error, Result};
 use crate::shared::Shared;
@@ -22,7 +22,7 @@ use crate::store::packed::Pack;
 use crate::store::packs::Packs;
 use crate::store::repack::Repack;
 use flate2::read::ZlibEncoder;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -51,6 +51,12 @@ pub struct Objects<'a> {
     compressor: Compressor,
     pending_bytes: usize,
     written: u64,
+}
+
+/// A durable file that holds a loose object and is not in place yet.
+struct LooseFile {
+    id: Oid,
+    fresh: PathBuf,
 }
 
 impl<'a> Objects<'a> {
@@ -181,11 +187,15 @@ impl<'a> Objects<'a> {
             return Ok(false);
         }
         self.disk.sync_file(&fresh).context("waiting for", &fresh)?;
-        let placed = self.place(&fresh, blob);
+        let file = LooseFile { id: blob, fresh };
+        let placed = self.place(std::slice::from_ref(&file));
+        if placed.is_err() {
+            self.discard(&file.fresh);
+        }
         if placed.as_ref().is_err_and(Error::is_missing) {
             return Ok(false);
         }
-        self.remember(blob, placed?.map(|stat| Mark::of(b"", &[stat])));
+        placed?;
         self.added.insert(blob);
         self.written += written;
         Ok(true)
@@ -218,8 +228,14 @@ impl<'a> Objects<'a> {
         if is_packed && self.store_packed(&pending)? {
             return Ok(());
         }
-        self.make_folders(pending.iter().map(|(id, ..)| *id))?;
-        pending.iter().try_for_each(|(id, kind, bytes)| self.store_loose(*id, *kind, bytes))
+        let mut stored = self.store_loose(&pending);
+        // While git packs, it removes empty folders.
+        for _ in 1..PLACE_ATTEMPTS_MAX {
+            if stored.as_ref().is_err_and(Error::is_missing) {
+                stored = self.store_loose(&pending);
+            }
+        }
+        stored
     }
 
     /// Stores objects as one pack; `false` if a folder is at its path, or the folder of the packs is
@@ -272,9 +288,11 @@ impl<'a> Objects<'a> {
         };
         let path = |extension: &str| path_of(&name, extension);
         let pack = self.move_into_place(fresh, &path("pack"))?;
+        self.sync(&folder)?;
         // Git reads a pack once its index exists, so that the index comes last.
         let fresh = self.write_temporary(&format!("{name}_idx"), index)?;
         let index = self.move_into_place(&fresh, &path("idx"))?;
+        self.sync(&folder)?;
         if let (Some(pack), Some(index)) = (pack, index) {
             let mark = Mark::of(format!("pack-{name}.pack").as_bytes(), &[pack, index]);
             ids.for_each(|id| self.remember(id, Some(mark)));
@@ -283,69 +301,82 @@ impl<'a> Objects<'a> {
     }
 
     /// Moves a file that was just written to `path` and returns its stat; `None` if another process
-    /// touched it meanwhile, so that it has to be verified.
+    /// touched it meanwhile, so that it has to be verified. A file that cannot be moved is removed.
     // rule: capture/stored
     fn move_into_place(&self, fresh: &Path, path: &Path) -> Result<Option<Stat>> {
         let written = self.disk.stat(fresh).ok();
-        replace_file(self.disk, fresh, path)?;
+        let moved = self.disk.rename(fresh, path).context("replacing", path);
+        moved.inspect_err(|_| self.discard(fresh))?;
         let placed = self.disk.stat(path).ok();
         let content = |stat: Stat| (stat.size, stat.modified);
         Ok(placed.filter(|placed| written.map(content) == Some(content(*placed))))
     }
 
-    fn store_loose(&mut self, id: Oid, kind: Kind, bytes: &[u8]) -> Result<()> {
-        let header = object::header(kind, bytes.len() as u64);
-        let compressed = self.compressor.stream(kind, &[header.as_bytes(), bytes]);
-        let compressed = compressed.context("compressing an object in", &self.directory)?;
-        let write = || {
-            let fresh = self.write_temporary(&id.to_string(), &compressed)?;
-            self.place(&fresh, id)
-        };
-        let mut placed = write();
-        // While git packs, it removes empty folders.
-        for _ in 1..PLACE_ATTEMPTS_MAX {
-            if placed.as_ref().is_err_and(Error::is_missing) {
-                placed = write();
-            }
+    /// Removes a temporary file. If it stays, it only costs space until the next prune.
+    fn discard(&self, fresh: &Path) {
+        let _ = self.disk.remove_file(fresh);
+    }
+
+    /// Waits until the entries of a folder are durable.
+    fn sync(&self, folder: &Path) -> Result<()> {
+        self.disk.sync_directory(folder).context("replacing a file in", folder)
+    }
+
+    /// Stores each object in a file of its own; they are durable when this returns.
+    fn store_loose(&mut self, pending: &[(Oid, Kind, Vec<u8>)]) -> Result<()> {
+        let mut files = Vec::with_capacity(pending.len());
+        let stored = self.write_loose(pending, &mut files).and_then(|()| self.place(&files));
+        stored.inspect_err(|_| files.iter().for_each(|file| self.discard(&file.fresh)))
+    }
+
+    /// Writes objects to files that are to be moved into place, and adds these to `files`. They are waited for
+    /// together, which a file system does as fast as for one of them.
+    fn write_loose(
+        &mut self,
+        pending: &[(Oid, Kind, Vec<u8>)],
+        files: &mut Vec<LooseFile>,
+    ) -> Result<()> {
+        for (id, kind, bytes) in pending {
+            let header = object::header(*kind, bytes.len() as u64);
+            let compressed = self.compressor.stream(*kind, &[header.as_bytes(), bytes]);
+            let compressed = compressed.context("compressing an object in", &self.directory)?;
+            let fresh = make_new_named(&self.directory, &format!("tmp_obj_{id}"), |path| {
+                self.disk.write_soon(path, &compressed, 0o400)
+            })?;
+            files.push(LooseFile { id: *id, fresh });
+            self.written += compressed.len() as u64;
         }
-        self.remember(id, placed?.map(|stat| Mark::of(b"", &[stat])));
-        self.written += compressed.len() as u64;
+        let fresh: Vec<&Path> = files.iter().map(|file| file.fresh.as_path()).collect();
+        self.disk.sync_files(&fresh).context("writing objects in", &self.directory)
+    }
+
+    /// Moves durable files of loose objects into place, and waits once until that is durable. Each folder is made
+    /// directly before, so that git has hardly any time to remove it while it is empty.
+    fn place(&self, files: &[LooseFile]) -> Result<()> {
+        let mut folders = BTreeSet::new();
+        let mut marks = Vec::with_capacity(files.len());
+        for LooseFile { id, fresh } in files {
+            let path = loose::path_of(&self.directory, *id);
+            let folder = path.parent().unwrap_or(&self.directory);
+            if self.make_folder(folder)? {
+                folders.insert(self.directory.clone());
+            }
+            folders.insert(folder.to_owned());
+            marks.push(self.move_into_place(fresh, &path)?);
+        }
+        folders.iter().try_for_each(|folder| self.sync(folder))?;
+        for (file, stat) in files.iter().zip(marks) {
+            self.remember(file.id, stat.map(|stat| Mark::of(b"", &[stat])));
+        }
         Ok(())
     }
 
-    /// Moves the file of a loose object into place, as [`Objects::move_into_place`]. Its folder is made
-    /// directly before, so that git has hardly any time to remove it while it is empty.
-    fn place(&self, fresh: &Path, id: Oid) -> Result<Option<Stat>> {
-        let is_new = self.make_folder(id)?;
-        let placed = self.move_into_place(fresh, &loose::path_of(&self.directory, id))?;
-        if is_new {
-            self.sync_folders()?;
-        }
-        Ok(placed)
-    }
-
-    /// Makes the folders of these objects that are missing, and waits once until they are durable.
-    fn make_folders(&self, ids: impl Iterator<Item = Oid>) -> Result<()> {
-        let mut is_any_new = false;
-        for id in ids {
-            is_any_new |= self.make_folder(id)?;
-        }
-        if is_any_new { self.sync_folders() } else { Ok(()) }
-    }
-
-    /// Makes the folder of an object; returns whether it was missing.
-    fn make_folder(&self, id: Oid) -> Result<bool> {
-        let path = loose::path_of(&self.directory, id);
-        let folder = path.parent().unwrap_or(&self.directory);
+    /// Makes the folder of a loose object; returns whether it was missing.
+    fn make_folder(&self, folder: &Path) -> Result<bool> {
         match self.disk.make_directory(folder, 0o700) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
             made => made.context("making", folder).map(|()| true),
         }
-    }
-
-    fn sync_folders(&self) -> Result<()> {
-        let parent = &self.directory;
-        self.disk.sync_directory(parent).context("making a folder in", parent)
     }
 
     /// Writes a temporary file with a name that git removes as a leftover.

@@ -2,6 +2,7 @@
 //!
 //! The format is git's pack version 2, with an index of version 2.
 
+use crate::disk::parallel;
 use crate::store::compressor::Compressor;
 use crate::store::object::Kind;
 use crate::store::oid::Oid;
@@ -63,8 +64,14 @@ pub fn pack(objects: &[(Oid, Kind, Vec<u8>)]) -> io::Result<Pack> {
     let encode = |compressor: &mut Compressor, (id, kind, bytes): &(Oid, Kind, Vec<u8>)| {
         full_entry(*kind, bytes, compressor).map(|entry| EncodedObject::new(*id, entry))
     };
-    let encoded = objects.par_iter().with_min_len(SHARE_MIN).map_init(Compressor::default, encode);
-    Ok(of_encoded(encoded.collect::<io::Result<Vec<_>>>()?))
+    let encoded: io::Result<Vec<_>> = if parallel::has_threads() {
+        let shares = objects.par_iter().with_min_len(SHARE_MIN);
+        shares.map_init(Compressor::default, encode).collect()
+    } else {
+        let mut compressor = Compressor::default();
+        objects.iter().map(|object| encode(&mut compressor, object)).collect()
+    };
+    Ok(of_encoded(encoded?))
 }
 
 /// The pack with these distinct objects, among which the base object of each delta is.

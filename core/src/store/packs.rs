@@ -6,7 +6,7 @@
 use crate::disk::{Disk, is_absence, is_another_kind};
 use crate::error::{Context, Error, Result};
 use crate::shared::Shared;
-use crate::store::mark::Mark;
+use crate::store::mark::{Mark, RecordedMark};
 use crate::store::object::Found;
 use crate::store::oid::Oid;
 use crate::store::pack_index::PackIndex;
@@ -36,14 +36,14 @@ impl<'a> Packs<'a> {
 
     /// Whether the index of a listed pack contains the object.
     pub fn have(&self, id: Oid) -> bool {
-        self.mark(id, |_| true).is_some()
+        holding(&self.listed(), id).next().is_some()
     }
 
-    /// The first mark that `accepts` accepts, of a listed pack whose index contains the object.
-    pub fn mark(&self, id: Oid, accepts: impl Fn(&Mark) -> bool) -> Option<Mark> {
+    /// The mark of a listed pack that nothing touched since this was recorded. What was in the pack then is in it
+    /// now, so that its index need not be searched.
+    pub fn unchanged(&self, recorded: &RecordedMark) -> Option<Mark> {
         let packs = self.listed();
-        let accepted = packs.values().filter(|pack| accepts(&pack.mark));
-        accepted.filter(|pack| pack.index.offset(id).is_some()).map(|pack| pack.mark).next()
+        packs.values().map(|pack| pack.mark).find(|mark| mark.is_unchanged_since(recorded))
     }
 
     /// Returns what `read` finds of an object in the first pack in which it is intact.

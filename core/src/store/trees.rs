@@ -125,7 +125,7 @@ impl<'a> Trees<'a> {
     fn recalled(&self, tree: Oid) -> Option<Sound> {
         let PackedTree { extent, digest } = *self.recorded.trees.get(&tree)?;
         let recorded = RecordedMark { digest: Some(digest), moment: self.recorded.moment };
-        let mark = self.objects.unchanged_pack(tree, &recorded)?;
+        let mark = self.objects.unchanged_pack(&recorded)?;
         Some(Sound { entries: None, extent, mark: Some(mark) })
     }
 

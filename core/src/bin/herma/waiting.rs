@@ -3,7 +3,7 @@
 use herma_core::FileProgress;
 use std::io::Write;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// The time until the line appears, and between its changes.
@@ -45,7 +45,8 @@ impl Waiting {
     ) -> Self {
         let (end, ended) = mpsc::channel();
         let started = Instant::now();
-        let thread = std::thread::spawn(move || {
+        // Without a thread no line appears.
+        let thread = Builder::new().spawn(move || {
             let mut output = output;
             let mut is_shown = false;
             while ended.recv_timeout(STEP) == Err(RecvTimeoutError::Timeout) {
@@ -59,7 +60,7 @@ impl Waiting {
                 let _ = write!(output, "\r\x1b[K").and_then(|()| output.flush());
             }
         });
-        Waiting { end: Some(end), thread: Some(thread) }
+        Waiting { end: Some(end), thread: thread.ok() }
     }
 }
 

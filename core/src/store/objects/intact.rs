@@ -41,7 +41,7 @@ impl Objects<'_> {
     // rule: capture/stored
     pub fn is_still_intact(&self, id: Oid, recorded: &RecordedMark) -> Result<bool> {
         // The stat of a pack is known, that of a loose file is not.
-        let is_marked = self.unchanged_pack(id, recorded).is_some()
+        let is_marked = self.unchanged_pack(recorded).is_some()
             || self.loose_mark(id).is_some_and(|mark| mark.is_unchanged_since(recorded));
         if is_marked {
             return Ok(true);
@@ -50,9 +50,9 @@ impl Objects<'_> {
         self.is_intact(id)
     }
 
-    /// The mark of a pack with the object that nothing touched since this was recorded.
-    pub fn unchanged_pack(&self, id: Oid, recorded: &RecordedMark) -> Option<Mark> {
-        self.packs.mark(id, |mark| mark.is_unchanged_since(recorded))
+    /// The mark of the pack in which an object was intact, if nothing touched it since this was recorded.
+    pub fn unchanged_pack(&self, recorded: &RecordedMark) -> Option<Mark> {
+        self.packs.unchanged(recorded)
     }
 
     /// The digest of the mark of the files in which the object is intact: that which was `recorded`, unless the
