@@ -3,6 +3,7 @@
 use crate::command::world::CommandFixture;
 use pretty_assertions::assert_eq;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
@@ -37,11 +38,21 @@ fn index(world: &CommandFixture) -> Vec<u8> {
 // rule: isolation/user-repository
 #[test]
 fn rollback_restores_what_git_tracks_and_nothing_else_of_an_excluded_folder() {
-    for version in ["2", "3", "4"] {
+    for version in ["2", "3", "4", "split"] {
         let world = CommandFixture::new();
         repository(&world);
-        // Version 3 is written only if an entry needs it.
-        git(&world.project(), &["update-index", "--index-version", version]);
+        if version == "split" {
+            git(&world.project(), &["update-index", "--split-index"]);
+            fs::rename(world.path(".git"), world.home().join("repository")).unwrap();
+            symlink("../repository", world.path(".git")).unwrap();
+            // The entry of a file that was changed since replaces that in the shared index.
+            world.write("dist/deep/a.js", "changed\n");
+            git(&world.project(), &["add", "--force", "dist/deep/a.js"]);
+            world.write("dist/deep/a.js", "tracked\n");
+        } else {
+            // Version 3 is written only if an entry needs it.
+            git(&world.project(), &["update-index", "--index-version", version]);
+        }
         if version == "3" {
             world.write("later", "");
             git(&world.project(), &["add", "--intent-to-add", "later"]);
@@ -95,7 +106,14 @@ fn checkpoint_leaves_out_excluded_folders_without_a_readable_index_of_the_projec
     let damage: [&dyn Fn(&CommandFixture); 4] = [
         &|world| fs::write(world.path(".git/index"), "an index\n").unwrap(),
         &|world| fs::remove_file(world.path(".git/index")).unwrap(),
-        &|world| git(&world.project(), &["update-index", "--split-index"]),
+        &|world| {
+            git(&world.project(), &["update-index", "--split-index"]);
+            let names = fs::read_dir(world.path(".git")).unwrap().map(|entry| entry.unwrap());
+            let is_shared = |entry: &fs::DirEntry| {
+                entry.file_name().to_string_lossy().starts_with("sharedindex.")
+            };
+            names.filter(is_shared).for_each(|entry| fs::remove_file(entry.path()).unwrap());
+        },
         // The repository of a folder inside the project is not that of the project.
         &|world| {
             fs::create_dir(world.path("nested")).unwrap();

@@ -2,7 +2,7 @@
 //! the default excludes name them.
 //!
 //! The index is read as a file, so that no hook or setting of the repository has an effect and nothing is
-//! written. An index that is damaged, split or of an unknown version tracks nothing, as if it were missing.
+//! written. An index that is damaged or of an unknown version tracks nothing, as if it were missing.
 //! A repository names its objects by SHA-1 or SHA-256, and the checksum of its index tells which.
 
 use super::together::Scan;
@@ -41,11 +41,22 @@ impl Tracked {
         let own = root.join(".git");
         let repository = match kind {
             Kind::File => linked(disk, root, &own).unwrap_or(own),
-            _ => own,
+            Kind::Link => disk.read_link(&own).map_or(own, |to| root.join(OsStr::from_bytes(&to))),
+            Kind::Directory | Kind::Special => own,
         };
-        let index = repository.join("index");
-        let bytes = disk.read(&index, INDEX_BYTES_MAX).map(|(bytes, _)| bytes);
-        bytes.ok().and_then(|bytes| parse(&bytes)).unwrap_or_default()
+        let read = |name: &str| {
+            let (bytes, _) = disk.read(&repository.join(name), INDEX_BYTES_MAX).ok()?;
+            parse(&bytes)
+        };
+        let GitIndex { mut paths, shared } = read("index").unwrap_or_default();
+        if let Some(base) = shared.and_then(|shared| read(&format!("sharedindex.{shared}"))) {
+            // A path that was removed since the index was split counts as tracked, which only captures more.
+            paths.extend(base.paths);
+        }
+        // A path in a conflict has several entries.
+        paths.sort_unstable();
+        paths.dedup();
+        Tracked(paths)
     }
 
     /// Whether this file or link is tracked.
@@ -59,6 +70,15 @@ impl Tracked {
         let position = self.0.partition_point(|tracked| *tracked < start);
         self.0.get(position).is_some_and(|tracked| tracked.starts_with(&start))
     }
+}
+
+/// What one file of an index holds.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct GitIndex {
+    /// The files and links.
+    paths: Vec<Vec<u8>>,
+    /// The id of the file with the other entries, if the index is split.
+    shared: Option<String>,
 }
 
 /// The folder of the repository that the file `.git` of a linked worktree names.
@@ -83,7 +103,7 @@ fn hash_bytes(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-fn parse(bytes: &[u8]) -> Option<Tracked> {
+fn parse(bytes: &[u8]) -> Option<GitIndex> {
     let hash_bytes = hash_bytes(bytes)?;
     let body = &bytes[..bytes.len() - hash_bytes];
     let flags = STAT_BYTES + hash_bytes;
@@ -111,17 +131,12 @@ fn parse(bytes: &[u8]) -> Option<Tracked> {
         let end = start + rest.len();
         // One to eight NULs align the next entry, in version 4 only one.
         offset = if version == 4 { end + 1 } else { end + 8 - (end - offset) % 8 };
-        if FILE_TYPES.contains(&(mode & TYPE_MASK)) {
+        // An entry without a name replaces one of the shared index.
+        if FILE_TYPES.contains(&(mode & TYPE_MASK)) && !name.is_empty() {
             paths.push(name.clone());
         }
     }
-    if is_split(body, offset) {
-        return None;
-    }
-    // A path in a conflict has several entries.
-    paths.sort_unstable();
-    paths.dedup();
-    Some(Tracked(paths))
+    Some(GitIndex { paths, shared: shared(body, offset, hash_bytes)? })
 }
 
 /// Reads the number of bytes of the name before that an entry of version 4 drops, and moves `offset` past it.
@@ -138,18 +153,20 @@ fn dropped(body: &[u8], offset: &mut usize) -> Option<usize> {
     }
 }
 
-/// Whether an extension refers to another file with the rest of the entries, or the extensions are cut off.
-fn is_split(body: &[u8], start: usize) -> bool {
+/// The id in the extension that refers to a file with the other entries, if there is one; `None` if the extensions
+/// are cut off.
+fn shared(body: &[u8], start: usize, hash_bytes: usize) -> Option<Option<String>> {
     let mut rest = body.get(start..).unwrap_or_default();
     while let Some((name, after)) = rest.split_first_chunk::<4>() {
-        let Some((length, content)) = after.split_first_chunk::<4>() else { return true };
-        let Some(next) = content.get(u32::from_be_bytes(*length) as usize..) else { return true };
+        let (length, content) = after.split_first_chunk::<4>()?;
+        let (content, next) = content.split_at_checked(u32::from_be_bytes(*length) as usize)?;
         if name == b"link" {
-            return true;
+            let id = content.get(..hash_bytes)?;
+            return Some(Some(id.iter().map(|byte| format!("{byte:02x}")).collect()));
         }
         rest = next;
     }
-    false
+    Some(None)
 }
 
 #[cfg(test)]
@@ -189,7 +206,7 @@ mod tests {
         let unsealed = unsealed(&entries, b"", SHA256_BYTES);
         for checksum in [Sha256::digest(&unsealed).to_vec(), vec![0; SHA256_BYTES]] {
             let tracked = parse(&[&unsealed[..], &checksum].concat()).unwrap();
-            assert_eq!(tracked, Tracked(vec![b"a/b".to_vec(), b"a/c".to_vec()]));
+            assert_eq!(tracked.paths, [b"a/b", b"a/c"]);
         }
     }
 
@@ -198,17 +215,20 @@ mod tests {
         let entries =
             [("a/b", 0o100_644), ("a/c", 0o120_000), ("module", 0o160_000), ("x", 0o040_000)];
         let tracked = parse(&index(&entries, b"")).unwrap();
-        assert_eq!(tracked, Tracked(vec![b"a/b".to_vec(), b"a/c".to_vec()]));
+        assert_eq!(tracked.paths, [b"a/b", b"a/c"]);
+        let tracked = Tracked(tracked.paths);
         assert!(tracked.has(b"a/b") && !tracked.has(b"a") && !tracked.has(b"module"));
         assert!(tracked.has_below(b"a") && !tracked.has_below(b"a/b") && !tracked.has_below(b""));
     }
 
     #[test]
-    fn parse_returns_nothing_for_an_index_that_is_damaged_or_split() {
+    fn parse_returns_nothing_for_an_index_that_is_damaged() {
         let entries = [("a", 0o100_644), ("b", 0o100_644)];
         let intact = index(&entries, b"TREE\0\0\0\x01x");
         assert!(parse(&intact).is_some());
         assert_eq!(parse(&index(&entries, b"link\0\0\0\0")), None);
+        let link = [&b"link\0\0\0\x14"[..], &[0xab; SHA1_BYTES]].concat();
+        assert_eq!(parse(&index(&entries, &link)).unwrap().shared, Some("ab".repeat(SHA1_BYTES)));
         for at in 0..intact.len() {
             let mut flipped = intact.clone();
             flipped[at] ^= 1;
