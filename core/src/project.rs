@@ -39,6 +39,13 @@ impl Project {
         Project { directory, hash }
     }
 
+    /// The project whose directory was at that path before the path, or part of it, became a link.
+    pub fn before_link(environment: &Environment, typed: &Path) -> Self {
+        let directory = absolute(environment, typed);
+        let hash = hash_of(&directory);
+        Project { directory, hash }
+    }
+
     /// The prefix of the names of the temporary files that a restore of this project creates; no other
     /// program uses such names.
     pub fn temporary_name(&self) -> String {

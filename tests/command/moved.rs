@@ -4,6 +4,7 @@
 use crate::command::world::CommandFixture;
 use pretty_assertions::assert_eq;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 /// A project with two checkpoints, one of them labelled and with a pre-restore checkpoint after it, that was
@@ -148,4 +149,27 @@ fn checkpoints_move_refuses_what_would_mix_or_lose_histories() {
     assert_eq!(refused(words[0], words[1]), "cannot_move");
     assert_eq!(ids(&world, words[0]).len(), 3);
     assert_eq!(ids(&world, words[1]).len(), 1);
+}
+
+// rule: sweep/evidence
+#[test]
+fn move_gives_a_project_its_history_back_whose_old_path_is_now_a_link_to_it() {
+    for parent_is_link in [false, true] {
+        let world = CommandFixture::new();
+        world.write("a", "1\n");
+        world.herma(&["checkpoint"]).done();
+        let [old, data] = [world.project(), world.root.join("data")];
+        let moved = if parent_is_link { world.home() } else { old.clone() };
+        fs::rename(&moved, &data).unwrap();
+        symlink(&data, &moved).unwrap();
+        let new = fs::canonicalize(&old).unwrap();
+        let command = format!("herma checkpoints move {} {}", old.display(), new.display());
+        let listed = world.herma_in(&old, &["list"]).done().text();
+        assert!(listed.contains(&command), "{listed}");
+        let words = ["checkpoints", "move", old.to_str().unwrap(), new.to_str().unwrap()];
+        world.herma_in(&old, &words).done();
+        fs::write(new.join("a"), "2\n").unwrap();
+        world.herma_in(&old, &["rollback", "1"]).done();
+        assert_eq!(fs::read_to_string(new.join("a")).unwrap(), "1\n");
+    }
 }

@@ -47,7 +47,7 @@ fn nearby(disk: &dyn Disk, directory: &Path) -> impl Iterator<Item = PathBuf> {
 /// # Errors
 /// The projects of the store cannot be listed.
 pub fn origin(store: &Store<'_>, directory: &Path) -> Result<Option<PathBuf>> {
-    let is_gone = |old: &PathBuf| store.disk.stat(old).is_err_and(|error| is_absence(&error));
+    let is_gone = |old: &PathBuf| is_gone(store.disk, old);
     for hash in ref_recovery::projects(store, &store.objects())? {
         let metadata = metadata::read(store.disk, &store.path, &hash);
         let old = metadata.map(|metadata| metadata.directory()).filter(is_gone);
@@ -56,6 +56,14 @@ pub fn origin(store: &Store<'_>, directory: &Path) -> Result<Option<PathBuf>> {
         }
     }
     Ok(None)
+}
+
+/// Whether the directory of a project is gone. It is canonical: where a link is now, it is not.
+fn is_gone(disk: &dyn Disk, directory: &Path) -> bool {
+    match disk.stat(directory) {
+        Ok(stat) => stat.kind == Kind::Link,
+        Err(error) => is_absence(&error),
+    }
 }
 
 /// A move of the history of a directory that is gone to another directory.
@@ -109,9 +117,8 @@ impl Move<'_> {
 
     fn check(&self, store: &Store<'_>, new_ref: &str) -> Result<()> {
         let Move { old, new, .. } = *self;
-        match store.disk.stat(&old.directory) {
-            Err(error) if is_absence(&error) => {}
-            _ => return Err(self.refusal("it still exists, and keeps its checkpoints")),
+        if !is_gone(store.disk, &old.directory) {
+            return Err(self.refusal("it still exists, and keeps its checkpoints"));
         }
         if restoring::died(store, &old.hash) || Stored::of(store, &old.hash).has_journal()? {
             return Err(self.refusal(

@@ -3,6 +3,7 @@
 use super::Manager;
 use crate::error::{Error, Result};
 use crate::maintenance::moved::{Move, origin};
+use crate::project::Project;
 use crate::report::Moved;
 use crate::store::Store;
 use std::path::{Path, PathBuf};
@@ -20,14 +21,18 @@ impl Manager {
         }
     }
 
-    /// Moves the history of the directory `old`, which no longer exists, to the directory `new`, which has none.
-    /// No id changes.
+    /// Moves the history of the directory `old`, which no longer exists or is now a link to `new`, to the directory
+    /// `new`, which has none. No id changes.
     ///
     /// # Errors
     /// [`Error::CannotMove`], before anything was changed; whatever is out of scope; a damaged or busy store.
     pub fn move_history(&self, old: &Path, new: &Path) -> Result<Moved> {
-        let old = &self.project(old);
         let new = &self.project(new);
+        let resolved = self.project(old);
+        let old = match resolved.hash == new.hash {
+            true => &Project::before_link(&self.environment, old),
+            false => &resolved,
+        };
         new.check_scope(self.disk.as_ref(), &self.environment)?;
         let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else {
             let why = "it has no checkpoints".to_owned();
