@@ -42,6 +42,11 @@ fn prune_keeps_the_history_of_a_renamed_project_and_names_the_command_that_moves
     let command = format!("herma checkpoints move {} {}", old.display(), new.display());
     assert!(pruned.contains(&command), "{pruned}");
     assert_eq!(ids(&world, old.to_str().unwrap()), before);
+    // Nothing in it is as it was.
+    fs::remove_dir_all(new.join("sub")).unwrap();
+    fs::write(new.join("a"), "4\n").unwrap();
+    let pruned = world.herma_in(&world.home(), &["checkpoints", "prune"]).done().text();
+    assert!(pruned.contains(&command), "{pruned}");
     // What is gone is removed, and named.
     fs::remove_dir_all(&new).unwrap();
     let pruned = world.herma_in(&world.home(), &["checkpoints", "prune"]).done().text();

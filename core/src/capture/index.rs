@@ -137,11 +137,6 @@ impl Index {
         Some(Unchanged { item, entry: *entry, mark })
     }
 
-    /// Whether no file is recorded.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// Whether any of some files is in that directory with the inode and the times that it had in the project:
     /// a directory that is moved keeps its files as they are.
     pub fn is_of(&self, disk: &dyn Disk, directory: &Path) -> bool {

@@ -21,6 +21,7 @@ pub(crate) use crate::io_error::{is_absence, is_another_kind, is_unreadable};
 pub(crate) use canonical::canonical;
 
 use rustix::fs::{FileType, OFlags, RawMode};
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
@@ -65,6 +66,16 @@ pub struct Stat {
     pub user: u32,
     /// Its group.
     pub group: u32,
+}
+
+/// What identifies a file or directory under any name and whatever it contains: its inode, and when it was made,
+/// since inodes are reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Birth {
+    /// Its inode.
+    pub inode: u64,
+    /// When it was made: seconds and nanoseconds since the epoch.
+    pub made: (i64, u32),
 }
 
 /// More than the resolution of the coarsest timestamps in use, 2 seconds.
@@ -191,6 +202,11 @@ pub trait Disk: Send + Sync {
     }
     /// The stat of `path` itself: no link is followed, and none on the way to it.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
+    /// When the directory at `path` was made; `None` if the system does not tell.
+    fn birth(&self, path: &Path) -> Option<Birth> {
+        let _ = path;
+        None
+    }
     /// Whether another file or directory is mounted at `path`, as far as the system tells: it cannot be replaced.
     fn is_mount_point(&self, path: &Path) -> bool {
         let _ = path;

@@ -6,7 +6,9 @@ use super::attributes::{self, set_access_list};
 use super::owner;
 use super::parallel;
 use super::place::{self, AnchoredPath, ENTER};
-use super::{Access, Disk, Kind, ListedEntry, LockGuard, READ, ReadAt, Sharing, Stat, Stream};
+use super::{
+    Access, Birth, Disk, Kind, ListedEntry, LockGuard, READ, ReadAt, Sharing, Stat, Stream,
+};
 use rustix::fd::OwnedFd;
 #[cfg(not(target_os = "linux"))]
 use rustix::fs::Dir;
@@ -127,6 +129,17 @@ impl Disk for SystemDisk {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         let anchored = AnchoredPath::of(path)?;
         Ok(Stat::from(&fs::statat(&anchored.folder, anchored.name, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn birth(&self, path: &Path) -> Option<Birth> {
+        let anchored = AnchoredPath::of(path).ok()?;
+        let wanted = StatxFlags::BTIME | StatxFlags::INO;
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let stat = fs::statx(&anchored.folder, anchored.name, flags, wanted).ok()?;
+        let is_known = StatxFlags::from_bits_retain(stat.stx_mask).contains(wanted);
+        let made = (stat.stx_btime.tv_sec, stat.stx_btime.tv_nsec);
+        is_known.then_some(Birth { inode: stat.stx_ino, made })
     }
 
     #[cfg(target_os = "linux")]

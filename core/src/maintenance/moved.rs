@@ -2,8 +2,8 @@
 //! nearby, and gives a new directory the history of the old one.
 
 use crate::agent_state::Stored;
-use crate::capture::index;
-use crate::disk::{Disk, Kind, folder, is_absence};
+use crate::capture::index::{self, Index};
+use crate::disk::{Birth, Disk, Kind, folder, is_absence};
 use crate::error::{Error, Result};
 use crate::history;
 use crate::maintenance::prune;
@@ -12,20 +12,39 @@ use crate::store::rollbacks::Rollbacks;
 use crate::store::{Store, metadata, pre_restore, ref_recovery, refs, restoring};
 use std::path::{Path, PathBuf};
 
-/// The directory that contains files of the project of that hash, whose `directory` is gone: the same inodes
-/// with the same times. A directory that reuses the inode of a deleted one does not. It is searched for under
-/// any name in the same parent, and under its name in parents nearby.
+/// What identifies the directory of a project that was moved: when it was made, or its files, which have the same
+/// inodes and times. A directory that reuses the inode of a deleted one has neither.
+struct Traces<'a> {
+    disk: &'a dyn Disk,
+    birth: Option<Birth>,
+    index: Index,
+}
+
+impl<'a> Traces<'a> {
+    /// The traces of the project of that hash.
+    fn of(store: &Store<'a>, hash: &str) -> Self {
+        let birth =
+            metadata::read(store.disk, &store.path, hash).and_then(|metadata| metadata.birth);
+        Traces { disk: store.disk, birth, index: index::load(store, hash) }
+    }
+
+    /// Whether they lead to that directory.
+    fn lead_to(&self, directory: &Path) -> bool {
+        let is_directory = self.disk.stat(directory).is_ok_and(|stat| stat.kind == Kind::Directory);
+        let has_birth = || self.birth.is_some() && self.disk.birth(directory) == self.birth;
+        is_directory && (has_birth() || self.index.is_of(self.disk, directory))
+    }
+}
+
+/// The present directory of the project of that hash, whose `directory` is gone. It is searched for under any name
+/// in the same parent, and under its name in parents nearby.
 ///
 /// # Errors
 /// The parent cannot be read.
 pub fn find(store: &Store<'_>, hash: &str, directory: &Path) -> Result<Option<PathBuf>> {
-    let index = index::load(store, hash);
-    let Some(parent) = directory.parent().filter(|_| !index.is_empty()) else { return Ok(None) };
-    let is_of = |candidate: &PathBuf| {
-        let stat = store.disk.stat(candidate);
-        let is_directory = stat.is_ok_and(|stat| stat.kind == Kind::Directory);
-        is_directory && index.is_of(store.disk, candidate)
-    };
+    let Some(parent) = directory.parent() else { return Ok(None) };
+    let traces = Traces::of(store, hash);
+    let is_of = |candidate: &PathBuf| traces.lead_to(candidate);
     let siblings = folder::names(store.disk, parent)?.into_iter().map(|name| parent.join(name));
     Ok(siblings.chain(nearby(store.disk, directory)).find(is_of))
 }
@@ -42,7 +61,7 @@ fn nearby(disk: &dyn Disk, directory: &Path) -> impl Iterator<Item = PathBuf> {
     parents.filter_map(candidate).filter(move |candidate| candidate != directory)
 }
 
-/// The directory of a project that is gone, and whose files are now in `directory`, wherever it was moved from.
+/// The directory of a project that is gone, and that is now `directory`, wherever it was moved from.
 ///
 /// # Errors
 /// The projects of the store cannot be listed.
@@ -51,7 +70,7 @@ pub fn origin(store: &Store<'_>, directory: &Path) -> Result<Option<PathBuf>> {
     for hash in ref_recovery::projects(store, &store.objects())? {
         let metadata = metadata::read(store.disk, &store.path, &hash);
         let old = metadata.map(|metadata| metadata.directory()).filter(is_gone);
-        if old.is_some() && index::load(store, &hash).is_of(store.disk, directory) {
+        if old.is_some() && Traces::of(store, &hash).lead_to(directory) {
             return Ok(old);
         }
     }

@@ -1,7 +1,7 @@
 //! `projects/<hash>.json`: the directory of the project with that hash, and when it was used.
 
 use crate::disk::atomic_write::write_atomically;
-use crate::disk::{Disk, folder};
+use crate::disk::{Birth, Disk, folder};
 use crate::error::{Error, Result};
 use crate::project::{Project, hash_of};
 use crate::store::Store;
@@ -33,6 +33,9 @@ pub struct Metadata {
     /// this tool writes and reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system: Option<u64>,
+    /// What identifies its directory under another name. Only this tool writes and reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub birth: Option<Birth>,
     /// Its checkpoints at the time of `last_touch`, newest first, so that a damaged checkpoint does not
     /// hide older ones. Only this tool writes and reads them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -107,6 +110,7 @@ impl Metadata {
             workdir: String::from_utf8_lossy(bytes).into_owned(),
             workdir_bytes: std::str::from_utf8(bytes).is_err().then(|| bytes.to_vec()),
             device: disk.stat(&project.directory).ok().map(|stat| stat.device),
+            birth: disk.birth(&project.directory),
             file_system: disk.file_system(&project.directory).ok().filter(|id| *id != 0),
             ..self
         }

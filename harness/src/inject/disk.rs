@@ -4,7 +4,7 @@
 
 use super::{Injector, Syncs, is_torn};
 use herma_core::disk::{
-    Access, Disk, ListedEntry, LockGuard, ReadAt, Sharing, Stat, Stream, SystemDisk,
+    Access, Birth, Disk, ListedEntry, LockGuard, ReadAt, Sharing, Stat, Stream, SystemDisk,
 };
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -167,6 +167,10 @@ impl Disk for HookedDisk {
 
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         self.call(Call::Stat, path, || SystemDisk.stat(path))
+    }
+
+    fn birth(&self, path: &Path) -> Option<Birth> {
+        SystemDisk.birth(path)
     }
 
     fn is_mount_point(&self, path: &Path) -> bool {
