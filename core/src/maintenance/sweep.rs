@@ -5,7 +5,7 @@ use crate::disk::atomic_write::{replace_file, write_new_named};
 use crate::disk::{Disk, Kind, Sharing};
 use crate::environment::{Clock, Config};
 use crate::error::{Error, Result};
-use crate::maintenance::prune::{Prune, PruneOptions};
+use crate::maintenance::prune::{Prune, PruneOptions, PruneStep};
 use crate::report::{Pruned, Swept};
 use crate::store::base::MARKER;
 use crate::store::lock;
@@ -14,44 +14,59 @@ use std::path::Path;
 /// The largest marker that is read, in bytes.
 const MARKER_BYTES_MAX: u64 = 1_024;
 
-/// Prunes as configured, if the interval is over. Failures are logged and counted.
-// rule: maintenance/never-raises
-pub fn sweep(disk: &dyn Disk, base: &Path, clock: &dyn Clock, config: &Config) -> Swept {
-    let exists = disk.stat(base).is_ok_and(|stat| stat.kind == Kind::Directory);
-    if !config.auto_prune || !exists {
-        return Swept::Off;
+/// A sweep of a base.
+pub struct Sweep<'a> {
+    /// The disk.
+    pub disk: &'a dyn Disk,
+    /// The base on it.
+    pub base: &'a Path,
+    /// The clock that tells whether the interval is over.
+    pub clock: &'a dyn Clock,
+    /// What is pruned, and how often.
+    pub config: &'a Config,
+}
+
+impl Sweep<'_> {
+    /// Prunes as configured, if the interval is over. Failures are logged and counted.
+    // rule: maintenance/never-raises
+    pub fn run(&self, progress: &mut dyn FnMut(PruneStep<'_>)) -> Swept {
+        let Sweep { disk, base, clock, config } = *self;
+        let exists = disk.stat(base).is_ok_and(|stat| stat.kind == Kind::Directory);
+        if !config.auto_prune || !exists {
+            return Swept::Off;
+        }
+        let is_over = || is_interval_over(disk, base, clock.seconds(), config.min_interval_seconds);
+        if !is_over() {
+            return Swept::NotDue;
+        }
+        // Of two sweeps that begin together the second sees the marker of the first. There may be no store
+        // yet, or one without locks, that another process is about to create.
+        let base_lock = lock::take_briefly(disk, base, Sharing::Exclusive);
+        if matches!(base_lock, Err(Error::Busy(_))) || !is_over() {
+            return Swept::NotDue;
+        }
+        let options = PruneOptions::from(config);
+        let prune = Prune {
+            disk,
+            base,
+            now: clock.seconds(),
+            options: &options,
+            is_preview: false,
+            progress,
+            pruned: Pruned::default(),
+        };
+        let pruned = prune.run().unwrap_or_else(|error| {
+            tracing::debug!("the sweep was not done: {error}");
+            Pruned { errors: 1, ..Pruned::default() }
+        });
+        // A concurrent prune may take the unfinished marker for a leftover.
+        let write = || write_marker(disk, base, clock.seconds());
+        if let Err(error) = write().or_else(|_| write()).or_else(|_| write()) {
+            // The next sweep is only earlier than necessary.
+            tracing::debug!("the time of the sweep was not recorded: {error}");
+        }
+        Swept::Done(pruned)
     }
-    let is_over = || is_interval_over(disk, base, clock.seconds(), config.min_interval_seconds);
-    if !is_over() {
-        return Swept::NotDue;
-    }
-    // Of two sweeps that begin together the second sees the marker of the first. There may be no store
-    // yet, or one without locks, that another process is about to create.
-    let base_lock = lock::take_briefly(disk, base, Sharing::Exclusive);
-    if matches!(base_lock, Err(Error::Busy(_))) || !is_over() {
-        return Swept::NotDue;
-    }
-    let options = PruneOptions::from(config);
-    let prune = Prune {
-        disk,
-        base,
-        now: clock.seconds(),
-        options: &options,
-        is_preview: false,
-        progress: &mut |_| {},
-        pruned: Pruned::default(),
-    };
-    let pruned = prune.run().unwrap_or_else(|error| {
-        tracing::debug!("the sweep was not done: {error}");
-        Pruned { errors: 1, ..Pruned::default() }
-    });
-    // A concurrent prune may take the unfinished marker for a leftover.
-    let write = || write_marker(disk, base, clock.seconds());
-    if let Err(error) = write().or_else(|_| write()).or_else(|_| write()) {
-        // The next sweep is only earlier than necessary.
-        tracing::debug!("the time of the sweep was not recorded: {error}");
-    }
-    Swept::Done(pruned)
 }
 
 /// Whether the marker is older than the interval. One without a time, or in the future, does not count.

@@ -39,7 +39,8 @@ use crate::disk::{Disk, canonical};
 use crate::environment::{Clock, Config, Environment};
 use crate::error::{Error, Result};
 use crate::maintenance::prune::{Prune, PruneOptions, PruneStep};
-use crate::maintenance::{clear, status, sweep, verify};
+use crate::maintenance::sweep::Sweep;
+use crate::maintenance::{clear, status, verify};
 use crate::own_folders::OwnFolders;
 use crate::path::shown;
 use crate::policy::Trigger;
@@ -222,7 +223,18 @@ impl Manager {
 
     /// Prunes as configured, if the interval has passed. Failures are logged and counted.
     pub fn sweep(&self) -> Swept {
-        sweep::sweep(self.disk.as_ref(), &self.base(), self.clock.as_ref(), &self.config)
+        self.sweep_and_report(&mut |_| {})
+    }
+
+    /// As [`Manager::sweep`], and reports its progress.
+    pub fn sweep_and_report(&self, progress: &mut dyn FnMut(PruneStep<'_>)) -> Swept {
+        let sweep = Sweep {
+            disk: self.disk.as_ref(),
+            base: &self.base(),
+            clock: self.clock.as_ref(),
+            config: &self.config,
+        };
+        sweep.run(progress)
     }
 
     /// Removes projects and archives that are gone or were not used for long, whenever the last sweep
