@@ -1,11 +1,13 @@
 //! Decides whether a command line changes files, so that a checkpoint should be taken before it runs.
 //!
 //! The line is read as a shell reads it: `shell` finds the simple commands in it, `wrappers` the commands
-//! that those run in turn, and `table` knows what each program does. Nothing is run and no file is read.
+//! that those run in turn, `hidden` what may run besides, and `table` knows what each program does. Nothing is
+//! run and no file is read.
 //! Where a part is unknown, such as a script, a program that no table names or one named by a variable, the
 //! command counts as changing files: an unneeded checkpoint costs little, since there is at most one per turn,
 //! and a missing one costs files.
 
+mod hidden;
 pub mod patch;
 mod readers;
 mod risk;
@@ -33,7 +35,7 @@ pub enum Why {
     Program,
     /// The program changes files with these options.
     Options,
-    /// Git changes files of the working tree with this command.
+    /// Git changes files of the working tree with this command, or a hook of the repository may.
     Git,
     /// Output is redirected to a file.
     Redirect,
@@ -52,7 +54,7 @@ impl fmt::Display for Why {
         formatter.pad(match self {
             Why::Program => "this program changes files",
             Why::Options => "this option or subcommand changes files",
-            Why::Git => "this git command changes files",
+            Why::Git => "this git command can change files",
             Why::Redirect => "output goes to a file",
             Why::UnknownProgram => "which program runs is not known in advance",
             Why::UnknownEffect => "this is not known to leave files alone",
@@ -130,8 +132,7 @@ impl Search {
         let Some(line) = shell::read(text) else {
             return self.add(Why::Unreadable, &(0..text.len()));
         };
-        line.writes.iter().for_each(|range| self.add(Why::Redirect, range));
-        line.unreadable.iter().for_each(|range| self.add(Why::Unreadable, range));
+        line.reasons.iter().for_each(|Reason { why, range }| self.add(*why, range));
         line.commands.iter().for_each(|command| self.search_command(command, depth));
     }
 

@@ -2,6 +2,7 @@
 //! files. The grammar is tree-sitter's Bash grammar, which also reads most syntax that only other
 //! shells have. This module does not know what programs do.
 
+use super::{Reason, Why, hidden};
 use std::ops::Range;
 use tree_sitter::{Node, Parser};
 
@@ -28,10 +29,8 @@ pub struct Simple {
 pub struct Line {
     /// The simple commands, in order, including nested ones.
     pub commands: Vec<Simple>,
-    /// Redirections that write to a file.
-    pub writes: Vec<Range<usize>>,
-    /// Parts that could not be parsed.
-    pub unreadable: Vec<Range<usize>>,
+    /// The parts because of which the line counts as changing files, whatever its commands do.
+    pub reasons: Vec<Reason>,
 }
 
 /// How many commands may be nested: parsing takes time quadratic in their number.
@@ -73,12 +72,15 @@ pub fn read(text: &str) -> Option<Line> {
     // A tree may be as deep as its text is long, so it is not walked by recursion.
     let mut pending = vec![tree.root_node()];
     while let Some(node) = pending.pop() {
-        match node.kind() {
-            _ if node.is_error() || node.is_missing() => line.unreadable.push(node.byte_range()),
-            "command" => line.commands.push(Simple { words: words(node, text) }),
-            "file_redirect" if writes(node, text) => line.writes.push(node.byte_range()),
-            _ => {}
+        if node.kind() == "command" && !node.is_missing() {
+            line.commands.push(Simple { words: words(node, text) });
         }
+        let why = match node.kind() {
+            _ if node.is_error() || node.is_missing() => Some(Why::Unreadable),
+            "file_redirect" => writes(node, text).then_some(Why::Redirect),
+            _ => hidden::why(node, text),
+        };
+        line.reasons.extend(why.map(|why| Reason { why, range: node.byte_range() }));
         if node.kind().ends_with("_redirect") {
             words_after_redirects.extend(words_after(node, text));
         }

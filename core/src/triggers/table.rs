@@ -51,6 +51,8 @@ const PROGRAMS: &[(&[&str], When)] = &[
         With(&["-o", "-x", "-e", "-c", "--output", "--exec", "--sh-exec"], "ipwdgGs"),
     ),
     (&["ip"], Command(&["exec"], &[])),
+    (&["mapfile", "readarray"], With(&["-C"], "dnOsuc")),
+    (&["man"], With(&["-P", "-H", "--pager", "--html"], "CLRmMsSerpTE")),
     (&["compgen"], With(&["-C", "-F"], "AGPSWXo")),
     (&["yq"], With(&["-i", "--inplace", "--in-place"], "")),
     (&["sort"], With(&["-o", "--output"], "kStT")),
@@ -252,6 +254,9 @@ const GIT: &[(&str, &[&str])] = &[
     ("submodule", &["status", "summary"]),
     ("filter-branch", &[]),
     ("worktree", &["list"]),
+    // They run hooks of the repository, which may change any file.
+    ("commit", &["--dry-run"]),
+    ("push", &["--no-verify"]),
     ("lfs", &["ls-files", "status", "env"]),
 ];
 
@@ -267,8 +272,6 @@ const GIT_READS: &[&str] = &[
     "tag",
     "add",
     "stage",
-    "commit",
-    "push",
     "fetch",
     "remote",
     "config",
@@ -351,7 +354,9 @@ fn git(arguments: &[Word]) -> FileEffect<'_> {
     let rest = rest.as_slice();
     let writes = |word: &&Word| {
         let is_other_file = command.text == "config" && is_option(word, &["-f", "--file"], "");
-        is_other_file || is_option(word, &["--output"], "")
+        let is_pager = command.text == "grep"
+            && (is_option(word, &["-O"], "efABCm") || word.text.starts_with("--op"));
+        is_other_file || is_pager || is_option(word, &["--output"], "")
     };
     if let Some(word) = rest.iter().find(writes) {
         return FileEffect::Changes(Why::Options, word);

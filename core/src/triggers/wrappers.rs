@@ -1,5 +1,6 @@
 //! Programs that run commands from their arguments: `sudo`, `xargs`, `find -exec`, a shell with `-c`.
 
+use super::hidden;
 use super::readers::{awk_changes_nothing, sed_changes_nothing};
 use super::shell::{Simple, Word};
 use super::table::{is_option, name};
@@ -94,11 +95,11 @@ const SCRIPTS: &[(&[&str], &[&str])] = &[
     (&["node", "deno", "ts-node", "tsx"], &["-v", "-c", "--check", "check", "lint", "info"]),
     (&["php"], &["-v", "-i", "-l", "-m"]),
     (&["lua", "Rscript", "tclsh", "osascript", "pwsh", "groovy", "julia"], &[]),
-    (&["perl", "ruby"], &["-c", "-v"]),
-    (
-        &["make", "gmake", "ninja", "just", "rake"],
-        &["-n", "--dry-run", "--just-print", "-q", "-l", "--list"],
-    ),
+    (&["perl"], &["-v"]),
+    (&["ruby"], &["-c", "-v"]),
+    // The first run parts of their files in order to read them.
+    (&["make", "gmake", "rake"], &[]),
+    (&["ninja", "just"], &["-n", "--dry-run", "-l", "--list"]),
 ];
 /// Modules of Python that change nothing, or write to standard output.
 const HARMLESS_MODULES: &[&str] = &["json.tool", "http.server"];
@@ -144,9 +145,22 @@ pub fn runs(command: &Simple) -> Vec<Runs<'_>> {
                 is_run.then(|| wrapped(&wrapper, rest)).flatten()
             });
             let inner = wrapper.and_then(|wrapper| wrapped(wrapper, arguments)).or(inner);
-            inner.or_else(|| unknown(program, arguments).map(Runs::Unknown)).into_iter().collect()
+            let command_length = match &inner {
+                Some(Runs::Command(words)) => words.len(),
+                _ => 0,
+            };
+            let before = &arguments[..arguments.len() - command_length];
+            let assigned = before.iter().filter(|word| name == "env" && assigns_unknown(word));
+            let inner = inner.or_else(|| unknown(program, arguments).map(Runs::Unknown));
+            assigned.map(Runs::Unknown).chain(inner).collect()
         }
     }
+}
+
+/// Whether a word assigns a variable that may make a program run another one.
+fn assigns_unknown(word: &Word) -> bool {
+    let text = &*word.text;
+    text.contains('=') && !text.starts_with('-') && !hidden::is_harmless(text)
 }
 
 /// The script that a command runs and whose effect is unknown.
