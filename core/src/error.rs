@@ -42,7 +42,7 @@ pub enum Error {
         limit: usize,
     },
     /// The directory does not exist.
-    #[error("{0:?} does not exist; no checkpoint was taken")]
+    #[error("{0:?} does not exist; nothing was changed")]
     MissingDirectory(PathBuf),
     /// The path exists and is not a directory.
     #[error("{0:?} is not a directory; nothing was changed")]
@@ -100,9 +100,7 @@ pub enum Error {
         left: Option<String>,
     },
     /// The path is empty, absolute or leaves the project.
-    #[error(
-        "\"{path}\" {why}; nothing was changed: give the path of a file, relative to the project's directory"
-    )]
+    #[error("\"{path}\" {why}; nothing was changed: give the path of a file of the project")]
     BadPath {
         /// The path as given.
         path: String,

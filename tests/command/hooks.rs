@@ -314,7 +314,8 @@ fn run_tells_what_a_command_changed_and_ends_with_its_code() {
     assert_eq!(same.exit, Some(0));
     let missing = world.herma(&["run", "--", "./missing"]);
     assert!(
-        missing.exit == Some(127) && missing.stderr.contains("cannot be run"),
+        missing.exit == Some(127)
+            && missing.stderr.contains("\"./missing\" cannot be run: No such"),
         "{}",
         missing.stderr
     );

@@ -184,7 +184,16 @@ fn apply_section(
 
 /// The message for a value that is not allowed.
 fn invalid_value(key: &str, found: &Value, allowed: &str) -> String {
-    let mut why = format!("{key} is {found}, but must be {allowed}");
+    let wrong_entry = match found {
+        Value::List(entries) if key == "include" => {
+            entries.iter().find(|entry| pattern(entry).is_none())
+        }
+        _ => None,
+    };
+    let mut why = match wrong_entry {
+        Some(entry) => format!("{key} contains {entry}, but must be {allowed}"),
+        None => format!("{key} is {found}, but must be {allowed}"),
+    };
     // Booleans in older versions of YAML.
     if let Value::Text(text) = found {
         match text.to_ascii_lowercase().as_str() {
@@ -296,15 +305,18 @@ fn amount(value: &Value, unit: u64) -> Meaning<u64> {
 
 /// Patterns of an ignore file, which only include.
 fn patterns(value: &Value) -> Meaning<Vec<String>> {
-    let pattern = |value: &Value| match value {
-        Value::Text(text) if is_pattern(text) => Some(text.clone()),
-        _ => None,
-    };
     let patterns = match value {
         Value::List(values) => values.iter().map(pattern).collect(),
         _ => None,
     };
     patterns.ok_or("a list of patterns as in a .gitignore, such as [dist/, \"*.log\"], without !")
+}
+
+fn pattern(value: &Value) -> Option<String> {
+    match value {
+        Value::Text(text) if is_pattern(text) => Some(text.clone()),
+        _ => None,
+    }
 }
 
 /// Whether a text is one line of an ignore file that names paths.

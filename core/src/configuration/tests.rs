@@ -184,6 +184,11 @@ fn read_refuses_an_invalid_value_with_its_position_and_what_is_allowed() {
             "min_interval_hours: .inf",
             "min_interval_hours is inf, but must be a number of at least 0",
         ),
+        (
+            "include: [dist/, \"!log\"]",
+            "include contains the text \"!log\", but must be a list of patterns as in a .gitignore, such as \
+             [dist/, \"*.log\"], without !",
+        ),
     ];
     for (line, why) in cases {
         assert_eq!(refused_key(line), why);

@@ -5,6 +5,7 @@ use crate::disk::{Disk, Kind};
 use crate::error::{Error, Result};
 use crate::path::{on_disk, shown};
 use crate::project::Project;
+use std::path::Path;
 
 /// The normalized project-relative path that a typed path names.
 // rule: restore/bad-path
@@ -15,7 +16,8 @@ pub(super) fn literal_path(disk: &dyn Disk, project: &Project, typed: &[u8]) -> 
         return refused("is empty");
     }
     if typed.starts_with(b"/") {
-        return refused("is an absolute path");
+        let is_outside = !on_disk(Path::new("/"), typed).starts_with(&project.directory);
+        return refused(if is_outside { "is outside the project" } else { "is an absolute path" });
     }
     if typed.contains(&0) {
         return refused("contains a NUL byte");

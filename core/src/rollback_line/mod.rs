@@ -126,6 +126,17 @@ pub fn read(line: &Line) -> Result<ParsedRollback, SyntaxError> {
         }
         (None, true, [_, target]) => Task::Diff { target: target.bytes.clone() },
         (None, true, [_, _, extra, ..]) => return Err(extra.misread("diff takes one checkpoint")),
+        (None, false, [show]) if show.bytes == b"show" && literal.is_empty() => {
+            return Err(line.lacks("show needs a checkpoint, by its number, label or id: show 1"));
+        }
+        (None, false, [show, _, extra, ..]) if show.bytes == b"show" => {
+            return Err(extra.misread("show takes one checkpoint"));
+        }
+        (None, false, [list, extra, ..]) if list.bytes == b"list" => {
+            return Err(
+                extra.misread("list takes no path: herma log shows the checkpoints of a file")
+            );
+        }
         // After `--` it is a file name like any other.
         (None, false, [target, file]) if file.bytes == b"diff" && literal.is_empty() => {
             let number = shown(target);

@@ -84,6 +84,9 @@ fn read_points_at_the_invalid_word() {
         ("--to 1m --to 2m", "--to", "twice"),
         ("diff 1 2", "2", "one checkpoint"),
         ("diff", "", "needs a checkpoint"),
+        ("show", "", "needs a checkpoint"),
+        ("show 1 2", "2", "one checkpoint"),
+        ("list .", ".", "takes no path"),
         ("--dry-run", "--dry-run", "only for a restore"),
         ("diff 1 --as-previewed 0011223344556677", "0011223344556677", "only for a restore"),
         (

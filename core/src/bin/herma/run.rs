@@ -56,9 +56,11 @@ impl Herma {
             Outcome::Created { id } => Some(id),
             _ => self.manager.list(&project)?.into_iter().next().map(|newest| newest.id),
         };
-        let (program, rest) = arguments.words.split_first().ok_or_else(|| cannot_run("nothing"))?;
+        let (program, rest) =
+            arguments.words.split_first().ok_or_else(|| cannot_run("no command was given"))?;
         let status = Command::new(program).args(rest).status();
-        let status = status.map_err(|error| cannot_run(&format!("{program:?} ({error})")))?;
+        let status =
+            status.map_err(|error| cannot_run(&format!("{program:?} cannot be run: {error}")))?;
         // The command has run: its code counts, whatever can be told.
         let told = match before {
             Some(before) => {
@@ -102,7 +104,6 @@ impl Herma {
     }
 }
 
-fn cannot_run(what: &str) -> Failure {
-    let message = format!("{what} cannot be run");
-    Failure { code: "cannot_run", message }
+fn cannot_run(message: &str) -> Failure {
+    Failure { code: "cannot_run", message: message.to_owned() }
 }
