@@ -97,8 +97,8 @@ pub const ROLLBACK_TEMPLATE: &str = "\
 Arguments:
   N     A checkpoint: its name in the list (1, 2, ..; u1, u2, .. were taken before rollbacks), its
         label, 4 to 64 digits of its id, or @WHEN
-  WHEN  An age such as 10m, 2h or 1d, or a time of day such as 14:30: the newest checkpoint that is
-        at least so old
+  WHEN  An age such as 10m, 2h or 1d: the newest checkpoint that is at least so old; or a time of
+        day such as 14:30: the newest up to the end of that minute
   PATH  A file or folder of the checkpoint, as in a shell or relative to the project's directory;
         put -- before a name that begins with a dash
 

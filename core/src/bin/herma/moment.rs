@@ -1,5 +1,5 @@
 //! Names of checkpoints by time: `@10m` is the newest checkpoint that is at least ten minutes old, and `@14:30` the
-//! newest from before that time of day.
+//! newest up to the end of that minute, as the list shows its time.
 
 use crate::commands::{Failure, Herma};
 use crate::text::ago;
@@ -65,12 +65,13 @@ fn latest(when: &str, now: i64, zone: impl Fn() -> TimeZone) -> Option<i64> {
     {
         return now.checked_sub(number.parse::<u32>().ok().map(i64::from)?.checked_mul(*unit)?);
     }
+    let is_minute = when.len() == 5;
     let time: Time =
-        if when.len() == 5 { format!("{when}:00").parse().ok()? } else { when.parse().ok()? };
+        if is_minute { format!("{when}:00").parse().ok()? } else { when.parse().ok()? };
     let now = Timestamp::from_second(now).ok()?.to_zoned(zone());
     let today = now.date().to_datetime(time).to_zoned(now.time_zone().clone()).ok()?;
     let last = if today > now { today.yesterday().ok()? } else { today };
-    Some(last.timestamp().as_second())
+    Some(last.timestamp().as_second() + if is_minute { 59 } else { 0 })
 }
 
 #[cfg(test)]
@@ -87,9 +88,11 @@ mod tests {
         assert_eq!(latest("2h"), Some(7_200));
         assert_eq!(latest("1d"), Some(86_400));
         assert_eq!(latest("1w"), Some(604_800));
-        assert_eq!(latest("11:30"), Some(1_800));
-        assert_eq!(latest("12:00"), Some(0));
-        assert_eq!(latest("14:30"), Some(86_400 - 9_000));
+        // A minute lasts until its last second.
+        assert_eq!(latest("11:30"), Some(1_800 - 59));
+        assert_eq!(latest("11:30:20"), Some(1_800 - 20));
+        assert_eq!(latest("12:00"), Some(-59));
+        assert_eq!(latest("14:30"), Some(86_400 - 9_000 - 59));
         for other in ["", "m", "-1m", "{1}", "1", "25:00", "10 m", "99999999999w", "ten", "now"] {
             assert_eq!(latest(other), None, "{other}");
         }
