@@ -178,7 +178,8 @@ fn edits(agent: &HookedAgent, path: &Path, undo: bool) -> Result<Vec<Edit>, Fail
         let before = read(path)?;
         let after =
             new(before.as_deref().unwrap_or_default()).map_err(|why| unusable(path, &why))?;
-        let after = Some(after).filter(|after| !after.trim().is_empty());
+        // Whether `herma init` made an existing file is not known, so it stays, even if it is empty.
+        let after = Some(after).filter(|after| before.is_some() || !after.is_empty());
         Ok(vec![Edit { path: path.to_owned(), before, after, mode: 0o600 }])
     };
     match agent.settings {
@@ -187,9 +188,7 @@ fn edits(agent: &HookedAgent, path: &Path, undo: bool) -> Result<Vec<Edit>, Fail
                 let hooks = events.map(|event| (event, hook(command)));
                 edit::with_json_hooks(before, name, is_versioned, &hooks)
             };
-            let fresh = |command: &str| with_hook("", command).unwrap_or_default();
             edited(&|before| match undo {
-                true if is_made_by(before, fresh) => Ok(String::new()),
                 true => edit::without_json_hooks(before, name, &events),
                 false => with_hook(before, &command),
             })
@@ -226,7 +225,7 @@ fn own_file(
 }
 
 /// Whether a file is what `herma init` writes, whatever the path of the program was.
-fn is_made_by(found: &str, text: impl Fn(&str) -> String) -> bool {
+fn is_made_by(found: &str, text: fn(&str) -> String) -> bool {
     const MARK: &str = "COMMAND";
     let template = text(MARK);
     let same_line = |(found, template): (&str, &str)| match template.split_once(MARK) {
