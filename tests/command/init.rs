@@ -18,6 +18,17 @@ fn settings(world: &CommandFixture, agent: &str) -> Vec<std::path::PathBuf> {
     files.iter().map(|file| file.as_str().unwrap().into()).collect()
 }
 
+/// The files with the hook of an agent.
+fn settings_files(world: &CommandFixture, agent: &str) -> Vec<std::path::PathBuf> {
+    let listed = world.herma(&["init", "--json"]).done().json();
+    let of_agent = listed.as_array().unwrap().iter().find(|listed| listed["agent"] == agent);
+    let path = std::path::PathBuf::from(of_agent.unwrap()["settings"].as_str().unwrap());
+    match fs::read_dir(&path) {
+        Ok(folder) => folder.map(|entry| entry.unwrap().path()).collect(),
+        Err(_) => vec![path],
+    }
+}
+
 #[test]
 fn init_adds_a_hook_that_is_called_and_undo_takes_it_out() {
     for agent in AGENTS {
@@ -188,6 +199,29 @@ fn init_replaces_a_hook_of_a_program_that_was_elsewhere_and_keeps_one_that_only_
     let left: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(left["hooks"]["PreToolUse"].as_array().unwrap().len(), 2, "{left}");
     assert!(left.to_string().contains(theirs), "{left}");
+}
+
+#[test]
+fn doctor_and_init_report_a_hook_whose_program_cannot_be_run() {
+    for agent in AGENTS {
+        let world = CommandFixture::new();
+        world.herma(&["init", "--agent", agent, "--force"]).done();
+        assert!(!world.herma(&["init"]).done().text().contains("cannot be run"), "{agent}");
+        let lost = world.path("gone/herma").to_str().unwrap().to_owned();
+        for file in settings_files(&world, agent) {
+            let text = fs::read_to_string(&file).unwrap();
+            fs::write(&file, text.replace(binary().to_str().unwrap(), &lost)).unwrap();
+        }
+        let listed = world.herma(&["init"]).done().text();
+        let said = format!("its program {lost:?} cannot be run: herma init --agent {agent}\n");
+        assert!(listed.contains(&said), "{listed}");
+        let doctor = world.herma(&["doctor"]);
+        assert_eq!(doctor.exit, Some(3), "{agent}");
+        let said = format!("the program of the hook of {agent} cannot be run: {lost:?}");
+        assert!(doctor.text().contains(&said), "{}", doctor.text());
+        world.herma(&["init", "--agent", agent, "--force"]).done();
+        assert!(!world.herma(&["doctor"]).done().text().contains("cannot be run"), "{agent}");
+    }
 }
 
 #[test]

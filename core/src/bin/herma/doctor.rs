@@ -23,13 +23,17 @@ Exit codes: 0 checkpoints work, perhaps with notices; 3 a problem prevents check
 /// The column in which findings begin.
 const INDENT: usize = 24;
 
-/// Examines the surroundings, and returns the findings.
+/// Examines the surroundings, and returns the findings, with those about hooks.
 pub fn answer(
     json: bool,
     style: Style,
     surroundings: &Surroundings<'_>,
+    of_hooks: Vec<Finding>,
 ) -> Result<Answer, Failure> {
-    let examined = examine(surroundings);
+    let mut examined = examine(surroundings);
+    examined.findings.extend(of_hooks);
+    let worst = examined.findings.iter().map(|finding| finding.verdict).max();
+    examined.verdict = worst.unwrap_or(Verdict::Ok);
     let bytes = if json { programs::json(&examined)? } else { page(style, &examined) };
     if examined.verdict < Verdict::Trouble {
         return Ok(Answer::done(bytes));

@@ -11,13 +11,14 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use herma_core::agent::HookLog;
 use herma_core::disk::SystemDisk;
+use herma_core::doctor::{Check, Finding, Verdict};
 use herma_core::{Environment, text_difference};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// For the help of `herma init`.
@@ -70,6 +71,9 @@ struct ListedAgent {
     agent: &'static str,
     settings: PathBuf,
     is_hooked: bool,
+    /// The program of the hook, if it cannot be run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost_program: Option<PathBuf>,
 }
 
 /// Adds the hook or takes it out; without a name, lists the agents.
@@ -113,24 +117,60 @@ pub fn answer(
 }
 
 /// The agents; those have the hook from which taking it out would change something.
+fn listed(
+    environment: &Environment,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Vec<ListedAgent> {
+    let listed = |agent: &HookedAgent| {
+        let settings = agent.path(&environment.home, &variable);
+        let edits = edits(agent, &settings, true).unwrap_or_default();
+        let hooked: Vec<&Edit> = edits.iter().filter(|edit| edit.is_change()).collect();
+        let texts = hooked.iter().filter_map(|edit| edit.before.as_deref());
+        let lost = |text| edit::programs(text, agent.name).into_iter().find(|path| is_lost(path));
+        let lost_program = texts.filter_map(lost).next();
+        ListedAgent { agent: agent.name, settings, is_hooked: !hooked.is_empty(), lost_program }
+    };
+    AGENTS.iter().map(listed).collect()
+}
+
+/// Whether a program cannot be run. One without a path is looked for by a shell.
+fn is_lost(program: &Path) -> bool {
+    let is_executable = |found: fs::Metadata| found.is_file() && found.mode() & 0o111 != 0;
+    program.is_absolute() && !fs::metadata(program).is_ok_and(is_executable)
+}
+
+/// A finding of `herma doctor` for each hook whose program cannot be run.
+pub fn lost_hooks(
+    environment: &Environment,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Vec<Finding> {
+    let finding = |ListedAgent { agent, lost_program, .. }: ListedAgent| {
+        Some(Finding {
+            check: Check::Hooks,
+            verdict: Verdict::Trouble,
+            found: format!("the program of the hook of {agent} cannot be run: {:?}", lost_program?),
+            advice: Some(format!("run `herma init --agent {agent}`")),
+        })
+    };
+    listed(environment, variable).into_iter().filter_map(finding).collect()
+}
+
+/// The list of agents as an answer.
 fn list(
     json: bool,
     environment: &Environment,
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Answer, Failure> {
-    let listed = AGENTS.iter().map(|agent| {
-        let settings = agent.path(&environment.home, &variable);
-        let is_hooked =
-            edits(agent, &settings, true).is_ok_and(|edits| edits.iter().any(Edit::is_change));
-        ListedAgent { agent: agent.name, settings, is_hooked }
-    });
-    let listed: Vec<ListedAgent> = listed.collect();
+    let listed = listed(environment, variable);
     if json {
         return Ok(Answer::done(programs::json(&listed)?));
     }
-    let lines = listed.iter().map(|ListedAgent { agent, settings, is_hooked }| {
+    let lines = listed.iter().map(|ListedAgent { agent, settings, is_hooked, lost_program }| {
         let hook = if *is_hooked { "yes" } else { "-" };
-        format!("{agent:<10}{hook:<6}{}\n", settings.display())
+        let lost = lost_program.as_ref().map_or_else(String::new, |program| {
+            format!("{:16}its program {program:?} cannot be run: herma init --agent {agent}\n", "")
+        });
+        format!("{agent:<10}{hook:<6}{}\n{lost}", settings.display())
     });
     let lines: String = lines.collect();
     let title = format!("{:<10}{:<6}SETTINGS\n", "AGENT", "HOOK");

@@ -254,7 +254,10 @@ fn run_standalone(json: bool, task: &StandaloneTask) -> Result<u8, Failure> {
                 hermes_home: variable("HERMES_HOME").map(PathBuf::from),
                 current_directory: std::env::current_dir().ok(),
             };
-            let answer = doctor::answer(json, style(), &surroundings)?;
+            let of_hooks = read_environment(false)
+                .map(|environment| init::lost_hooks(&environment, variable))
+                .unwrap_or_default();
+            let answer = doctor::answer(json, style(), &surroundings, of_hooks)?;
             if json { answer } else { wrapped(answer) }
         }
         StandaloneTask::Completions(shell) => completion::script(*shell, json)?,

@@ -5,6 +5,7 @@ use herma_core::text::line;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
+use std::path::PathBuf;
 
 /// Ends the lines of YAML that are ours.
 const OURS: &str = "  # herma init";
@@ -14,6 +15,23 @@ pub fn is_ours(command: &str, agent: &str) -> bool {
     let program = command.strip_suffix(&format!(" hook {agent}")).unwrap_or_default();
     let name = program.trim_end_matches(['\'', '"']).rsplit('/').next().unwrap_or_default();
     name.starts_with("herma")
+}
+
+/// The programs of the hooks of that agent in the text of its settings, whatever the format.
+pub fn programs(settings: &str, agent: &str) -> Vec<PathBuf> {
+    let program = |(end, _): (usize, &str)| {
+        let before = &settings[..end];
+        let program = match before.strip_suffix('\'') {
+            Some(quoted) => quoted.rsplit('\'').next()?,
+            None => before
+                .rsplit(|character: char| character.is_whitespace() || character == '"')
+                .next()?,
+        };
+        let program = PathBuf::from(program);
+        let name = program.file_name()?.to_string_lossy().into_owned();
+        name.starts_with("herma").then_some(program)
+    };
+    settings.match_indices(&format!(" hook {agent}")).filter_map(program).collect()
 }
 
 /// The command of a hook that is to be added.
