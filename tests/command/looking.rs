@@ -70,6 +70,10 @@ fn cat_prints_a_file_as_it_was_to_the_byte() {
     for path in ["src/a.txt", "src", "missing"] {
         assert_eq!(world.herma(&["cat", "1", path]).refusal(), "not_in_checkpoint", "{path}");
     }
+    let said = world.herma(&["cat", "3", "src"]);
+    assert!(said.stderr.contains("\"src\" is a folder"), "{}", said.stderr);
+    let said = world.herma(&["cat", "3", "/etc/passwd"]);
+    assert!(said.stderr.contains("\"/etc/passwd\" is outside the project"), "{}", said.stderr);
     for path in ["/etc/passwd", "../x", "."] {
         assert_eq!(world.herma(&["cat", "1", path]).refusal(), "bad_path", "{path}");
     }
@@ -107,6 +111,9 @@ fn log_lists_the_checkpoints_that_changed_a_file() {
         world.herma(&["list"]).done(),
     ]);
     assert_text("look-log", &text);
+    let folder = world.herma(&["log", "src"]);
+    assert!(folder.stderr.contains("\"src\" is a folder"), "{}", folder.stderr);
+    assert_eq!(folder.refusal(), "not_in_checkpoint");
     let shown = world.herma(&["show", "1"]).done().text();
     assert_eq!(shown, world.herma(&["rollback", "show", "1"]).done().text());
     assert!(shown.contains("reason: \"third\""), "{shown}");

@@ -97,7 +97,7 @@ impl Stored<'_> {
     }
 }
 
-/// Checks that a label is one line of text that cannot be taken for a number of the list, an id, a
+/// Checks that a label is one line of text that cannot be taken for a number of the list, an id, a time, a
 /// word of rollback or an option.
 ///
 /// # Errors
@@ -113,6 +113,8 @@ pub fn check_label(label: &str) -> Result<()> {
         "it looks like a name of the list, such as 2 or u1"
     } else if is_like_an_id(label) {
         "it looks like an id"
+    } else if is_like_a_time(label) {
+        "it looks like an age or a time of day"
     } else if RESERVED.contains(&label) {
         "it is a subcommand of `herma rollback`"
     } else if label.starts_with('-') {
@@ -135,6 +137,14 @@ fn is_like_an_id(label: &str) -> bool {
     is_long
         && label.bytes().all(|byte| byte.is_ascii_hexdigit())
         && label.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a label could be taken for an age such as 10m or a time of day such as 14:30, also with the `@` before it.
+fn is_like_a_time(label: &str) -> bool {
+    let time = label.strip_prefix('@').unwrap_or(label);
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    time.strip_suffix(['s', 'm', 'h', 'd', 'w']).is_some_and(is_number)
+        || time.contains(':') && time.split(':').all(is_number)
 }
 
 const LABEL_BYTES_MAX: usize = 200;
@@ -165,14 +175,18 @@ mod tests {
     }
 
     #[test]
-    fn check_label_refuses_numbers_ids_options_and_more_than_one_line() {
+    fn check_label_refuses_numbers_ids_times_options_and_more_than_one_line() {
         for label in ["baseline-2026-w19", "before the migration", "facade", "ä", "12a", "w19", "u"]
+            .into_iter()
+            .chain(["10 m", "at 14:30", "v1:2", "m", ":", "@"])
         {
             check_label(label).unwrap();
         }
-        for label in
-            ["", "  ", "12", "u1", "undo", "3eda2bc", "2026", "a\nb", "--all", &"x".repeat(201)]
-        {
+        let long = "x".repeat(201);
+        for label in ["", "  ", "12", "u1", "undo", "3eda2bc", "2026", "a\nb", "--all", &long] {
+            assert_eq!(check_label(label).unwrap_err().code(), "bad_label", "{label}");
+        }
+        for label in ["10m", "2h", "1d", "@10m", "10:00", "@14:30", "14:30:05"] {
             assert_eq!(check_label(label).unwrap_err().code(), "bad_label", "{label}");
         }
     }

@@ -6,7 +6,9 @@ use crate::pages::{self, Page};
 use crate::text::{ago, line};
 use clap::Args;
 use herma_core::printed;
-use herma_core::{Change, Clock, Comparison, DiffEntry, Error, FileChange, SystemClock};
+use herma_core::{
+    Change, Clock, Comparison, DiffEntry, Error, FileChange, Held, Listed, SystemClock,
+};
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -178,16 +180,29 @@ impl Herma {
         let path = self.in_project_path(project, &arguments.file);
         let target = self.named_checkpoint(project, arguments.target.as_bytes())?;
         let content = self.manager.stored_content(project, &target, &path).map_err(|error| {
-            let not_taken = match error {
-                Error::NotInCheckpoint(_) => self.not_taken(project, &[&path]),
+            let why = match error {
+                Error::NotInCheckpoint(_) => self
+                    .folder(project, &target, &path)
+                    .or_else(|| self.not_taken(project, &[&path])),
                 _ => None,
             };
             let failure = Failure::from(error);
-            Failure { message: not_taken.unwrap_or(failure.message), ..failure }
+            Failure { message: why.unwrap_or(failure.message), ..failure }
         })?;
         let text = String::from_utf8_lossy(&content);
         let is_text = std::str::from_utf8(&content).is_ok();
         self.answer_in_project(project, &Printed { content: &text, is_text }, || content.clone())
+    }
+
+    /// Why a path of a checkpoint is not one of a file, if it is a folder of files.
+    fn folder(&self, project: &Path, target: &[u8], path: &[u8]) -> Option<String> {
+        let held = self.manager.held(project, target, path).ok()?;
+        (held == Some(Held::Folder)).then(|| {
+            let path = line(path);
+            format!(
+                "{path:?} is a folder: name a file in it, or compare it with `herma diff -- {path}`"
+            )
+        })
     }
 
     /// The checkpoints that changed a file.
@@ -197,9 +212,16 @@ impl Herma {
     pub fn log_file(&self, project: &Path, arguments: &LogArguments) -> Result<Answer, Failure> {
         let path = self.in_project_path(project, &arguments.file);
         let changes = self.manager.file_changes(project, &path)?;
-        if changes.is_empty() && self.manager.list(project)?.is_empty() {
-            let message = "this project has no checkpoints".to_owned();
-            return Err(Failure { code: "unknown_checkpoint", message });
+        if changes.is_empty() {
+            let listed = self.manager.list(project)?;
+            if listed.is_empty() {
+                let message = "this project has no checkpoints".to_owned();
+                return Err(Failure { code: "unknown_checkpoint", message });
+            }
+            let in_checkpoint = |listed: &Listed| self.folder(project, listed.id.as_bytes(), &path);
+            if let Some(message) = listed.iter().find_map(in_checkpoint) {
+                return Err(Failure { code: "not_in_checkpoint", message });
+            }
         }
         self.answer_in_project(project, &Changes { changes: &changes }, || {
             let now = SystemClock.seconds();
