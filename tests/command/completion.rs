@@ -22,10 +22,12 @@ fn every_shell_gets_a_script_that_asks_the_command() {
 fn offered(world: &CommandFixture, words: &[&str]) -> Vec<String> {
     let typed = r#"
         PATH=$(dirname "$0"):$PATH
+        asked=
+        compopt() { [[ $1$2 == +onospace ]] || [[ $2 == nospace ]] || asked+="compopt $1 $2"; }
         eval "$(herma completions bash)"
         COMP_WORDS=(herma "$@") COMP_CWORD=$# COMP_TYPE=9
         _clap_complete_herma herma "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
-        printf '%s\n' "${COMPREPLY[@]}"
+        printf '%s\n' "${COMPREPLY[@]}" "$asked"
     "#;
     let mut bash = Command::new("bash");
     world.prepare(&mut bash);
@@ -63,17 +65,32 @@ fn bash_completes_verbs_checkpoints_labels_files_and_pages() {
         (&["diff", "2", "--", "b.txt", "l"], &[]),
         (&["diff", "--", "l"], &["later.txt"]),
         (&["cat", "1", "src/m"], &["src/main.rs", "src/my file"]),
+        (&["log", "src/m"], &["src/main.rs", "src/my file"]),
+        (&["log", ""], &["b.txt", "later.txt", "src/"]),
+        (&["cat", "'base'", "s\\r\\c/m"], &["src/main.rs", "src/my file"]),
+        (&["cat", "1", "\"src/my f"], &["src/my file"]),
         (&["pin", "b"], &["base"]),
         (&["man", "checkpoints-c"], &["checkpoints-clear", "checkpoints-clear-legacy"]),
         (&["init", "--agent", "c"], &["claude", "codex", "cursor", "copilot", "cline"]),
     ] {
         let mut offered = offered(&world, words);
         let mut expected: Vec<String> = expected.iter().map(|&word| word.to_owned()).collect();
-        offered.retain(|word| !word.starts_with('-'));
+        offered.retain(|word| !word.starts_with('-') && !word.starts_with("compopt"));
         offered.sort();
         expected.sort();
         assert_eq!(offered, expected, "{words:?}");
     }
+}
+
+#[test]
+fn bash_quotes_completed_names_with_special_characters_as_file_names() {
+    let world = CommandFixture::new();
+    world.write("a$b", "1");
+    world.write("plain", "1");
+    world.herma(&["checkpoint", "--label", "my label"]).done();
+    assert_eq!(offered(&world, &["cat", "1", "a"]), ["a$b", "compopt -o filenames"]);
+    assert_eq!(offered(&world, &["pin", "my"]), ["my label", "compopt -o filenames"]);
+    assert_eq!(offered(&world, &["cat", "1", "pl"]), ["plain"]);
 }
 
 #[test]

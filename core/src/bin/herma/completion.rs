@@ -15,7 +15,7 @@ use herma_core::{Clock, Environment, Listed, SystemClock};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 /// For the help of `herma completions`.
@@ -32,6 +32,17 @@ Exit codes: 0 done; 2 invalid arguments.";
 
 /// The variable by which the script asks.
 pub const VARIABLE: &str = "HERMA_COMPLETE";
+
+/// The end of the function in the script for bash.
+const BASH_END: &str = "        compopt -o nospace\n    fi\n";
+/// What bash quotes then, as it does file names: a completed word with other characters than these.
+const BASH_QUOTES: &str = "    local word
+    for word in \"${COMPREPLY[@]-}\"; do
+        if [[ \"$word\" == *[!a-zA-Z0-9_./:=@%+,-]* ]]; then
+            compopt -o filenames 2> /dev/null
+        fi
+    done
+";
 
 /// The verbs after `herma rollback`.
 pub const VERBS: [&str; 5] = ["diff", "list", "redo", "show", "undo"];
@@ -55,15 +66,22 @@ pub fn script(shell: clap_complete::Shell, json: bool) -> Result<Answer, Failure
             .write_registration(VARIABLE, "herma", "herma", "herma", &mut script)
             .map_err(|error| Failure::answer_not_written(&error))?;
     }
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    if shell == "bash" {
+        script = script.replace(BASH_END, &[BASH_END, BASH_QUOTES].concat());
+    }
     if json {
-        let script = String::from_utf8_lossy(&script);
         return Ok(Answer::done(programs::json(&Completions { shell: &shell, script: &script })?));
     }
-    Ok(Answer::done(script))
+    Ok(Answer::done(script.into_bytes()))
 }
 
-/// Answers a shell that asks, and returns whether one did.
-pub fn answered(words: &[OsString], environment: Option<Environment>) -> bool {
+/// Answers a shell that asks, and returns whether one did. Bash passes words with their quotes.
+pub fn answered(words: &[OsString], shell: &OsStr, environment: Option<Environment>) -> bool {
+    let words: Vec<OsString> = match shell == "bash" {
+        true => words.iter().map(|word| unquoted(word)).collect(),
+        false => words.to_vec(),
+    };
     let typed = words.iter().skip_while(|word| *word != "--").skip(1).cloned().collect();
     let here = environment.as_ref().map(|environment| environment.current_directory.clone());
     let factory = || match &environment {
@@ -73,7 +91,23 @@ pub fn answered(words: &[OsString], environment: Option<Environment>) -> bool {
         None => arguments::command(),
     };
     let asked = CompleteEnv::with_factory(factory).var(VARIABLE);
-    asked.try_complete(words.to_vec(), here.as_deref()).unwrap_or(false)
+    asked.try_complete(words, here.as_deref()).unwrap_or(false)
+}
+
+/// A word as it is meant, of which a quotation may still be open.
+fn unquoted(word: &OsStr) -> OsString {
+    let mut plain = Vec::new();
+    let mut open_quote = None;
+    let mut bytes = word.as_bytes().iter().copied();
+    while let Some(byte) = bytes.next() {
+        match (byte, open_quote) {
+            (b'\\', None | Some(b'"')) => plain.extend(bytes.next()),
+            (b'\'' | b'"', None) => open_quote = Some(byte),
+            (_, Some(quote)) if byte == quote => open_quote = None,
+            _ => plain.push(byte),
+        }
+    }
+    OsString::from_vec(plain)
 }
 
 /// The arguments, each with what completes it.
@@ -92,6 +126,10 @@ fn completed(typed: &Typed, subcommand: &str, argument: Arg) -> Arg {
         }
         ("cat", "file") => {
             let files = move |current: &OsStr| typed.files_of_checkpoint(current);
+            argument.add(ArgValueCompleter::new(files))
+        }
+        ("log", "file") => {
+            let files = move |current: &OsStr| typed.files(OsStr::new("1"), current);
             argument.add(ArgValueCompleter::new(files))
         }
         // After `--` the engine still asks for checkpoints.

@@ -79,8 +79,10 @@ fn interrupt_flag() -> Arc<AtomicBool> {
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
-    let is_asked = variable(completion::VARIABLE).is_some();
-    if is_asked && completion::answered(&words, read_environment(false).ok()) {
+    let shell = variable(completion::VARIABLE);
+    let is_answered =
+        |shell: &OsString| completion::answered(&words, shell, read_environment(false).ok());
+    if shell.as_ref().is_some_and(is_answered) {
         return ExitCode::from(DONE);
     }
     let exit = match Request::read(&words) {
