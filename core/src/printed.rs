@@ -2,14 +2,11 @@
 //! (`seed 000`): one line per checkpoint, whatever its reason contains.
 
 use crate::report::Listed;
-use crate::text::{Style, Tone, ago, count, line, local_time};
+use crate::text::{Style, Tone, ago, count, line, local_time, short_id};
 
-/// The number of digits of an id that are printed.
-pub const SHORT: usize = 7;
-
-/// The first digits of an id.
+/// The digits of an id that are printed, in their colour.
 pub fn short(style: Style, id: &str) -> String {
-    style.paint(Tone::Notable, id.get(..SHORT).unwrap_or(id))
+    style.paint(Tone::Notable, short_id(id))
 }
 
 /// The lines of a list: name, short id, date and time, reason and changes of each checkpoint, and its age if it is
@@ -24,7 +21,7 @@ pub fn list(style: Style, checkpoints: &[Listed], now: Option<i64>) -> Vec<Strin
     let mut lines = Vec::with_capacity(checkpoints.len());
     for (name, checkpoint) in names.iter().zip(checkpoints) {
         let Listed { id, time, reason, stats, damage, label, pinned, .. } = checkpoint;
-        let reason = line(reason.as_bytes());
+        let reason = line(reason);
         let reason = if reason.is_empty() { "(no reason)" } else { &reason };
         let stats = stats.filter(|stats| stats.files > 0).map(|stats| {
             let files = count(stats.files, "file", "files");
@@ -40,14 +37,14 @@ pub fn list(style: Style, checkpoints: &[Listed], now: Option<i64>) -> Vec<Strin
         match (label, pinned) {
             (Some(label), _) => {
                 let pinned = if *pinned { "pinned" } else { "not pinned" };
-                let label = line(label.as_bytes());
+                let label = line(label);
                 lines.push(format!("  {:>width$}  label: {label} ({pinned})", ""));
             }
             (None, true) => lines.push(format!("  {:>width$}  pinned", "")),
             (None, false) => {}
         }
         if let Some(damage) = damage {
-            let damage = style.paint(Tone::Bad, &format!("damaged: {}", line(damage.as_bytes())));
+            let damage = style.paint(Tone::Bad, &format!("damaged: {}", line(damage)));
             lines.push(format!("  {:>width$}  {damage}", ""));
         }
     }

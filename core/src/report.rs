@@ -18,7 +18,7 @@ pub use stored::{
 
 use crate::remark::{all_escaped, escaped};
 use crate::store::restoring::Record;
-use crate::text::shell_word;
+use crate::text::{shell_word, short_id};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -112,8 +112,7 @@ impl From<Record> for Interrupted {
 /// For people, with the commands that continue and undo it.
 impl fmt::Display for Interrupted {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let short = |id: &str| id.get(..7).unwrap_or(id).to_owned();
-        let mut target = short(&self.target);
+        let mut target = short_id(&self.target).to_owned();
         for (index, path) in self.below.iter().enumerate() {
             let separator = if index == 0 { " --" } else { "" };
             target += &format!("{separator} {}", shell_word(path));
@@ -121,11 +120,11 @@ impl fmt::Display for Interrupted {
         write!(
             formatter,
             "a rollback to {} was interrupted: `herma rollback {target}` continues it",
-            short(&self.target)
+            short_id(&self.target)
         )?;
         match &self.before {
             Some(before) => {
-                write!(formatter, ", `herma undo` undoes it (to {})", short(before))
+                write!(formatter, ", `herma undo` undoes it (to {})", short_id(before))
             }
             None => Ok(()),
         }

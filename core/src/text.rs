@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::ffi::OsString;
 
-/// How text is styled for an output.
-#[derive(Clone, Copy, Debug)]
+/// How text is styled for an output; by default as for a file.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
     /// Whether the output is a terminal, which a person reads directly.
     pub terminal: bool,
@@ -71,12 +71,13 @@ pub fn is_harmful(character: char) -> bool {
 }
 
 /// Any text on one line, with everything harmful escaped.
-pub fn line(text: &[u8]) -> String {
-    escape(text, &[])
+pub fn line(text: impl AsRef<[u8]>) -> String {
+    escape(text.as_ref(), &[])
 }
 
 /// A file name or path: as it is, or in quotes where the bare name would mislead.
-pub fn name(path: &[u8]) -> String {
+pub fn name(path: impl AsRef<[u8]>) -> String {
+    let path = path.as_ref();
     let escaped = escape(path, &['"', '\\']);
     let is_bare = escaped.as_bytes() == path && !path.is_empty();
     if is_bare && !path.starts_with(b" ") && !path.ends_with(b" ") {
@@ -108,7 +109,8 @@ fn escape(text: &[u8], quotes: &[char]) -> String {
 
 /// A word quoted for any shell, so that a printed command can be typed. Bytes that must not be printed take a form
 /// that bash, zsh and ksh read, but not every `sh`.
-pub fn shell_word(word: &[u8]) -> String {
+pub fn shell_word(word: impl AsRef<[u8]>) -> String {
+    let word = word.as_ref();
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+=:@%,".contains(byte);
     if !word.is_empty() && word.iter().all(is_plain) {
         return line(word);
@@ -126,6 +128,11 @@ pub fn shell_word(word: &[u8]) -> String {
         Err(byte) => format!("\\x{byte:02x}"),
     };
     format!("$'{}'", pieces(word).map(escaped).collect::<String>())
+}
+
+/// The digits of an id that are printed: its first.
+pub fn short_id(id: &str) -> &str {
+    id.get(..7).unwrap_or(id)
 }
 
 /// `1 file`, `2 files`.

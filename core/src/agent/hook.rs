@@ -51,68 +51,26 @@ pub struct ToolCall {
 /// A command may be as long as the files that it writes.
 const REASON_LENGTH_MAX: usize = 200;
 
-/// Tools that change no file, without regard to case, `_` and `-`. Any other name counts as changing files.
-const READERS: &[&str] = &[
-    "activateskill",
-    "askfollowupquestion",
-    "asktool",
-    "askuser",
-    "askuserquestion",
-    "attemptcompletion",
-    "bashoutput",
-    "clarify",
-    "codebasesearch",
-    "codesearch",
-    "enterplanmode",
-    "exitplanmode",
-    "fetch",
-    "fetchrules",
-    "filesearch",
-    "getdiagnostics",
-    "glob",
-    "googlewebsearch",
-    "grep",
-    "grepsearch",
-    "list",
-    "listcodedefinitionnames",
-    "listdir",
-    "listdirectory",
-    "listfiles",
-    "listmcpresources",
-    "ls",
-    "lsp",
-    "question",
-    "read",
-    "readbash",
-    "readfile",
-    "readfiles",
-    "readlints",
-    "readmanyfiles",
-    "reportintent",
-    "search",
-    "searchcodebase",
-    "searchfilecontent",
-    "searchfiles",
-    "sessionsearch",
-    "skill",
-    "skillslist",
-    "skillview",
-    "taskcreate",
-    "taskget",
-    "tasklist",
-    "taskupdate",
-    "todo",
-    "todoread",
-    "todowrite",
-    "toolsearch",
-    "updateplan",
-    "view",
-    "viewimage",
-    "visionanalyze",
-    "webextract",
-    "webfetch",
-    "websearch",
-    "writetodos",
+/// Tools that change no file, without regard to case, `_` and `-`; several to a line. Any other name counts as changing
+/// files.
+const READERS: &[&[&str]] = &[
+    // Of files and of what a program printed.
+    &["bashoutput", "getdiagnostics", "list", "listcodedefinitionnames", "listdir"],
+    &["listdirectory", "listfiles", "ls", "lsp", "read", "readbash", "readfile", "readfiles"],
+    &["readlints", "readmanyfiles", "view", "viewimage", "visionanalyze"],
+    // Searches.
+    &["codebasesearch", "codesearch", "filesearch", "glob", "grep", "grepsearch", "search"],
+    &["searchcodebase", "searchfilecontent", "searchfiles", "sessionsearch", "toolsearch"],
+    // Of the web and of servers.
+    &["fetch", "fetchrules", "googlewebsearch", "listmcpresources", "webextract", "webfetch"],
+    &["websearch"],
+    // Questions to the user.
+    &["askfollowupquestion", "asktool", "askuser", "askuserquestion", "attemptcompletion"],
+    &["clarify", "question", "reportintent"],
+    // Plans, tasks and skills.
+    &["activateskill", "enterplanmode", "exitplanmode", "skill", "skillslist", "skillview"],
+    &["taskcreate", "taskget", "tasklist", "taskupdate", "todo", "todoread", "todowrite"],
+    &["updateplan", "writetodos"],
 ];
 
 /// The fields of each meaning, in the order in which they are looked for; `.` leads into an object.
@@ -198,7 +156,7 @@ impl ToolCall {
         }
         let plain = |letter: &char| !matches!(letter, '_' | '-');
         let name: String = self.name.to_lowercase().chars().filter(plain).collect();
-        !READERS.contains(&name.as_str())
+        !READERS.iter().any(|names| names.contains(&name.as_str()))
     }
 
     /// The reason that the list shows: the tool, and what it changes first.

@@ -19,7 +19,7 @@ pub fn check(disk: &dyn Disk, base: &Path, folder: &Path) -> Option<Finding> {
             // Without the folder its parts cannot be restored.
             false => format!("create the agent's folder {folder:?} again, then {undone}"),
         };
-        return Some(Finding::trouble(Check::Agent, found, advice));
+        return Some(Check::Agent.trouble(found, advice));
     }
     if !is_there {
         return None;
@@ -27,11 +27,11 @@ pub fn check(disk: &dyn Disk, base: &Path, folder: &Path) -> Option<Finding> {
     let damaged = State::damaged_files(disk, folder);
     if damaged.is_empty() {
         let found = format!("the agent's state in {folder:?} can be captured");
-        return Some(Finding::ok(Check::Agent, found));
+        return Some(Check::Agent.ok(found));
     }
     let advice =
         "fix or remove the file: until then no checkpoint contains it, and no rollback restores it";
-    Some(Finding::notice(Check::Agent, damaged.join("; "), advice))
+    Some(Check::Agent.notice(damaged.join("; "), advice))
 }
 
 /// Describes the first interrupted restore. A restore that still runs holds the lock of its project.

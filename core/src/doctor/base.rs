@@ -40,20 +40,20 @@ fn existing(disk: &dyn Disk, machine: &dyn Machine, base: &Path, stat: &Stat) ->
     }
     let state =
         if store_stat.is_some() { "contains a store" } else { "exists, without a store yet" };
-    Finding::ok(Check::Base, format!("{base:?} {state}"))
+    Check::Base.ok(format!("{base:?} {state}"))
 }
 
 /// The reason why a directory of this tool cannot be used, if there is one.
 fn unusable(disk: &dyn Disk, machine: &dyn Machine, path: &Path, stat: &Stat) -> Option<Finding> {
     if stat.kind != Kind::Directory {
         let found = format!("{path:?} is not a directory");
-        return Some(Finding::trouble(Check::Base, found, format!("move it away, {ELSEWHERE}")));
+        return Some(Check::Base.trouble(found, format!("move it away, {ELSEWHERE}")));
     }
     let listed = disk.list(path).map(drop);
     if let Err(error) = listed.and_then(|()| machine.may_write(path)) {
         let found = format!("{path:?} cannot be read or written: {error}");
         let advice = format!("give yourself permission to read and write it, {ELSEWHERE}");
-        return Some(Finding::trouble(Check::Base, found, advice));
+        return Some(Check::Base.trouble(found, advice));
     }
     let user = machine.user();
     if stat.user == user {
@@ -64,7 +64,7 @@ fn unusable(disk: &dyn Disk, machine: &dyn Machine, path: &Path, stat: &Stat) ->
     let advice =
         format!("run herma as its owner, make yourself the owner with chown -R, {ELSEWHERE}");
     let is_root = user == 0;
-    let finding = if is_root { Finding::notice } else { Finding::trouble };
+    let finding = if is_root { Check::notice } else { Check::trouble };
     Some(finding(Check::Base, found, advice))
 }
 
@@ -82,28 +82,25 @@ fn missing(disk: &dyn Disk, machine: &dyn Machine, configured: &Path, base: &Pat
     };
     if stat.kind != Kind::Directory {
         let found = format!("{base:?} cannot be created: {above:?} is not a directory{through}");
-        return Finding::trouble(Check::Base, found, format!("move {above:?} away, {ELSEWHERE}"));
+        return Check::Base.trouble(found, format!("move {above:?} away, {ELSEWHERE}"));
     }
     if let Err(error) = machine.may_write(&above) {
         let found = format!("{base:?} cannot be created in {above:?}: {error}{through}");
         let advice = format!("give yourself permission to write there, {ELSEWHERE}");
-        return Finding::trouble(Check::Base, found, advice);
+        return Check::Base.trouble(found, advice);
     }
     if link.is_some() {
         let found = format!("{base:?} does not exist{through}; a checkpoint would create it");
         let advice = "if it belongs on a volume that is not mounted, mount the volume first";
-        return Finding::notice(Check::Base, found, advice);
+        return Check::Base.notice(found, advice);
     }
-    Finding::ok(
-        Check::Base,
-        format!("{base:?} does not exist yet; the first checkpoint creates it"),
-    )
+    Check::Base.ok(format!("{base:?} does not exist yet; the first checkpoint creates it"))
 }
 
 fn no_access(path: &Path, error: &io::Error) -> Finding {
     let found = format!("{path:?} cannot be accessed: {error}");
     let advice = format!("give yourself permission to enter the directories above it, {ELSEWHERE}");
-    Finding::trouble(Check::Base, found, advice)
+    Check::Base.trouble(found, advice)
 }
 
 /// The path itself with its stat, or the nearest path above it that exists.
@@ -135,29 +132,26 @@ pub fn privacy(disk: &dyn Disk, base: &Path, home: &Path) -> Finding {
     let mode = match disk.stat(base) {
         Ok(stat) if stat.kind == Kind::Directory => stat.mode & 0o777,
         _ => {
-            return Finding::ok(
-                Check::Privacy,
-                "checkpoint files are readable by their owner only",
-            );
+            return Check::Privacy.ok("checkpoint files are readable by their owner only");
         }
     };
     if mode & 0o077 == 0 {
-        return Finding::ok(Check::Privacy, format!("{base:?} is readable by its owner only"));
+        return Check::Privacy.ok(format!("{base:?} is readable by its owner only"));
     }
     let closed = |bits| above(base, home).into_iter().find(|path| !permits(disk, path, bits));
     if let Some(path) = closed(0o011) {
         let found =
             format!("{base:?} is readable by its owner only, because {path:?} is closed to others");
-        return Finding::ok(Check::Privacy, found);
+        return Check::Privacy.ok(found);
     }
     let advice = format!("chmod 700 {base:?}");
     let found = |risk: &str| format!("{base:?} has the permissions {mode:o}: {risk}");
     // A user who may write there can give another store to the next restore.
     if mode & 0o002 != 0 && closed(0o001).is_none() {
         let found = found("any user can replace the stored checkpoints");
-        return Finding::trouble(Check::Privacy, found, advice);
+        return Check::Privacy.trouble(found, advice);
     }
-    Finding::notice(Check::Privacy, found("other users can access it"), advice)
+    Check::Privacy.notice(found("other users can access it"), advice)
 }
 
 /// The directories above the base that protect it: those up to the home directory, or, outside it, the
@@ -184,7 +178,7 @@ pub fn space(disk: &dyn Disk, machine: &dyn Machine, base: &Path, config: &Confi
         Ok(space) => space,
         Err(error) => {
             let found = format!("the free space at {base:?} is not known: {error}");
-            return Finding::notice(Check::Space, found, "make sure that there is enough");
+            return Check::Space.notice(found, "make sure that there is enough");
         }
     };
     let free = format!("{} MB are free at {base:?}", space.bytes / MEBIBYTE);
@@ -192,17 +186,17 @@ pub fn space(disk: &dyn Disk, machine: &dyn Machine, base: &Path, config: &Confi
         let advice = format!(
             "free some space, {ELSEWHERE}; `herma checkpoints prune` makes the store smaller"
         );
-        return Finding::trouble(Check::Space, free, advice);
+        return Check::Space.trouble(free, advice);
     }
     if let Some(files) = space.files.filter(|files| *files < FREE_FILES_MIN) {
         let found = format!("only {files} more files can be created at {base:?}");
-        return Finding::trouble(Check::Space, found, format!("remove some files, {ELSEWHERE}"));
+        return Check::Space.trouble(found, format!("remove some files, {ELSEWHERE}"));
     }
     let limit = config.max_total_bytes;
     if space.bytes < limit {
         let found = format!("{free}, and the store may grow to {} MB", limit / MEBIBYTE);
         let advice = "free some space, or lower max_total_size_mb in the configuration";
-        return Finding::notice(Check::Space, found, advice);
+        return Check::Space.notice(found, advice);
     }
-    Finding::ok(Check::Space, free)
+    Check::Space.ok(free)
 }

@@ -18,22 +18,15 @@ pub fn check(disk: &dyn Disk, environment: &Environment, now: i64) -> Vec<Findin
             format!("the hook of {agent} took no checkpoint {}: {failure}", ago(*time, now));
         let is_recent = now.saturating_sub(*time) < EARLIER_SECONDS_MAX;
         is_recent.then(|| {
-            Finding::notice(
-                Check::Hooks,
-                message,
-                "nothing more to do: the calls since then went well",
-            )
+            Check::Hooks.notice(message, "nothing more to do: the calls since then went well")
         })
     };
-    let finding = |(agent, last)| match last {
-        None => Finding::notice(
-            Check::Hooks,
-            format!("the hook of {agent} is set up, and no call of it was recorded yet"),
+    let finding = |(agent, last)| {
+        match last {
+        None => Check::Hooks.notice(format!("the hook of {agent} is set up, and no call of it was recorded yet"),
             "let the agent change a file; if this stays, restart it, and see whether it asks to trust its hooks",
         ),
-        Some(LastCall { time, failure: Some(failure), .. }) => Finding::trouble(
-            Check::Hooks,
-            format!(
+        Some(LastCall { time, failure: Some(failure), .. }) => Check::Hooks.trouble(format!(
                 "the hook of {agent}, called {}, took no checkpoint: {failure}",
                 ago(time, now)
             ),
@@ -41,8 +34,9 @@ pub fn check(disk: &dyn Disk, environment: &Environment, now: i64) -> Vec<Findin
         ),
         Some(LastCall { time, reason, .. }) => {
             let called = format!("the hook of {agent} was called {}, {reason}", ago(time, now));
-            Finding::ok(Check::Hooks, called)
+            Check::Hooks.ok(called)
         }
+    }
     };
     let agents = log.agents();
     let earlier: Vec<Finding> = agents.iter().filter_map(earlier).collect();

@@ -25,16 +25,14 @@ pub fn check(disk: &dyn Disk, base: &Path, project: Option<&Path>) -> Finding {
                 let advice = "always type the directory's name in the same letter case, since the \
                               store takes another spelling for another project; of two files of a \
                               checkpoint that differ only in letter case, only one is restored";
-                return Finding::notice(Check::LetterCase, found, advice);
+                return Check::LetterCase.notice(found, advice);
             }
-            Some(true) => parts.push("ignored in the store, which is harmless"),
-            Some(false) if subject == "project" => parts.push("matters in the project"),
-            Some(false) => parts.push("matters in the store"),
-            None if subject == "project" => parts.push("not known for the project"),
-            None => parts.push("not known for the store"),
+            Some(true) => parts.push("ignored in the store, which is harmless".to_owned()),
+            Some(false) => parts.push(format!("matters in the {subject}")),
+            None => parts.push(format!("not known for the {subject}")),
         }
     }
-    Finding::ok(Check::LetterCase, parts.join(", "))
+    Check::LetterCase.ok(parts.join(", "))
 }
 
 /// Whether a directory ignores letter case; `None` if that cannot be determined, for example because no

@@ -26,7 +26,7 @@ pub fn check(disk: &dyn Disk, base: &Path, now: i64) -> Finding {
                 format!("`git gc` holds {:?}, possibly on another machine", store.join("gc.pid"));
             let advice = "wait until it is done: meanwhile checkpoints are taken, but no space is freed; \
                           the lock of another machine expires after 12 hours";
-            return Finding::notice(Check::Locks, found, advice);
+            return Check::Locks.notice(found, advice);
         }
         None => {}
     }
@@ -34,16 +34,13 @@ pub fn check(disk: &dyn Disk, base: &Path, now: i64) -> Finding {
     let stuck: Vec<_> = abandoned.iter().filter(|(_, kind)| *kind == Kind::Directory).collect();
     if let Some((path, _)) = stuck.first() {
         let found = format!("{path:?} is a directory where git creates a lock file");
-        return Finding::trouble(Check::Locks, found, "move it away");
+        return Check::Locks.trouble(found, "move it away");
     }
     let Some((first, _)) = abandoned.first() else {
         if disk.stat(&store).is_err() {
-            return Finding::ok(Check::Locks, "there is no store yet");
+            return Check::Locks.ok("there is no store yet");
         }
-        return Finding::ok(
-            Check::Locks,
-            "no process holds the store, and no lock was left behind",
-        );
+        return Check::Locks.ok("no process holds the store, and no lock was left behind");
     };
     let more = match abandoned.len() - 1 {
         0 => String::new(),
@@ -52,7 +49,7 @@ pub fn check(disk: &dyn Disk, base: &Path, now: i64) -> Finding {
     let found = format!("{first:?}{more} was left behind by a process that died");
     let advice = "nothing to do: the next herma that needs it takes it over after 2 seconds; plain git \
                   does not, so remove it if no git command is using the store";
-    Finding::notice(Check::Locks, found, advice)
+    Check::Locks.notice(found, advice)
 }
 
 /// Reports a process that holds the store exclusively, or a lock that cannot be tried.
@@ -63,11 +60,11 @@ fn held(disk: &dyn Disk, path: &Path) -> Option<Finding> {
             let found = format!("another process holds {path:?}");
             let advice =
                 "try again: a process that clears the store or frees space holds it meanwhile";
-            Some(Finding::notice(Check::Locks, found, advice))
+            Some(Check::Locks.notice(found, advice))
         }
         Err(error) => {
             let default_advice = "give yourself permission to read and write it";
-            Some(Finding::refusal(Check::Locks, &error, default_advice))
+            Some(Check::Locks.refusal(&error, default_advice))
         }
     }
 }

@@ -79,34 +79,38 @@ pub struct Finding {
     pub advice: Option<String>,
 }
 
-impl Finding {
-    fn ok(check: Check, found: impl Into<String>) -> Self {
-        Finding { check, verdict: Verdict::Ok, found: found.into(), advice: None }
+impl Check {
+    fn finding(
+        self,
+        verdict: Verdict,
+        found: impl Into<String>,
+        advice: Option<String>,
+    ) -> Finding {
+        Finding { check: self, verdict, found: found.into(), advice }
     }
 
-    fn notice(check: Check, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        Finding {
-            check,
-            verdict: Verdict::Notice,
-            found: found.into(),
-            advice: Some(advice.into()),
-        }
+    fn ok(self, found: impl Into<String>) -> Finding {
+        self.finding(Verdict::Ok, found, None)
     }
 
-    fn trouble(check: Check, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        Finding { verdict: Verdict::Trouble, ..Finding::notice(check, found, advice) }
+    fn notice(self, found: impl Into<String>, advice: impl Into<String>) -> Finding {
+        self.finding(Verdict::Notice, found, Some(advice.into()))
+    }
+
+    fn trouble(self, found: impl Into<String>, advice: impl Into<String>) -> Finding {
+        self.finding(Verdict::Trouble, found, Some(advice.into()))
     }
 
     /// The error for which a checkpoint would be refused. The advice is the end of its message, or
     /// `default_advice` if the message has none.
-    fn refusal(check: Check, error: &Error, default_advice: &str) -> Self {
+    fn refusal(self, error: &Error, default_advice: &str) -> Finding {
         let message = error.to_string();
         let separators =
             ["; nothing was changed", "; no checkpoint was taken", "; no checkpoint was lost"];
         let split = separators.iter().find_map(|separator| message.split_once(separator));
         let (found, rest) = split.unwrap_or((message.as_str(), ""));
         let advice = rest.strip_prefix(": ").unwrap_or(default_advice);
-        Finding::trouble(check, found, advice)
+        self.trouble(found, advice)
     }
 }
 
@@ -182,8 +186,7 @@ pub fn examine(surroundings: &Surroundings<'_>) -> Examined {
         let project = current.map(|current| project::directory(disk, &environment, current));
         findings.push(match &project {
             Some(project) => project::check(disk, &environment, &config, project),
-            None => Finding::trouble(
-                Check::Project,
+            None => Check::Project.trouble(
                 "the current directory no longer exists",
                 "change to an existing directory",
             ),

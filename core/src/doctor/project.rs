@@ -9,6 +9,7 @@ use crate::path::shown;
 use crate::project::{Project, hash_of, project_of_file};
 use crate::report::Interrupted;
 use crate::store::restoring;
+use crate::text;
 use std::path::{Path, PathBuf};
 
 /// The directory of the project of which a checkpoint in the directory `current` would be taken.
@@ -22,7 +23,7 @@ pub fn interrupted(disk: &dyn Disk, base: &Path, directory: &Path) -> Option<Fin
     let record = restoring::interrupted(disk, &base.join("store"), &hash_of(directory))?;
     let found = Interrupted::from(record).to_string();
     let (found, advice) = found.split_once(": ")?;
-    Some(Finding::notice(Check::Project, found, advice))
+    Some(Check::Project.notice(found, advice))
 }
 
 /// Checks the project as a checkpoint would, but without reading its files.
@@ -35,22 +36,21 @@ pub fn check(
     let default_advice = "change to the directory of a project";
     let project = Project::resolve(disk, environment, directory);
     if let Err(error) = project.check_scope(disk, environment) {
-        return Finding::refusal(Check::Project, &error, default_advice);
+        return Check::Project.refusal(&error, default_advice);
     }
     let own_folders = OwnFolders::of(disk, environment);
     let surveyed = capture::survey(disk, &project.directory, &own_folders, config);
     let (count, left_out) = match surveyed {
         Ok(surveyed) => surveyed,
-        Err(error) => return Finding::refusal(Check::Project, &error, default_advice),
+        Err(error) => return Check::Project.refusal(&error, default_advice),
     };
     let directory = &project.directory;
-    let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+    let files = text::count(count, "file", "files");
     let found = format!("a checkpoint of {directory:?} would contain {files}");
-    let Some(first) = left_out.first() else { return Finding::ok(Check::Project, found) };
-    let paths =
-        if left_out.len() == 1 { "1 path".to_owned() } else { format!("{} paths", left_out.len()) };
+    let Some(first) = left_out.first() else { return Check::Project.ok(found) };
+    let paths = text::count(left_out.len(), "path", "paths");
     let found =
         format!("{found} and leave out {paths}, such as {} ({})", shown(&first.path), first.reason);
     let advice = "`herma checkpoint` lists all of them; no rollback can restore them";
-    Finding::notice(Check::Project, found, advice)
+    Check::Project.notice(found, advice)
 }

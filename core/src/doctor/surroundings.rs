@@ -24,7 +24,7 @@ pub fn home(surroundings: &Surroundings<'_>) -> Finding {
             }
             _ => "HOME is not set".to_owned(),
         };
-        return Finding::trouble(Check::Home, found, "set HOME to your home directory");
+        return Check::Home.trouble(found, "set HOME to your home directory");
     };
     if let Some(hermes) = surroundings.hermes_home.as_ref().filter(|_| surroundings.is_relative()) {
         let found = format!(
@@ -32,20 +32,15 @@ pub fn home(surroundings: &Surroundings<'_>) -> Finding {
         );
         let advice = "set HERMES_HOME to an absolute path";
         return if surroundings.current_directory.is_some() {
-            Finding::notice(Check::Home, found, advice)
+            Check::Home.notice(found, advice)
         } else {
-            Finding::trouble(
-                Check::Home,
-                found + ", and the current directory no longer exists",
-                advice,
-            )
+            Check::Home.trouble(found + ", and the current directory no longer exists", advice)
         };
     }
     match surroundings.disk.stat(&canonical(surroundings.disk, home)) {
-        Ok(stat) if stat.kind == Kind::Directory => Finding::ok(Check::Home, format!("{home:?}")),
+        Ok(stat) if stat.kind == Kind::Directory => Check::Home.ok(format!("{home:?}")),
         // The store may be elsewhere; if it would be here, the finding about the base reports it.
-        _ => Finding::notice(
-            Check::Home,
+        _ => Check::Home.notice(
             format!("HOME is {home:?}, which is not an accessible directory"),
             "set HOME to your home directory",
         ),
@@ -59,20 +54,16 @@ pub fn configuration(disk: &dyn Disk, environment: &Environment) -> (Finding, Op
         Ok(configured) => configured,
         Err(error) => {
             let advice = "fix the file: until then no checkpoint is taken, listed or restored";
-            return (Finding::refusal(Check::Configuration, &error, advice), None);
+            return (Check::Configuration.refusal(&error, advice), None);
         }
     };
     let warned: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     let finding = if !warned.is_empty() {
-        Finding::notice(
-            Check::Configuration,
-            warned.join("; "),
-            "correct or remove the ignored keys",
-        )
+        Check::Configuration.notice(warned.join("; "), "correct or remove the ignored keys")
     } else if matches!(folder::stat(disk, &file), Ok(None)) {
-        Finding::ok(Check::Configuration, format!("{file:?} does not exist: the defaults apply"))
+        Check::Configuration.ok(format!("{file:?} does not exist: the defaults apply"))
     } else {
-        Finding::ok(Check::Configuration, format!("{file:?} is valid"))
+        Check::Configuration.ok(format!("{file:?} is valid"))
     };
     (finding, Some(config))
 }
@@ -80,21 +71,15 @@ pub fn configuration(disk: &dyn Disk, environment: &Environment) -> (Finding, Op
 /// Checks whether checkpoints are taken automatically.
 pub fn automatic(disk: &dyn Disk, config: &Config, environment: &Environment) -> Finding {
     if config.enabled {
-        return Finding::ok(
-            Check::Automatic,
-            "on: agents that use Herma take a checkpoint before their tools change files",
-        );
+        return Check::Automatic
+            .ok("on: agents that use Herma take a checkpoint before their tools change files");
     }
     if !HookLog::new(disk, environment).agents().is_empty() {
-        return Finding::ok(
-            Check::Automatic,
-            "hooks of agents take a checkpoint before each turn's first change",
-        );
+        return Check::Automatic
+            .ok("hooks of agents take a checkpoint before each turn's first change");
     }
     let file = environment.configuration_file();
-    Finding::notice(
-        Check::Automatic,
-        "off (`enabled` is false): checkpoints are only taken by `herma checkpoint` and by hooks",
+    Check::Automatic.notice("off (`enabled` is false): checkpoints are only taken by `herma checkpoint` and by hooks",
         format!(
             "add a hook to your agent with `herma init`, or, for an agent that uses Herma, write \"enabled: true\" below \"checkpoints:\" in {file:?}"
         ),
@@ -107,16 +92,16 @@ pub fn clock(disk: &dyn Disk, now: i64, base: Option<&Path>) -> Finding {
                   removed";
     if now < CLOCK_LEAST {
         let found = format!("the clock shows {}", moment(now));
-        return Finding::notice(Check::Clock, found, advice);
+        return Check::Clock.notice(found, advice);
     }
     match base.and_then(|base| newest(disk, base)) {
         Some(newest) if newest > now.saturating_add(CLOCK_TOLERANCE) => {
             let now = moment(now);
             let newest = moment(newest);
             let found = format!("the clock shows {now}, but the store was last used at {newest}");
-            Finding::notice(Check::Clock, found, advice)
+            Check::Clock.notice(found, advice)
         }
-        _ => Finding::ok(Check::Clock, moment(now)),
+        _ => Check::Clock.ok(moment(now)),
     }
 }
 

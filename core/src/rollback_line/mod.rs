@@ -76,6 +76,13 @@ pub struct SyntaxError {
     pub at: Range<usize>,
 }
 
+impl SyntaxError {
+    /// The error with that message about these bytes.
+    pub fn new(message: impl Into<String>, at: Range<usize>) -> Self {
+        SyntaxError { message: message.into(), at }
+    }
+}
+
 /// Parses the words after `rollback`.
 ///
 /// # Errors
@@ -96,29 +103,21 @@ pub fn read(line: &Line) -> Result<ParsedRollback, SyntaxError> {
     let Sorted { words, literal, options } = Sorted::of(line)?;
     if options.help {
         // Whatever else was typed: a user who requests help may not know the grammar.
-        let dir = options.dir.map(|(_, dir)| dir);
-        return Ok(ParsedRollback { task: Task::List, dir, json: options.json, help: true });
-    }
-    if let [word, target] = words[..]
-        && word.bytes == b"show"
-        && literal.is_empty()
-    {
-        let task = Task::Show { target: target.bytes.clone() };
-        options.fit(&task)?;
-        let dir = options.dir.map(|(_, dir)| dir);
-        return Ok(ParsedRollback { task, dir, json: options.json, help: false });
+        return Ok(options.with(Task::List));
     }
     let is_list = matches!(words[..], [word] if word.bytes == b"list") && literal.is_empty();
+    let is_show = matches!(words[..], [word, _] if word.bytes == b"show") && literal.is_empty();
     let is_diff = words.first().is_some_and(|word| word.bytes == b"diff");
     let named: Vec<&Word> = words.iter().chain(&literal).copied().collect();
     let task = match (&options.to, is_diff, named.as_slice()) {
+        (.., [_, target]) if is_show => Task::Show { target: target.bytes.clone() },
         (Some(_), _, [word, ..]) if ListName::parse(&word.bytes).is_some() => {
-            let file = shown(word);
+            let file = quoted(&word.bytes);
             return Err(word.misread(&format!(
                 "--to stands instead of a checkpoint: leave one of them out (a file of that name is ./{file})"
             )));
         }
-        (Some((_, when)), _, paths) => options.restore([b"@", &when[..]].concat(), paths),
+        (Some(when), _, paths) => options.restore([b"@", &when[..]].concat(), paths),
         _ if is_list => Task::List,
         (None, _, []) => Task::List,
         (None, true, [_]) => {
@@ -139,7 +138,7 @@ pub fn read(line: &Line) -> Result<ParsedRollback, SyntaxError> {
         }
         // After `--` it is a file name like any other.
         (None, false, [target, file]) if file.bytes == b"diff" && literal.is_empty() => {
-            let number = shown(target);
+            let number = quoted(&target.bytes);
             return Err(file.misread(&format!(
                 "this is ambiguous: \"diff {number}\" shows what changed since checkpoint {number}, \
                  and \"{number} ./diff\" restores the file named diff"
@@ -151,8 +150,7 @@ pub fn read(line: &Line) -> Result<ParsedRollback, SyntaxError> {
         (None, false, [target, paths @ ..]) => options.restore(target.bytes.clone(), paths),
     };
     options.fit(&task)?;
-    let dir = options.dir.map(|(_, dir)| dir);
-    Ok(ParsedRollback { task, dir, json: options.json, help: false })
+    Ok(options.with(task))
 }
 
 /// The typed options, each with its range in the line.
@@ -162,8 +160,8 @@ struct Options {
     force: Option<Range<usize>>,
     dry_run: Option<Range<usize>>,
     token: Option<(Range<usize>, Token)>,
-    to: Option<(Range<usize>, Vec<u8>)>,
-    dir: Option<(Range<usize>, Vec<u8>)>,
+    to: Option<Vec<u8>>,
+    dir: Option<Vec<u8>>,
     json: bool,
     help: bool,
 }
@@ -172,6 +170,11 @@ const NAMES: [&str; 8] =
     ["--exact", "--force", "--dry-run", "--as-previewed", "--to", "--dir", "--json", "--help"];
 
 impl Options {
+    /// The command with this task.
+    fn with(self, task: Task) -> ParsedRollback {
+        ParsedRollback { task, dir: self.dir, json: self.json, help: self.help }
+    }
+
     /// The restore with these options.
     fn restore(&self, target: Vec<u8>, paths: &[&Word]) -> Task {
         Task::Restore {
@@ -185,34 +188,29 @@ impl Options {
 
     /// Checks that the options are valid for the task.
     fn fit(&self, task: &Task) -> Result<(), SyntaxError> {
-        let misread = |at: &Range<usize>, message: &str| {
-            Err(SyntaxError { message: message.to_owned(), at: at.clone() })
-        };
-        let exact_or_force = [&self.exact, &self.force].into_iter().flatten().next();
         let token = self.token.as_ref().map(|(at, _)| at);
-        if let (Task::Restore { target, .. }, Some(at)) = (task, &self.exact)
-            && Direction::parse(target).is_some()
-        {
-            let message =
-                "--exact is not for this: what the rollback brought goes, and nothing else";
-            return misread(at, message);
-        }
-        match (task, exact_or_force, self.dry_run.as_ref(), token) {
-            (Task::List | Task::Diff { .. } | Task::Show { .. }, Some(at), ..) => {
-                misread(at, "--exact and --force are only for a restore: rollback N --exact")
-            }
-            (Task::List | Task::Diff { .. } | Task::Show { .. }, _, Some(at), _) => {
-                misread(at, "--dry-run is only for a restore: rollback N --dry-run")
-            }
-            (Task::List | Task::Diff { .. } | Task::Show { .. }, _, _, Some(at)) => {
-                misread(at, "--as-previewed is only for a restore: rollback N --as-previewed TOKEN")
-            }
-            (_, _, Some(_), Some(at)) => misread(
-                at,
-                "--dry-run and --as-previewed cannot be combined: leave one of them out",
-            ),
-            _ => Ok(()),
-        }
+        let misfits: &[(Option<&Range<usize>>, &str)] = match task {
+            Task::Restore { target, .. } => &[
+                (
+                    self.exact.as_ref().filter(|_| Direction::parse(target).is_some()),
+                    "--exact is not for this: what the rollback brought goes, and nothing else",
+                ),
+                (
+                    token.filter(|_| self.dry_run.is_some()),
+                    "--dry-run and --as-previewed cannot be combined: leave one of them out",
+                ),
+            ],
+            Task::List | Task::Diff { .. } | Task::Show { .. } => &[
+                (
+                    self.exact.as_ref().or(self.force.as_ref()),
+                    "--exact and --force are only for a restore: rollback N --exact",
+                ),
+                (self.dry_run.as_ref(), "--dry-run is only for a restore: rollback N --dry-run"),
+                (token, "--as-previewed is only for a restore: rollback N --as-previewed TOKEN"),
+            ],
+        };
+        let misfit = misfits.iter().find_map(|(at, message)| Some(((*at)?, *message)));
+        misfit.map_or(Ok(()), |(at, message)| Err(SyntaxError::new(message, at.clone())))
     }
 
     /// Parses a word that begins with a dash, and takes its value from the words that follow.
@@ -231,13 +229,13 @@ impl Options {
             Some(value) => Ok((word.range.clone(), value.to_vec())),
             None => match rest.next() {
                 Some(next) => Ok((next.range.clone(), next.bytes.clone())),
-                None => Err(line.lacks(&format!("{} needs {expected}", shown(word)))),
+                None => Err(line.lacks(&format!("{} needs {expected}", quoted(&word.bytes)))),
             },
         };
         let at = word.range.clone();
         match (name, value) {
             (b"--dir", _) if self.dir.is_some() => return Err(word.misread("--dir is given twice")),
-            (b"--dir", _) => self.dir = Some(needed("a directory")?),
+            (b"--dir", _) => self.dir = Some(needed("a directory")?.1),
             (b"--as-previewed", _) if self.token.is_some() => {
                 return Err(word.misread("--as-previewed is given twice"));
             }
@@ -246,14 +244,14 @@ impl Options {
                 let token = std::str::from_utf8(&typed).ok().and_then(|text| text.parse().ok());
                 let message =
                     "this is not the token of a preview, which has 16 digits: --dry-run prints one";
-                let Some(token) = token else {
-                    return Err(SyntaxError { message: message.to_owned(), at });
+                self.token = match token {
+                    Some(token) => Some((at, token)),
+                    None => return Err(SyntaxError::new(message, at)),
                 };
-                self.token = Some((at, token));
             }
             (b"--to", _) if self.to.is_some() => return Err(word.misread("--to is given twice")),
             (b"--to", _) => {
-                self.to = Some(needed("an age or a time instead of a checkpoint: --to 10m")?)
+                self.to = Some(needed("an age or a time instead of a checkpoint: --to 10m")?.1)
             }
             (b"--exact", None) => self.exact = Some(at),
             (b"--force", None) => self.force = Some(at),
@@ -316,18 +314,14 @@ impl<'a> Sorted<'a> {
 impl Line {
     /// The error for something that is missing at the end of the line.
     fn lacks(&self, message: &str) -> SyntaxError {
-        SyntaxError { message: message.to_owned(), at: self.text.len()..self.text.len() }
+        SyntaxError::new(message, self.text.len()..self.text.len())
     }
 }
 
 impl Word {
     fn misread(&self, message: &str) -> SyntaxError {
-        SyntaxError { message: message.to_owned(), at: self.range.clone() }
+        SyntaxError::new(message, self.range.clone())
     }
-}
-
-fn shown(word: &Word) -> String {
-    quoted(&word.bytes)
 }
 
 fn shown_name(name: &[u8]) -> String {

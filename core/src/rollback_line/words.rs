@@ -70,12 +70,16 @@ fn word(text: &[u8], start: usize) -> Result<(Vec<u8>, usize), SyntaxError> {
                     at += 1;
                 }
                 None => {
-                    return Err(unfinished("there is nothing after this backslash", opened..at));
+                    let message = "there is nothing after this backslash";
+                    return Err(SyntaxError::new(message, opened..at));
                 }
             },
             quote @ (b'\'' | b'"') => loop {
                 match text.get(at) {
-                    None => return Err(unfinished("this quote is not closed", opened..text.len())),
+                    None => {
+                        let message = "this quote is not closed";
+                        return Err(SyntaxError::new(message, opened..text.len()));
+                    }
                     Some(byte) if byte == quote => {
                         at += 1;
                         break;
@@ -96,10 +100,6 @@ fn word(text: &[u8], start: usize) -> Result<(Vec<u8>, usize), SyntaxError> {
         }
     }
     Ok((bytes, at))
-}
-
-fn unfinished(message: &str, at: Range<usize>) -> SyntaxError {
-    SyntaxError { message: message.to_owned(), at }
 }
 
 /// Quotes a word so that it stays one word when it is typed; bytes that are not UTF-8 are replaced.

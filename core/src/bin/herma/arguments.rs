@@ -3,20 +3,15 @@
 //! Targets and file names stay the bytes that the user typed, because the core decides whether such a
 //! checkpoint or file exists.
 
-use crate::completion;
-use crate::doctor;
-use crate::help::{
-    ACTIONS_EXAMPLES, AFTER_HELP, CHECKPOINT_EXAMPLES, CHECKPOINTS_EXAMPLES, CLASSIFY_EXAMPLES,
-    LIST_EXAMPLES, PIN_EXAMPLES, RESTORE_USAGE, ROLLBACK_EXAMPLES, ROLLBACK_TEMPLATE,
-    ROLLBACK_USAGE, SESSION_EXAMPLES, UNDO_EXAMPLES,
-};
+use crate::help;
 use crate::hook;
-use crate::init::{self, InitArguments};
-use crate::look::{self, CatArguments, DiffArguments, LogArguments};
-use crate::manual;
+use crate::init::InitArguments;
+use crate::look::{CatArguments, DiffArguments, LogArguments};
 use crate::request::{StoreRequest, Task};
-use crate::rollback_arguments::{ListArguments, RollbackArguments, ShowArguments, UndoArguments};
-use crate::run::{self, RunArguments};
+use crate::rollback_arguments::{
+    ProjectArguments, RollbackArguments, ShowArguments, UndoArguments,
+};
+use crate::run::RunArguments;
 use crate::store_arguments::{ActionsCommand, StoreCommand};
 use crate::text::shell_word;
 use clap::error::ErrorKind;
@@ -24,13 +19,12 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use herma_core::rollback_line::{self, Line, SyntaxError};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Take checkpoints of project directories, and restore them
 #[derive(Debug, Parser)]
 // Narrower terminals are `layout::wrapped_help`'s.
-#[command(name = "herma", version, after_help = AFTER_HELP, term_width = 100)]
+#[command(name = "herma", version, after_help = help::AFTER_HELP, term_width = 100)]
 struct Arguments {
     /// Answer in JSON, for programs; errors too
     #[arg(long, global = true)]
@@ -42,95 +36,102 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Take a manual checkpoint
-    #[command(after_help = CHECKPOINT_EXAMPLES)]
+    #[command(after_help = help::CHECKPOINT)]
     Checkpoint(CheckpointArguments),
     /// List the checkpoints of a project, preview one, or restore it
     #[command(
-        after_help = ROLLBACK_EXAMPLES,
-        override_usage = ROLLBACK_USAGE,
-        help_template = ROLLBACK_TEMPLATE
+        after_help = help::ROLLBACK,
+        override_usage = help::ROLLBACK_USAGE,
+        help_template = help::ROLLBACK_TEMPLATE
     )]
     Rollback(RollbackArguments),
     /// Show what changed since a checkpoint, or between two
-    #[command(after_help = look::DIFF_EXAMPLES)]
+    #[command(after_help = help::DIFF)]
     Diff(DiffArguments),
     /// Print a file as a checkpoint holds it
-    #[command(after_help = look::CAT_EXAMPLES)]
+    #[command(after_help = help::CAT)]
     Cat(CatArguments),
     /// List the checkpoints that changed a file
-    #[command(after_help = look::LOG_EXAMPLES)]
+    #[command(after_help = help::LOG)]
     Log(LogArguments),
     /// List the checkpoints of a project
-    #[command(after_help = LIST_EXAMPLES)]
-    List(ListArguments),
+    #[command(after_help = help::LIST)]
+    List(ProjectArguments),
     /// Show what a checkpoint holds besides its files
-    #[command(after_help = LIST_EXAMPLES)]
+    #[command(after_help = help::LIST)]
     Show(ShowArguments),
     /// Restore a checkpoint, or some of its files and folders
     #[command(
-        after_help = ROLLBACK_EXAMPLES,
-        override_usage = RESTORE_USAGE,
-        help_template = ROLLBACK_TEMPLATE
+        after_help = help::ROLLBACK,
+        override_usage = help::RESTORE_USAGE,
+        help_template = help::ROLLBACK_TEMPLATE
     )]
     Restore(RollbackArguments),
     /// Undo what happened last: a rollback, or all changes since the newest checkpoint
-    #[command(after_help = UNDO_EXAMPLES)]
+    #[command(after_help = help::UNDO)]
     Undo(UndoArguments),
     /// Redo the rollback that was undone last
-    #[command(after_help = UNDO_EXAMPLES)]
+    #[command(after_help = help::UNDO)]
     Redo(UndoArguments),
+    #[command(flatten)]
+    Other(OtherCommand),
+    /// Show the contents and size of the checkpoint store, verify it, or make it smaller
+    #[command(after_help = help::CHECKPOINTS)]
+    Checkpoints {
+        #[command(subcommand)]
+        command: Option<StoreCommand>,
+    },
+    /// Pin a checkpoint, so that no limit removes it
+    #[command(after_help = help::PIN)]
+    Pin(PinArguments),
+    /// Unpin a checkpoint, so that the limits may remove it again
+    #[command(after_help = help::PIN)]
+    Unpin(PinArguments),
+    /// List what an agent did outside the project, and undo or accept it
+    #[command(after_help = help::ACTIONS)]
+    Actions {
+        #[command(subcommand)]
+        command: Option<ActionsCommand>,
+    },
+    /// Tell whether a shell command changes files, and why
+    #[command(after_help = help::CLASSIFY)]
+    Classify {
+        /// A line of shell, or a program and its arguments
+        #[arg(last = true, required = true, value_name = "COMMAND")]
+        words: Vec<String>,
+    },
+}
+
+// The commands that prepare what they need themselves, so that they work whatever is wrong with it.
+#[derive(Debug, Subcommand)]
+pub enum OtherCommand {
     /// Have an agent take a checkpoint before each turn's first change
-    #[command(after_help = init::EXAMPLES)]
+    #[command(after_help = help::INIT)]
     Init(InitArguments),
     /// Take the checkpoint of a turn: what an agent runs before each of its tools
-    #[command(after_help = hook::EXAMPLES)]
+    #[command(after_help = help::HOOK)]
     Hook {
         /// The agent
         #[arg(value_parser = hook::agent_name)]
         agent: String,
     },
     /// Take a checkpoint, run a command, and tell what it changed
-    #[command(after_help = run::EXAMPLES)]
+    #[command(after_help = help::RUN)]
     Run(RunArguments),
     /// Play an agent's session, typed or from a file, with checkpoints before its tools
-    #[command(after_help = SESSION_EXAMPLES)]
+    #[command(after_help = help::SESSION)]
     Session(SessionArguments),
-    /// Show the contents and size of the checkpoint store, verify it, or make it smaller
-    #[command(after_help = CHECKPOINTS_EXAMPLES)]
-    Checkpoints {
-        #[command(subcommand)]
-        command: Option<StoreCommand>,
-    },
-    /// Pin a checkpoint, so that no limit removes it
-    #[command(after_help = PIN_EXAMPLES)]
-    Pin(PinArguments),
-    /// Unpin a checkpoint, so that the limits may remove it again
-    #[command(after_help = PIN_EXAMPLES)]
-    Unpin(PinArguments),
-    /// List what an agent did outside the project, and undo or accept it
-    #[command(after_help = ACTIONS_EXAMPLES)]
-    Actions {
-        #[command(subcommand)]
-        command: Option<ActionsCommand>,
-    },
-    /// Tell whether a shell command changes files, and why
-    #[command(after_help = CLASSIFY_EXAMPLES)]
-    Classify {
-        /// A line of shell, or a program and its arguments
-        #[arg(last = true, required = true, value_name = "COMMAND")]
-        words: Vec<String>,
-    },
     /// Check whether checkpoints work here, and if not, tell what to do
-    #[command(after_help = doctor::EXAMPLES)]
+    #[command(after_help = help::DOCTOR, display_order = 100)]
     Doctor,
     /// Print the script that lets a shell complete the arguments of this command
-    #[command(after_help = completion::EXAMPLES)]
+    #[command(after_help = help::COMPLETIONS, display_order = 101)]
     Completions {
         /// The shell
         shell: Shell,
     },
     /// Print the man page of herma or of one of its subcommands
-    #[command(after_help = manual::MAN_EXAMPLES)]
+    #[command(after_help = help::MAN, display_order = 102)]
     Man {
         /// A subcommand, such as rollback; checkpoints-prune for `herma checkpoints prune`
         page: Option<String>,
@@ -142,25 +143,24 @@ struct PinArguments {
     /// A number of the list, a label, or 4 to 64 digits of an id
     #[arg(value_name = "N")]
     target: OsString,
-    /// The project's directory [default: that of the current directory]
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
+    #[command(flatten)]
+    project: ProjectArguments,
 }
 
 #[derive(Debug, Args)]
-struct CheckpointArguments {
+pub struct CheckpointArguments {
     /// The project's directory [default: the project of the current directory]
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Why the checkpoint is taken, for the list
     #[arg(long, value_name = "TEXT", default_value = "manual")]
-    reason: String,
+    pub reason: String,
     /// A name for the checkpoint, which also pins it
     #[arg(long, value_name = "TEXT")]
-    label: Option<String>,
+    pub label: Option<String>,
     /// The turn of an agent: each turn takes at most one checkpoint
     #[arg(long, value_name = "ID", conflicts_with = "label")]
-    turn: Option<String>,
+    pub turn: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -181,37 +181,13 @@ pub struct SessionArguments {
 pub enum Request {
     /// Needs a home, a configuration and usually a store.
     Store(StoreRequest),
-    /// A session, which prints its answers as it goes.
-    Session(SessionArguments),
-    /// A command that runs between a checkpoint and a summary.
-    Run(RunArguments),
-    /// The call of an agent's hook.
-    Hook(String),
-    /// The settings of an agent are to have a hook, or none.
-    Init {
-        /// Whether to answer in JSON.
-        json: bool,
-        /// Of which agent.
-        arguments: InitArguments,
-    },
-    /// Needs none of these, so it works whatever is wrong with them.
-    Standalone {
+    /// Prepares what it needs itself.
+    Other {
         /// Whether to answer in JSON.
         json: bool,
         /// What to do.
-        task: StandaloneTask,
+        command: OtherCommand,
     },
-}
-
-/// A task that needs no home, no configuration and no store.
-#[derive(Debug)]
-pub enum StandaloneTask {
-    /// Check whether checkpoints can work here.
-    Doctor,
-    /// Print completions.
-    Completions(Shell),
-    /// Print a man page.
-    Page(Option<String>),
 }
 
 /// Why the arguments are not a request.
@@ -251,17 +227,16 @@ impl Request {
         let Arguments { json, command } =
             Arguments::try_parse_from(words).map_err(ParseError::Usage)?;
         let (dir, task) = match command {
-            Command::Checkpoint(arguments) => {
-                let CheckpointArguments { dir, reason, label, turn } = arguments;
-                // A hook whose variable is not set has no turn.
-                let turn = turn.filter(|turn| !turn.is_empty());
-                (dir, Task::Take { reason, label, turn })
+            Command::Checkpoint(arguments) => (arguments.dir.clone(), Task::Take(arguments)),
+            Command::Diff(arguments) => (arguments.project.dir.clone(), Task::Diff(arguments)),
+            Command::Cat(arguments) => (arguments.project.dir.clone(), Task::Cat(arguments)),
+            Command::Log(arguments) => (arguments.project.dir.clone(), Task::Log(arguments)),
+            Command::Pin(PinArguments { target, project }) => {
+                (project.dir, Task::Pin { target, is_pinned: true })
             }
-            Command::Diff(arguments) => (arguments.dir.clone(), Task::Diff(arguments)),
-            Command::Cat(arguments) => (arguments.dir.clone(), Task::Cat(arguments)),
-            Command::Log(arguments) => (arguments.dir.clone(), Task::Log(arguments)),
-            Command::Pin(arguments) => pin(arguments, true),
-            Command::Unpin(arguments) => pin(arguments, false),
+            Command::Unpin(PinArguments { target, project }) => {
+                (project.dir, Task::Pin { target, is_pinned: false })
+            }
             Command::Actions { command } => {
                 (None, Task::Actions(command.unwrap_or(ActionsCommand::List)))
             }
@@ -272,30 +247,17 @@ impl Request {
             | Command::Restore(_)
             | Command::Undo(_)
             | Command::Redo(_) => (None, Task::Rollback(rollback_line::Task::List)),
-            Command::Session(_) | Command::Run(_) if json => {
-                let kind = ErrorKind::ArgumentConflict;
-                let error =
-                    usage_error(kind, "this prints text as it goes, so --json cannot be used");
-                return Err(ParseError::Usage(error));
-            }
-            Command::Run(arguments) => return Ok(Request::Run(arguments)),
-            Command::Session(arguments) => return Ok(Request::Session(arguments)),
-            Command::Hook { agent } => return Ok(Request::Hook(agent)),
-            Command::Init(arguments) => return Ok(Request::Init { json, arguments }),
             Command::Checkpoints { command } => {
                 let command = command.unwrap_or(StoreCommand::Status);
                 (command.project().map(Path::to_owned), Task::Store(command))
             }
             Command::Classify { words } => (None, Task::Classify(line(&words))),
-            Command::Doctor => {
-                return Ok(Request::Standalone { json, task: StandaloneTask::Doctor });
+            Command::Other(OtherCommand::Session(_) | OtherCommand::Run(_)) if json => {
+                let message = "this prints text as it goes, so --json cannot be used";
+                let error = Arguments::command().error(ErrorKind::ArgumentConflict, message);
+                return Err(ParseError::Usage(error));
             }
-            Command::Completions { shell } => {
-                return Ok(Request::Standalone { json, task: StandaloneTask::Completions(shell) });
-            }
-            Command::Man { page } => {
-                return Ok(Request::Standalone { json, task: StandaloneTask::Page(page) });
-            }
+            Command::Other(command) => return Ok(Request::Other { json, command }),
         };
         Ok(Request::Store(StoreRequest { json, dir, task, undoes_turns: false }))
     }
@@ -306,23 +268,11 @@ pub fn command_of(words: &[OsString]) -> Option<&OsStr> {
     words.iter().skip(1).find(|word| *word != "--json").map(OsString::as_os_str)
 }
 
-fn pin(arguments: PinArguments, is_pinned: bool) -> (Option<PathBuf>, Task) {
-    (arguments.dir, Task::Pin { target: arguments.target.as_bytes().to_vec(), is_pinned })
-}
-
-fn usage_error(kind: ErrorKind, message: &str) -> clap::Error {
-    Arguments::command().error(kind, message)
-}
-
 /// The words as a shell command line; a single word is such a line already.
 fn line(words: &[String]) -> String {
     match words {
         [line] => line.clone(),
-        words => {
-            let quoted: Vec<String> =
-                words.iter().map(|word| shell_word(word.as_bytes())).collect();
-            quoted.join(" ")
-        }
+        words => words.iter().map(shell_word).collect::<Vec<_>>().join(" "),
     }
 }
 

@@ -1,7 +1,8 @@
 //! `herma classify`: whether a shell command changes files, and which of its words do.
 
-use crate::commands::Failure;
-use crate::{pages, programs, text};
+use crate::commands::{Answer, Failure};
+use crate::pages::{self, Page};
+use crate::text;
 use herma_core::triggers::{Reason, reasons};
 use serde::Serialize;
 
@@ -14,22 +15,23 @@ struct Classified<'a> {
 }
 
 /// The answer, in JSON or as text for people.
-pub fn answer(command: &str, json: bool) -> Result<Vec<u8>, Failure> {
+pub fn answer(command: &str, json: bool) -> Result<Answer, Failure> {
     let found = reasons(command);
-    if json {
-        let changes_files = !found.is_empty();
-        return Ok(programs::json(&Classified { command, changes_files, reasons: &found })?);
-    }
+    let data = Classified { command, changes_files: !found.is_empty(), reasons: &found };
+    Answer::of(json, &data, || page(command, &found))
+}
+
+fn page(command: &str, found: &[Reason]) -> String {
     if found.is_empty() {
-        return Ok(b"Probably changes no files\n".to_vec());
+        return "Probably changes no files\n".to_owned();
     }
     let words = found.iter().map(|reason| text::line(&command.as_bytes()[reason.range.clone()]));
     let words: Vec<String> = words.collect();
     let longest = words.iter().map(|word| word.chars().count()).max().unwrap_or_default();
     let width = longest.min(pages::NAME_WIDTH_MAX);
-    let lines = words
-        .iter()
-        .zip(&found)
-        .map(|(word, reason)| format!("  {word:<width$}  {}\n", reason.why));
-    Ok(format!("May change files:\n{}", lines.collect::<String>()).into_bytes())
+    let mut page = Page("May change files:\n".to_owned());
+    for (word, reason) in words.iter().zip(found) {
+        writeln!(page, "  {word:<width$}  {}", reason.why);
+    }
+    page.0
 }

@@ -1,29 +1,30 @@
 //! Executes commands: one method per command, from the arguments to the bytes of the answer.
 
 use crate::agent_folder;
+use crate::arguments::CheckpointArguments;
 use crate::classify;
 use crate::pages;
 use crate::programs::{self, InProject};
 use crate::request::{StoreRequest, Task};
 use crate::store_arguments::StoreCommand;
-use crate::text::Style;
+use crate::text::{Style, short_id};
 use crate::whole;
 use herma_core::configuration::{self, Configured, Warning};
 use herma_core::disk::{Disk, SystemDisk};
-use herma_core::printed::SHORT;
 use herma_core::state::State;
 use herma_core::{
-    Clock, Code, Config, Direction, Environment, Error, FileProgress, Manager, Occasion,
-    SessionTurn, SystemClock, Taken, Trigger, project_directory, project_of_file,
+    Clock, Code, Config, Direction, Environment, Error, FileProgress, Listed, Manager, Occasion,
+    Restored, SessionTurn, SystemClock, Trigger, project_directory, project_of_file,
 };
 use serde::Serialize;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Why a command was not done.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Failure {
     /// Its stable code.
     pub code: Code,
@@ -32,55 +33,34 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// No home directory is known.
-    pub fn no_home() -> Self {
-        let message = "HOME is not set to an absolute path, so the store cannot be found; nothing was \
-                       changed: set HOME to your home directory";
-        Failure { code: "no_home", message: message.to_owned() }
-    }
-
-    /// The current directory does not exist.
-    pub fn no_current_directory(error: io::Error) -> Self {
-        let message = format!(
-            "the current directory does not exist ({error}); nothing was changed: change to an \
-             existing directory, and name a deleted project with --dir"
-        );
-        Failure { code: "no_current_directory", message }
-    }
-
-    /// The directory of a session is not a directory.
-    pub fn no_such_directory(directory: &Path) -> Self {
-        let message =
-            format!("{directory:?} is not a directory; nothing was changed: create it first");
-        Failure { code: "not_a_directory", message }
-    }
-
-    /// The lines of a session cannot be read.
-    pub fn unreadable(file: &Path, error: &io::Error) -> Self {
-        let message = format!("{file:?} cannot be read ({error}); nothing was changed");
-        Failure { code: "unreadable", message }
+    /// A failure with that code and message.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Failure { code, message: message.into() }
     }
 
     /// The command was done, but its answer could not be written.
     pub fn answer_not_written(error: &io::Error) -> Self {
-        let message =
-            format!("the command was executed, but its output could not be written: {error}");
-        Failure { code: "unheard", message }
+        Failure::new(
+            "unheard",
+            format!("the command was executed, but its output could not be written: {error}"),
+        )
     }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Failure { code: error.code(), message: error.to_string() }
+        Failure::new(error.code(), error.to_string())
     }
 }
 
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
-        let message = format!(
-            "the command was executed, but its answer cannot be converted to JSON: {error}"
-        );
-        Failure { code: "unheard", message }
+        Failure::new(
+            "unheard",
+            format!(
+                "the command was executed, but its answer cannot be converted to JSON: {error}"
+            ),
+        )
     }
 }
 
@@ -90,28 +70,36 @@ pub struct Answer {
     pub bytes: Vec<u8>,
     /// How the command ended.
     pub ending: Ending,
-    /// What a restore means for a conversation.
-    pub restored: Option<ConversationRollback>,
+    /// The restore, with which a conversation may have to go back.
+    pub rollback: Option<Rollback>,
 }
 
-/// A restore, as far as a conversation is concerned.
-pub struct ConversationRollback {
-    /// The full id of the restored checkpoint.
-    pub id: String,
+/// A restore that was done.
+pub struct Rollback {
+    /// Its report.
+    pub restored: Restored,
     /// Whether it undid another restore, or redid it.
     pub direction: Option<Direction>,
-    /// Whether any file changed.
-    pub changed: bool,
-    /// Whether the conversation has to go back with the files.
-    pub undoes_turn: bool,
-    /// The id of the turn that was rolled back to, if the checkpoint tells, and whether that turn stays.
-    pub turn: Option<(String, bool)>,
 }
 
 impl Answer {
     /// The answer of a command that was done.
     pub fn done(bytes: Vec<u8>) -> Self {
-        Answer { bytes, ending: Ending::Done, restored: None }
+        Answer { bytes, ending: Ending::Done, rollback: None }
+    }
+
+    /// The same in JSON for programs, or as a page for people.
+    pub fn of<P: Into<Vec<u8>>>(
+        json: bool,
+        data: &impl Serialize,
+        page: impl FnOnce() -> P,
+    ) -> Result<Self, Failure> {
+        Ok(Answer::done(if json { programs::json(data)? } else { page().into() }))
+    }
+
+    /// The same answer of a command of which a part was not done.
+    pub fn incomplete(self, code: Code, message: impl Into<String>) -> Self {
+        Answer { ending: Ending::Incomplete(Failure::new(code, message)), ..self }
     }
 }
 
@@ -135,23 +123,21 @@ pub struct Herma {
     pub(crate) manager: Manager,
     /// Ends a rollback early once it is set.
     pub(crate) interrupt: Arc<AtomicBool>,
+    /// Warnings about the configuration file.
+    pub(crate) warnings: Vec<Warning>,
     /// What is wrong with the agent's compensations, if anything.
     compensations_failure: Option<Failure>,
 }
 
 impl Herma {
-    /// Everything for this machine with its configuration file, and the warnings about that file.
+    /// Everything for this machine with its configuration file.
     ///
     /// # Errors
     /// The file cannot be read, or is invalid.
-    pub fn new(
-        environment: Environment,
-        json: bool,
-        style: Style,
-    ) -> Result<(Self, Vec<Warning>), Failure> {
+    pub fn new(environment: Environment, json: bool, style: Style) -> Result<Self, Failure> {
         let file = environment.configuration_file();
         let Configured { config, warnings } = configuration::read(&SystemDisk, &file)?;
-        Ok((Herma::with_config(environment, json, style, config), warnings))
+        Ok(Herma { warnings, ..Herma::with_config(environment, json, style, config) })
     }
 
     /// As [`Herma::new`], with this configuration instead of that of the file.
@@ -163,7 +149,17 @@ impl Herma {
         let (state, compensations_failure) = whole::state(&disk, &environment);
         manager.set_state(state.unwrap_or_default());
         let interrupt = Arc::default();
-        Herma { json, style, disk, environment, manager, interrupt, compensations_failure }
+        let warnings = Vec::new();
+        Herma {
+            json,
+            style,
+            disk,
+            environment,
+            manager,
+            interrupt,
+            warnings,
+            compensations_failure,
+        }
     }
 
     /// The same for the project of a request, without the state of an agent of other projects.
@@ -192,9 +188,6 @@ impl Herma {
     }
 
     /// Executes a request.
-    ///
-    /// # Errors
-    /// Why it was not done.
     pub fn run(&self, request: &StoreRequest) -> Result<Answer, Failure> {
         let project = self.project(request.dir.as_deref());
         let answer = self.execute(request, &project);
@@ -203,22 +196,12 @@ impl Herma {
 
     fn execute(&self, request: &StoreRequest, project: &Path) -> Result<Answer, Failure> {
         match &request.task {
-            Task::Take { reason, label: None, turn: Some(turn) } => {
-                let occasion = Occasion::new(Trigger::PreTool, reason);
-                let turn = SessionTurn::new("", turn);
-                self.taken(project, self.manager.checkpoint_of_turn(project, &turn, &occasion)?)
-            }
-            Task::Take { reason, label, .. } => {
-                let label = label.as_deref();
-                let occasion = Occasion { label, ..Occasion::new(Trigger::Manual, reason) };
-                let mut taken = self.manager.checkpoint_for(project, &occasion)?;
-                taken.notices.extend(label.and_then(|label| self.shared_label(project, label)));
-                self.taken(project, taken)
-            }
+            Task::Take(arguments) => self.take(project, arguments),
             Task::Pin { target, is_pinned } => {
-                self.pin(project, &self.named_checkpoint(project, target)?, *is_pinned)
+                let target = self.named_checkpoint(project, target.as_bytes())?;
+                self.pin(project, &target, *is_pinned)
             }
-            Task::Actions(command) => self.actions(*command),
+            Task::Actions(command) => self.actions(*command, "herma actions"),
             Task::Diff(arguments) => self.look_at_diff(project, arguments),
             Task::Cat(arguments) => self.print_file(project, arguments),
             Task::Log(arguments) => self.log_file(project, arguments),
@@ -230,10 +213,7 @@ impl Herma {
             Task::Store(StoreCommand::Move { old, new }) => self.move_history(old, new),
             Task::Store(StoreCommand::Clear(consent)) => self.clear(consent.force),
             Task::Store(StoreCommand::ClearLegacy(consent)) => self.clear_legacy(consent.force),
-            Task::Classify(command) => {
-                let bytes = classify::answer(command, self.json)?;
-                Ok(Answer::done(bytes))
-            }
+            Task::Classify(command) => classify::answer(command, self.json),
         }
     }
 
@@ -253,7 +233,7 @@ impl Herma {
     /// checkpoint prunes, so that a deleted project can still be restored.
     pub fn afterwards(&self, request: &StoreRequest) -> Vec<String> {
         let for_size = self.manager.collect_deferred();
-        if matches!(request.task, Task::Take { .. }) {
+        if matches!(request.task, Task::Take(_)) {
             self.manager.sweep();
         }
         pages::for_size(for_size)
@@ -270,11 +250,25 @@ impl Herma {
         project_directory(self.disk.as_ref(), &self.environment, &directory)
     }
 
-    pub(crate) fn exists(&self, project: &Path) -> bool {
-        self.disk.stat(project).is_ok()
+    pub(crate) fn newest(&self, project: &Path) -> Option<Listed> {
+        self.manager.list(project).ok()?.into_iter().next()
     }
 
-    fn taken(&self, project: &Path, mut taken: Taken) -> Result<Answer, Failure> {
+    fn take(&self, project: &Path, arguments: &CheckpointArguments) -> Result<Answer, Failure> {
+        let CheckpointArguments { reason, label, turn, .. } = arguments;
+        let label = label.as_deref();
+        // A hook whose variable is not set has no turn.
+        let mut taken = match turn.as_ref().filter(|turn| !turn.is_empty()) {
+            Some(turn) => {
+                let occasion = Occasion::new(Trigger::PreTool, reason);
+                self.manager.checkpoint_of_turn(project, &SessionTurn::new("", turn), &occasion)?
+            }
+            None => {
+                let occasion = Occasion { label, ..Occasion::new(Trigger::Manual, reason) };
+                self.manager.checkpoint_for(project, &occasion)?
+            }
+        };
+        taken.notices.extend(label.and_then(|label| self.shared_label(project, label)));
         let outer = project_of_file(self.disk.as_ref(), &self.environment, &project.join("file"));
         if let Some(outer) = outer.filter(|outer| outer != project) {
             taken.notices.push(format!(
@@ -282,8 +276,7 @@ impl Herma {
             ));
         }
         self.answer_in_project(project, &taken, || {
-            let newest = || self.manager.list(project).ok()?.into_iter().next();
-            pages::taken(self.style, project, &taken, newest)
+            pages::taken(self.style, project, &taken, || self.newest(project))
         })
     }
 
@@ -291,7 +284,7 @@ impl Herma {
     fn shared_label(&self, project: &Path, label: &str) -> Option<String> {
         let listed = self.manager.list(project).unwrap_or_default();
         let named = listed.iter().filter(|listed| listed.label.as_deref() == Some(label));
-        let ids: Vec<&str> = named.filter_map(|listed| listed.id.get(..SHORT)).collect();
+        let ids: Vec<&str> = named.map(|listed| short_id(&listed.id)).collect();
         (ids.len() > 1).then(|| {
             let ids = ids.join(", ");
             format!("the label {label:?} is that of {ids}: name each of them by its id")
@@ -300,24 +293,15 @@ impl Herma {
 
     fn status(&self) -> Result<Answer, Failure> {
         let status = self.manager.status()?;
-        self.answer(&status, || pages::status(self.style, &status, SystemClock.seconds()))
+        Answer::of(self.json, &status, || pages::status(self.style, &status, SystemClock.seconds()))
     }
 
-    pub(crate) fn answer_in_project(
+    pub(crate) fn answer_in_project<P: Into<Vec<u8>>>(
         &self,
         project: &Path,
         answer: &impl Serialize,
-        page: impl FnOnce() -> Vec<u8>,
+        page: impl FnOnce() -> P,
     ) -> Result<Answer, Failure> {
-        self.answer(&InProject { project: &project.to_string_lossy(), answer }, page)
-    }
-
-    pub(crate) fn answer(
-        &self,
-        data: &impl Serialize,
-        page: impl FnOnce() -> Vec<u8>,
-    ) -> Result<Answer, Failure> {
-        let bytes = if self.json { programs::json(data)? } else { page() };
-        Ok(Answer::done(bytes))
+        Answer::of(self.json, &InProject { project: &project.to_string_lossy(), answer }, page)
     }
 }

@@ -5,11 +5,10 @@
 use crate::arguments;
 use crate::commands::{Answer, Failure, Herma};
 use crate::manual;
-use crate::programs;
 use crate::text::{Style, ago, line};
 use clap::{Arg, Command};
 use clap_complete::CompleteEnv;
-use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use herma_core::{Clock, Environment, Listed, SystemClock};
 use serde::Serialize;
@@ -17,18 +16,6 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
-
-/// For the help of `herma completions`.
-pub const EXAMPLES: &str = "\
-Prints a script and installs nothing. Save it where your shell looks for completions, or run it
-each time the shell starts.
-
-Examples:
-  eval \"$(herma completions bash)\"                       in ~/.bashrc
-  herma completions zsh > ~/.zfunc/_herma                with ~/.zfunc in $fpath
-  herma completions fish > ~/.config/fish/completions/herma.fish
-
-Exit codes: 0 done; 2 invalid arguments.";
 
 /// The variable by which the script asks.
 pub const VARIABLE: &str = "HERMA_COMPLETE";
@@ -70,10 +57,8 @@ pub fn script(shell: clap_complete::Shell, json: bool) -> Result<Answer, Failure
     if shell == "bash" {
         script = script.replace(BASH_END, &[BASH_END, BASH_QUOTES].concat());
     }
-    if json {
-        return Ok(Answer::done(programs::json(&Completions { shell: &shell, script: &script })?));
-    }
-    Ok(Answer::done(script.into_bytes()))
+    let data = Completions { shell: &shell, script: &script };
+    Answer::of(json, &data, || script.clone())
 }
 
 /// Answers a shell that asks, and returns whether one did. Bash passes words with their quotes.
@@ -120,37 +105,18 @@ fn command(typed: &Typed) -> Command {
 
 fn completed(typed: &Typed, subcommand: &str, argument: Arg) -> Arg {
     let typed = typed.clone();
-    match (subcommand, argument.get_id().as_str()) {
-        ("cat" | "pin" | "unpin", "target") | ("show", "_target") => {
-            argument.add(ArgValueCandidates::new(move || typed.checkpoints()))
-        }
-        ("cat", "file") => {
-            let files = move |current: &OsStr| typed.files_of_checkpoint(current);
-            argument.add(ArgValueCompleter::new(files))
-        }
-        ("log", "file") => {
-            let files = move |current: &OsStr| typed.files(OsStr::new("1"), current);
-            argument.add(ArgValueCompleter::new(files))
-        }
+    let candidates = match (subcommand, argument.get_id().as_str()) {
+        ("cat" | "pin" | "unpin", "target") | ("show", "_target") => Typed::checkpoint_words,
+        ("cat", "file") => Typed::files_of_checkpoint,
+        ("log", "file") => Typed::files_of_newest,
         // After `--` the engine still asks for checkpoints.
-        ("diff", "targets" | "paths") => {
-            let words = move |current: &OsStr| typed.diff_words(current);
-            argument.add(ArgValueCompleter::new(words))
-        }
-        ("restore", "_words") => {
-            let words = move |current: &OsStr| typed.restore_words(current);
-            argument.add(ArgValueCompleter::new(words))
-        }
-        ("rollback", "_words") => {
-            let words = move |current: &OsStr| typed.rollback_words(current);
-            argument.add(ArgValueCompleter::new(words))
-        }
-        ("man", "page") => {
-            let pages = || manual::names().into_iter().map(CompletionCandidate::new).collect();
-            argument.add(ArgValueCandidates::new(pages))
-        }
-        _ => argument,
-    }
+        ("diff", "targets" | "paths") => Typed::diff_words,
+        ("restore", "_words") => Typed::restore_words,
+        ("rollback", "_words") => Typed::rollback_words,
+        ("man", "page") => Typed::pages,
+        _ => return argument,
+    };
+    argument.add(ArgValueCompleter::new(move |current: &OsStr| candidates(&typed, current)))
 }
 
 /// The words that were typed so far, and where.
@@ -162,8 +128,7 @@ struct Typed {
 
 impl Typed {
     fn herma(&self) -> Option<Herma> {
-        let plain = Style::of_output(false, |_| None);
-        Herma::new(self.environment.clone(), false, plain).ok().map(|(herma, _)| herma)
+        Herma::new(self.environment.clone(), false, Style::default()).ok()
     }
 
     /// The words after the subcommand that are no options.
@@ -172,10 +137,25 @@ impl Typed {
         self.words.iter().skip(1).filter(is_operand).skip(1).collect()
     }
 
+    /// What may follow `herma man`.
+    fn pages(&self, current: &OsStr) -> Vec<CompletionCandidate> {
+        beginning_with(current, manual::names().into_iter().map(CompletionCandidate::new).collect())
+    }
+
+    /// The files of the newest checkpoint.
+    fn files_of_newest(&self, current: &OsStr) -> Vec<CompletionCandidate> {
+        self.files(OsStr::new("1"), current)
+    }
+
+    /// Checkpoints alone.
+    fn checkpoint_words(&self, current: &OsStr) -> Vec<CompletionCandidate> {
+        beginning_with(current, self.checkpoints())
+    }
+
     /// What may follow `herma diff`: checkpoints, and after `--` files of the first of them.
     fn diff_words(&self, current: &OsStr) -> Vec<CompletionCandidate> {
         let Some(end) = self.words.iter().position(|word| word == "--") else {
-            return beginning_with(current, self.checkpoints());
+            return self.checkpoint_words(current);
         };
         let words = self.words[..end].to_vec();
         let typed = Typed { words, environment: self.environment.clone() };
@@ -189,7 +169,7 @@ impl Typed {
         let listed = herma.manager.list(&herma.project(None)).unwrap_or_default();
         let now = SystemClock.seconds();
         let names = |(order, Listed { name, label, time, reason, .. }): (usize, Listed)| {
-            let help = format!("{}, {}", ago(time, now), line(reason.as_bytes()));
+            let help = format!("{}, {}", ago(time, now), line(reason));
             let names = [Some(name.to_string()), label].into_iter().flatten();
             let candidate =
                 |name: String| CompletionCandidate::new(name).help(Some(help.clone().into()));
@@ -233,7 +213,7 @@ impl Typed {
     /// What may follow `herma restore`: a checkpoint, and then its files.
     fn restore_words(&self, current: &OsStr) -> Vec<CompletionCandidate> {
         match self.operands()[..] {
-            [] | [_] => beginning_with(current, self.checkpoints()),
+            [] | [_] => self.checkpoint_words(current),
             _ => self.files_of_checkpoint(current),
         }
     }

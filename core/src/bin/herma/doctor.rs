@@ -2,23 +2,10 @@
 //!
 //! The library makes the checks and judges them.
 
-use crate::commands::{Answer, Ending, Failure};
+use crate::commands::{Answer, Failure};
 use crate::pages::Page;
-use crate::programs;
 use crate::text::{Style, Tone, count, line};
 use herma_core::doctor::{Check, Examined, Finding, Surroundings, Verdict, examine};
-
-/// For the help of `herma doctor`.
-pub const EXAMPLES: &str = "\
-Checks the home directory, the configuration, the location of the store, the clock, locks, the
-project of the current directory and the agent's state. Changes nothing, and creates no store.
-`herma checkpoints verify` checks the stored data.
-
-Examples:
-  herma doctor
-  herma doctor --json
-
-Exit codes: 0 checkpoints work, perhaps with notices; 3 a problem prevents checkpoints.";
 
 /// The column in which findings begin.
 const INDENT: usize = 24;
@@ -34,15 +21,14 @@ pub fn answer(
     examined.findings.extend(of_hooks);
     let worst = examined.findings.iter().map(|finding| finding.verdict).max();
     examined.verdict = worst.unwrap_or(Verdict::Ok);
-    let bytes = if json { programs::json(&examined)? } else { page(style, &examined) };
+    let answer = Answer::of(json, &examined, || page(style, &examined))?;
     if examined.verdict < Verdict::Trouble {
-        return Ok(Answer::done(bytes));
+        return Ok(answer);
     }
     let troubles = findings_with(&examined, Verdict::Trouble);
     let problems = count(troubles, "problem", "problems");
     let message = format!("{problems} to fix before checkpoints work: follow the advice (->)");
-    let ending = Ending::Incomplete(Failure { code: "trouble", message });
-    Ok(Answer { ending, ..Answer::done(bytes) })
+    Ok(answer.incomplete("trouble", message))
 }
 
 /// How many findings have this verdict.
@@ -50,7 +36,7 @@ fn findings_with(examined: &Examined, verdict: Verdict) -> usize {
     examined.findings.iter().filter(|finding| finding.verdict == verdict).count()
 }
 
-fn page(style: Style, examined: &Examined) -> Vec<u8> {
+fn page(style: Style, examined: &Examined) -> String {
     let mut page = Page::default();
     for Finding { check, verdict, found, advice } in &examined.findings {
         let (word, tone) = match verdict {
@@ -59,9 +45,9 @@ fn page(style: Style, examined: &Examined) -> Vec<u8> {
             Verdict::Trouble => ("trouble", Tone::Bad),
         };
         let word = style.paint(tone, &format!("{word:<9}"));
-        page.line(format_args!("{word}{:<15}{}", name(*check), line(found.as_bytes())));
+        writeln!(page, "{word}{:<15}{}", name(*check), line(found));
         if let Some(advice) = advice {
-            page.line(format_args!("{:INDENT$}-> {}", "", line(advice.as_bytes())));
+            writeln!(page, "{:INDENT$}-> {}", "", line(advice));
         }
     }
     let notices = findings_with(examined, Verdict::Notice);
@@ -70,9 +56,9 @@ fn page(style: Style, examined: &Examined) -> Vec<u8> {
             0 => String::new(),
             _ => format!(" ({} to read)", count(notices, "notice", "notices")),
         };
-        page.line(format_args!("\nCheckpoints work here{notices}"));
+        writeln!(page, "\nCheckpoints work here{notices}");
     }
-    page.0.into_bytes()
+    page.0
 }
 
 /// The name of a check on the page.
@@ -108,7 +94,7 @@ mod tests {
         let examined = Examined { verdict: Verdict::Trouble, findings: vec![finding] };
         let shown = |terminal| {
             let style = Style::of_output(terminal, |name| (name == "TERM").then(|| "xterm".into()));
-            String::from_utf8(page(style, &examined)).unwrap()
+            page(style, &examined)
         };
         let advice = format!("{:INDENT$}-> b\\nc\n", "");
         assert_eq!(shown(false), format!("trouble  store          a\\x1b[2J\n{advice}"));

@@ -1,4 +1,4 @@
-//! What `--help` prints in addition to the arguments: examples, the environment and exit codes.
+//! What `--help` prints in addition to the arguments, for each command: examples, the environment and exit codes.
 
 pub const AFTER_HELP: &str = "\
 Examples:
@@ -62,7 +62,7 @@ Exit codes:
   130  a rollback was interrupted; its output lists what was done
 The message of a failure ends with a stable code in brackets";
 
-pub const CHECKPOINT_EXAMPLES: &str = "\
+pub const CHECKPOINT: &str = "\
 The project is the nearest directory that contains .git, Cargo.toml, package.json, Makefile or the
 like, from the current directory upwards, or else the current directory itself.
 
@@ -105,7 +105,7 @@ Arguments:
 Options:
 {options}{after-help}";
 
-pub const ROLLBACK_EXAMPLES: &str = "\
+pub const ROLLBACK: &str = "\
 Examples:
   herma rollback                  list the checkpoints, newest first
   herma rollback diff 1           show what changed since checkpoint 1: a summary, then the patch
@@ -126,7 +126,30 @@ A restore first saves the present state as a checkpoint: `herma undo` goes back 
 Exit codes: 0 done; 3 refused; 4 some paths were not restored; 5 the checkpoint is damaged;
 6 the store is in use; 130 interrupted (Ctrl-C or SIGTERM), and the output lists what was done.";
 
-pub const LIST_EXAMPLES: &str = "\
+pub const DIFF: &str = "\
+Examples:
+  herma diff                   what changed since the newest checkpoint
+  herma diff 3                 what changed since checkpoint 3
+  herma diff 3 1               what changed between two checkpoints
+  herma diff 3 -- src          only below src
+  herma diff --stat            only which files
+
+Exit codes: 0 done; 3 refused; 5 the checkpoint is damaged.";
+
+pub const CAT: &str = "\
+Examples:
+  herma cat 1 src/main.rs                        print the file as it was
+  herma cat 1 src/main.rs | diff - src/main.rs   compare it
+
+Exit codes: 0 done; 3 refused; 5 the checkpoint is damaged.";
+
+pub const LOG: &str = "\
+Examples:
+  herma log src/main.rs        the checkpoints with another content than the one before
+
+Exit codes: 0 done; 3 refused; 5 the checkpoint is damaged.";
+
+pub const LIST: &str = "\
 `herma rollback` prints the same list, and `herma rollback show N` the same page.
 
 Examples:
@@ -135,7 +158,7 @@ Examples:
 
 Exit codes: 0 done; 3 refused.";
 
-pub const UNDO_EXAMPLES: &str = "\
+pub const UNDO: &str = "\
 `herma undo` undoes what happened last. After a rollback it gives the files back as they were before
 it; files that the rollback brought go, unless they were changed since. Typed again, it undoes the
 rollback before that, and `herma redo` goes forward again. If the newest checkpoint is newer than
@@ -150,7 +173,42 @@ Examples:
 
 Exit codes: 0 done; 3 refused, or nothing to undo; 4 some paths were not restored; 130 interrupted.";
 
-pub const CHECKPOINTS_EXAMPLES: &str = "\
+pub const INIT: &str = "\
+Adds a hook to the settings of your agent, so that it takes a checkpoint before the first tool of a
+turn that changes files. Your own hooks, comments and the order stay. Shows the difference and asks
+before it writes anything.
+
+Examples:
+  herma init                           list the agents, and which have the hook
+  herma init --agent claude            show the difference, ask, write
+  herma init --agent gemini --force    do not ask
+  herma init --agent claude --undo     take the hook out again
+
+Exit codes: 0 done, or nothing to do; 1 declined; 3 the settings cannot be read or written.";
+
+pub const HOOK: &str = "\
+Reads what the agent says of the tool from standard input, takes one checkpoint a turn of each
+project that the tool may change, prints {} and ends with 0 whatever happens. `herma init` sets it
+up, and `herma doctor` tells when it was called last.
+
+Examples:
+  echo '{\"cwd\": \"/p\", \"tool_name\": \"Bash\", \"command\": \"rm a\"}' | herma hook claude
+  herma hook my-agent < call.json
+
+Exit codes: 0 always; 1 invalid arguments, since agents take 2 for an order to block the tool.";
+
+pub const RUN: &str = "\
+Takes a checkpoint of the project, runs the command in the current directory, and tells what changed.
+On a terminal it offers to roll that back; `herma undo` brings it again.
+
+Examples:
+  herma run -- my-agent 'rename the module'
+  herma run -- npx some-codemod src
+
+Exit codes: that of the command, 128 + N if signal N ended it; 3 if no checkpoint can be taken, and so
+no command ran; 127 if the command cannot be run.";
+
+pub const CHECKPOINTS: &str = "\
 Examples:
   herma checkpoints
   herma checkpoints status --json
@@ -161,7 +219,7 @@ Examples:
 
 Exit codes: 0 done; 1 declined; 2 failed.";
 
-pub const EXCLUDED_EXAMPLES: &str = "\
+pub const EXCLUDED: &str = "\
 Counts, for each pattern, the entries of a project that no checkpoint holds. A pattern is built in,
 or a line of a .gitignore or .hermaignore file. An excluded folder is one entry. What a checkpoint
 leaves out for another reason, such as its size, `herma checkpoint` lists.
@@ -173,7 +231,7 @@ Examples:
 
 Exit codes: 0 done; 3 refused.";
 
-pub const PRUNE_EXAMPLES: &str = "\
+pub const PRUNE: &str = "\
 Removes projects whose directory no longer exists although its parent directory does, and projects,
 old-format archives and repositories that are unused for longer than the retention. Then removes
 the oldest checkpoints while the store is over its size limit, except the newest of each project,
@@ -187,7 +245,7 @@ Examples:
 
 Exit codes: 0 done, or there was nothing to do; 2 failed completely or in part.";
 
-pub const MOVE_EXAMPLES: &str = "\
+pub const MOVE: &str = "\
 The checkpoints, labels and undo steps of OLD become those of NEW, with the same ids. OLD must not
 exist any more, and NEW must not have checkpoints of its own.
 
@@ -196,7 +254,7 @@ Examples:
 
 Exit codes: 0 done; 3 refused.";
 
-pub const VERIFY_EXAMPLES: &str = "\
+pub const VERIFY: &str = "\
 Changes nothing. Of a damaged checkpoint everything but the listed files can still be restored. The
 next checkpoint of a project stores its present files again.
 
@@ -206,7 +264,7 @@ Examples:
 
 Exit codes: 0 everything is intact; 3 the store cannot be read; 5 something is damaged.";
 
-pub const CLEAR_EXAMPLES: &str = "\
+pub const CLEAR: &str = "\
 Files of other programs in the directory of the store stay.
 
 Examples:
@@ -215,7 +273,7 @@ Examples:
 
 Exit codes: 0 done, or there was nothing to do; 1 declined, and nothing was changed; 2 failed.";
 
-pub const CLEAR_LEGACY_EXAMPLES: &str = "\
+pub const CLEAR_LEGACY: &str = "\
 An old-format archive contains repositories of the old format (v1), one for each directory. Git can
 read them until they are removed.
 
@@ -225,7 +283,7 @@ Examples:
 
 Exit codes: 0 done, or there was nothing to do; 1 declined, and nothing was changed; 2 failed.";
 
-pub const SESSION_EXAMPLES: &str = "\
+pub const SESSION: &str = "\
 You type what an agent would do, one tool per line, and the tools really change files: write_file,
 patch, terminal. A line that begins with say starts a turn. If automatic checkpoints are enabled,
 one is taken before the first tool of a turn that changes files. /rollback works as on the command
@@ -238,7 +296,7 @@ Examples:
 
 Exit codes: 0 done; 4 a line was invalid or failed.";
 
-pub const CLASSIFY_EXAMPLES: &str = "\
+pub const CLASSIFY: &str = "\
 The command is parsed as a shell does; nothing is run, and no file is read. What cannot be known in
 advance, such as the effect of a script or of an unknown program, counts as changing files.
 
@@ -249,7 +307,7 @@ Examples:
 
 Exit codes: 0 done, whatever the answer is; 2 invalid arguments.";
 
-pub const ACTIONS_EXAMPLES: &str = "\
+pub const ACTIONS: &str = "\
 External actions are what an agent did outside the project, such as opening a pull request. A
 rollback lists those since the checkpoint, and undoes none of them. To undo them by `compensate`,
 register a shell command for each kind of action in $HERMES_HOME/agent/compensations.json; it gets
@@ -264,7 +322,7 @@ Examples:
 
 Exit codes: 0 done; 3 refused; 4 a compensation failed.";
 
-pub const PIN_EXAMPLES: &str = "\
+pub const PIN: &str = "\
 No limit and no prune removes a pinned checkpoint. A checkpoint with a label is pinned from the
 start.
 
@@ -273,3 +331,35 @@ Examples:
   herma unpin baseline-w19
 
 Exit codes: 0 done; 3 refused.";
+
+pub const DOCTOR: &str = "\
+Checks the home directory, the configuration, the location of the store, the clock, locks, the
+project of the current directory and the agent's state. Changes nothing, and creates no store.
+`herma checkpoints verify` checks the stored data.
+
+Examples:
+  herma doctor
+  herma doctor --json
+
+Exit codes: 0 checkpoints work, perhaps with notices; 3 a problem prevents checkpoints.";
+
+pub const COMPLETIONS: &str = "\
+Prints a script and installs nothing. Save it where your shell looks for completions, or run it
+each time the shell starts.
+
+Examples:
+  eval \"$(herma completions bash)\"                       in ~/.bashrc
+  herma completions zsh > ~/.zfunc/_herma                with ~/.zfunc in $fpath
+  herma completions fish > ~/.config/fish/completions/herma.fish
+
+Exit codes: 0 done; 2 invalid arguments.";
+
+pub const MAN: &str = "\
+Prints the source of the page, which `man -l -` shows, and installs nothing.
+
+Examples:
+  herma man | man -l -                        the page of herma
+  herma man rollback | man -l -               the page of herma rollback
+  herma man checkpoints-prune > ~/.local/share/man/man1/herma-checkpoints-prune.1
+
+Exit codes: 0 done; 2 no such page, or invalid arguments.";

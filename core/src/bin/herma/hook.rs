@@ -13,18 +13,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// For the help of `herma hook`.
-pub const EXAMPLES: &str = "\
-Reads what the agent says of the tool from standard input, takes one checkpoint a turn of each
-project that the tool may change, prints {} and ends with 0 whatever happens. `herma init` sets it
-up, and `herma doctor` tells when it was called last.
-
-Examples:
-  echo '{\"cwd\": \"/p\", \"tool_name\": \"Bash\", \"command\": \"rm a\"}' | herma hook claude
-  herma hook my-agent < call.json
-
-Exit codes: 0 always; 1 invalid arguments, since agents take 2 for an order to block the tool.";
-
 /// More than any agent says of a tool; what is cut off counts as a tool that may change anything.
 pub const INPUT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
@@ -61,13 +49,11 @@ struct Hook<'a> {
 impl Hook<'_> {
     /// A configuration that cannot be read limits nothing.
     fn herma(&self) -> Herma {
-        let style = Style::of_output(false, |_| None);
-        match Herma::new(self.environment.clone(), false, style) {
-            Ok((herma, _)) => herma,
-            Err(_) => {
-                Herma::with_config(self.environment.clone(), false, style, Config::without_limits())
-            }
-        }
+        let environment = || self.environment.clone();
+        Herma::new(environment(), false, Style::default()).unwrap_or_else(|_| {
+            let config = Config::without_limits();
+            Herma::with_config(environment(), false, Style::default(), config)
+        })
     }
 
     /// No tool waits for a prompt, so the store is swept here.

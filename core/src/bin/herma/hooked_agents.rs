@@ -1,6 +1,8 @@
 //! The agents that `herma init` sets up: where each has its settings, and what a hook looks like there.
 
-use serde_json::{Value, json};
+use jsonc_parser::cst::CstInputValue;
+use jsonc_parser::json;
+use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -10,8 +12,10 @@ pub struct HookedAgent {
     pub name: &'static str,
     /// The name that people know it by.
     pub title: &'static str,
-    /// A variable that names its folder, and that folder in the home directory without it.
-    folder: (&'static str, &'static str),
+    /// Its folder in the home directory.
+    folder: &'static str,
+    /// A variable that names another folder; empty if there is none.
+    variable: &'static str,
     /// Its settings in that folder.
     file: &'static str,
     /// What these settings are.
@@ -27,7 +31,7 @@ pub enum Settings {
         /// The events, and what is appended to the array of each.
         events: [&'static str; 2],
         /// The hook for a command.
-        hook: fn(&str) -> Value,
+        hook: fn(&str) -> CstInputValue,
         /// Whether the file must say `"version": 1`.
         is_versioned: bool,
     },
@@ -40,98 +44,70 @@ pub enum Settings {
 /// All of them.
 pub const AGENTS: &[HookedAgent] = &[
     HookedAgent {
-        name: "claude",
-        title: "Claude Code",
-        folder: ("CLAUDE_CONFIG_DIR", ".claude"),
-        file: "settings.json",
-        settings: groups(["PreToolUse", "UserPromptSubmit"]),
-        note: "",
+        variable: "CLAUDE_CONFIG_DIR",
+        ..agent("claude", "Claude Code", ".claude", "settings.json")
     },
     HookedAgent {
-        name: "gemini",
-        title: "Gemini CLI",
-        folder: ("", ".gemini"),
-        file: "settings.json",
         settings: groups(["BeforeTool", "BeforeAgent"]),
-        note: "",
+        ..agent("gemini", "Gemini CLI", ".gemini", "settings.json")
     },
+    agent("qwen", "Qwen Code", ".qwen", "settings.json"),
     HookedAgent {
-        name: "qwen",
-        title: "Qwen Code",
-        folder: ("", ".qwen"),
-        file: "settings.json",
-        settings: groups(["PreToolUse", "UserPromptSubmit"]),
-        note: "",
-    },
-    HookedAgent {
-        name: "codex",
-        title: "Codex",
-        folder: ("CODEX_HOME", ".codex"),
-        file: "hooks.json",
-        settings: groups(["PreToolUse", "UserPromptSubmit"]),
+        variable: "CODEX_HOME",
         note: "Codex skips hooks that you have not trusted: type /hooks in it once",
+        ..agent("codex", "Codex", ".codex", "hooks.json")
     },
     HookedAgent {
-        name: "cursor",
-        title: "Cursor",
-        folder: ("", ".cursor"),
-        file: "hooks.json",
         settings: Settings::Json {
             events: ["preToolUse", "beforeSubmitPrompt"],
             hook: |command| json!({ "command": command }),
             is_versioned: true,
         },
-        note: "",
+        ..agent("cursor", "Cursor", ".cursor", "hooks.json")
     },
     HookedAgent {
-        name: "copilot",
-        title: "Copilot CLI",
-        folder: ("COPILOT_HOME", ".copilot"),
-        file: "hooks",
+        variable: "COPILOT_HOME",
         settings: Settings::Files(&["herma.json"], copilot),
-        note: "",
+        ..agent("copilot", "Copilot CLI", ".copilot", "hooks")
     },
     HookedAgent {
-        name: "hermes",
-        title: "hermes-agent",
-        folder: ("HERMES_HOME", ".hermes"),
-        file: "config.yaml",
+        variable: "HERMES_HOME",
         settings: Settings::Yaml("pre_tool_call"),
         note: "hermes-agent asks once whether it may run the hook; `--accept-hooks` agrees",
+        ..agent("hermes", "hermes-agent", ".hermes", "config.yaml")
     },
     HookedAgent {
-        name: "cline",
-        title: "Cline",
-        folder: ("", ".cline"),
-        file: "hooks",
         settings: Settings::Files(&["PreToolUse", "UserPromptSubmit"], script),
-        note: "",
+        ..agent("cline", "Cline", ".cline", "hooks")
     },
     HookedAgent {
-        name: "opencode",
-        title: "opencode",
-        folder: ("XDG_CONFIG_HOME", ".config"),
-        file: "opencode/plugin",
+        variable: "XDG_CONFIG_HOME",
         settings: Settings::Files(&["herma.js"], plugin),
-        note: "",
+        ..agent("opencode", "opencode", ".config", "opencode/plugin")
     },
     HookedAgent {
-        name: "kilo",
-        title: "Kilo",
-        folder: ("XDG_CONFIG_HOME", ".config"),
-        file: "kilo/plugin",
+        variable: "XDG_CONFIG_HOME",
         settings: Settings::Files(&["herma.js"], plugin),
-        note: "",
+        ..agent("kilo", "Kilo", ".config", "kilo/plugin")
     },
 ];
+
+/// An agent with settings as Claude Code has them.
+const fn agent(
+    name: &'static str,
+    title: &'static str,
+    folder: &'static str,
+    file: &'static str,
+) -> HookedAgent {
+    let settings = groups(["PreToolUse", "UserPromptSubmit"]);
+    HookedAgent { name, title, folder, variable: "", file, settings, note: "" }
+}
 
 impl HookedAgent {
     /// The file or folder with its settings.
     pub fn path(&self, home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
-        let (name, default) = self.folder;
-        let named = Some(name).filter(|name| !name.is_empty()).and_then(variable);
-        let folder = named.filter(|folder| !folder.is_empty());
-        home.join(folder.map_or_else(|| default.into(), PathBuf::from)).join(self.file)
+        let folder = variable(self.variable).filter(|folder| !folder.is_empty());
+        home.join(folder.unwrap_or_else(|| self.folder.into())).join(self.file)
     }
 }
 
@@ -141,14 +117,14 @@ const fn groups(events: [&'static str; 2]) -> Settings {
 }
 
 /// A group for all tools.
-fn group(command: &str) -> Value {
-    json!({ "hooks": [{ "type": "command", "command": command }] })
+fn group(command: &str) -> CstInputValue {
+    json!({ "hooks": [{ "command": command, "type": "command" }] })
 }
 
 fn copilot(command: &str) -> String {
-    let hook = json!([{ "type": "command", "bash": command }]);
-    let hooks = json!({ "preToolUse": hook, "userPromptSubmitted": hook });
-    format!("{:#}\n", json!({ "version": 1, "hooks": hooks }))
+    let hook = serde_json::json!([{ "type": "command", "bash": command }]);
+    let hooks = serde_json::json!({ "preToolUse": hook, "userPromptSubmitted": hook });
+    format!("{:#}\n", serde_json::json!({ "version": 1, "hooks": hooks }))
 }
 
 fn script(command: &str) -> String {

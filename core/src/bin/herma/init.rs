@@ -4,8 +4,8 @@ use crate::commands::{Answer, Ending, Failure};
 use crate::hooked_agents::{AGENTS, HookedAgent, Settings};
 use crate::maintenance::is_confirmed;
 use crate::maintenance_pages::DECLINED;
-use crate::programs;
-use crate::settings_edit as edit;
+use crate::pages::Page;
+use crate::settings_edit::{self as edit, JsonHook};
 use crate::text::shell_word;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -20,20 +20,6 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-
-/// For the help of `herma init`.
-pub const EXAMPLES: &str = "\
-Adds a hook to the settings of your agent, so that it takes a checkpoint before the first tool of a
-turn that changes files. Your own hooks, comments and the order stay. Shows the difference and asks
-before it writes anything.
-
-Examples:
-  herma init                           list the agents, and which have the hook
-  herma init --agent claude            show the difference, ask, write
-  herma init --agent gemini --force    do not ask
-  herma init --agent claude --undo     take the hook out again
-
-Exit codes: 0 done, or nothing to do; 1 declined; 3 the settings cannot be read or written.";
 
 #[derive(Debug, Args)]
 pub struct InitArguments {
@@ -58,9 +44,9 @@ struct Edit {
 
 /// The answer in JSON.
 #[derive(Serialize)]
-struct Initialised {
+struct Initialised<'a> {
     agent: &'static str,
-    files: Vec<PathBuf>,
+    files: Vec<&'a Path>,
     difference: String,
     declined: bool,
 }
@@ -106,14 +92,11 @@ pub fn answer(
             (false, true) => {}
         }
     }
-    let bytes = if json {
-        let files = edits.into_iter().map(|edit| edit.path).collect();
-        programs::json(&Initialised { agent: agent.name, files, difference, declined })?
-    } else {
-        page(agent, arguments.undo, declined, &edits).into_bytes()
-    };
+    let files = edits.iter().map(|edit| edit.path.as_path()).collect();
+    let data = Initialised { agent: agent.name, files, difference, declined };
+    let answer = Answer::of(json, &data, || page(agent, arguments.undo, declined, &edits))?;
     let ending = if declined { Ending::Declined } else { Ending::Done };
-    Ok(Answer { ending, ..Answer::done(bytes) })
+    Ok(Answer { ending, ..answer })
 }
 
 /// The agents; those have the hook from which taking it out would change something.
@@ -162,20 +145,20 @@ fn list(
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Answer, Failure> {
     let listed = listed(environment, variable);
-    if json {
-        return Ok(Answer::done(programs::json(&listed)?));
-    }
-    let lines = listed.iter().map(|ListedAgent { agent, settings, is_hooked, lost_program }| {
-        let hook = if *is_hooked { "yes" } else { "-" };
-        let lost = lost_program.as_ref().map_or_else(String::new, |program| {
-            format!("{:16}its program {program:?} cannot be run: herma init --agent {agent}\n", "")
-        });
-        format!("{agent:<10}{hook:<6}{}\n{lost}", settings.display())
-    });
-    let lines: String = lines.collect();
-    let title = format!("{:<10}{:<6}SETTINGS\n", "AGENT", "HOOK");
-    let hint = "herma init --agent claude  add the hook to Claude Code\n";
-    Ok(Answer::done(format!("{title}{lines}\n{hint}").into_bytes()))
+    Answer::of(json, &listed, || {
+        let mut page = Page::default();
+        writeln!(page, "{:<10}{:<6}SETTINGS", "AGENT", "HOOK");
+        for ListedAgent { agent, settings, is_hooked, lost_program } in &listed {
+            let hook = if *is_hooked { "yes" } else { "-" };
+            writeln!(page, "{agent:<10}{hook:<6}{}", settings.display());
+            if let Some(program) = lost_program {
+                let again = format!("herma init --agent {agent}");
+                writeln!(page, "{:16}its program {program:?} cannot be run: {again}", "");
+            }
+        }
+        writeln!(page, "\nherma init --agent claude  add the hook to Claude Code");
+        page.0
+    })
 }
 
 fn page(agent: &HookedAgent, undo: bool, declined: bool, edits: &[Edit]) -> String {
@@ -183,7 +166,7 @@ fn page(agent: &HookedAgent, undo: bool, declined: bool, edits: &[Edit]) -> Stri
     let files: Vec<String> = edits.iter().map(|edit| edit.path.display().to_string()).collect();
     let files = files.join(", ");
     match (declined, undo, edits.is_empty()) {
-        (true, ..) => String::from_utf8_lossy(DECLINED).into_owned(),
+        (true, ..) => format!("{DECLINED}\n"),
         (_, false, true) => format!("{title} has the hook already\n"),
         (_, true, true) => format!("{title} has no hook of Herma\n"),
         (_, true, false) => {
@@ -204,9 +187,9 @@ fn page(agent: &HookedAgent, undo: bool, declined: bool, edits: &[Edit]) -> Stri
 
 /// What the hook runs: this program by its whole path, since an agent that does not find it says nothing.
 fn command(agent: &HookedAgent) -> Result<String, Failure> {
-    let program = std::env::current_exe().map_err(|error| Failure {
-        code: "io",
-        message: format!("the path of this program is not known ({error}); nothing was changed"),
+    let program = std::env::current_exe().map_err(|error| {
+        let why = format!("the path of this program is not known ({error}); nothing was changed");
+        Failure::new("io", why)
     })?;
     Ok(format!("{} hook {}", shell_word(program.as_os_str().as_bytes()), agent.name))
 }
@@ -225,8 +208,8 @@ fn edits(agent: &HookedAgent, path: &Path, undo: bool) -> Result<Vec<Edit>, Fail
     match agent.settings {
         Settings::Json { events, hook, is_versioned } => {
             let with_hook = |before: &str, command: &str| {
-                let hooks = events.map(|event| (event, hook(command)));
-                edit::with_json_hooks(before, name, is_versioned, &hooks)
+                let hook = JsonHook { agent: name, command, value: hook(command) };
+                edit::with_json_hooks(before, is_versioned, &events, &hook)
             };
             edited(&|before| match undo {
                 true => edit::without_json_hooks(before, name, &events),
@@ -288,8 +271,7 @@ fn read(path: &Path) -> Result<Option<String>, Failure> {
 }
 
 fn unusable(path: &Path, why: &str) -> Failure {
-    let message = format!("{path:?} cannot be edited: {why}; it was not changed");
-    Failure { code: "settings", message }
+    Failure::new("settings", format!("{path:?} cannot be edited: {why}; it was not changed"))
 }
 
 impl Edit {
@@ -320,8 +302,8 @@ impl Edit {
             return Err(unusable(&self.path, "it was changed meanwhile"));
         }
         self.try_write().map_err(|error| {
-            let message = format!("{:?} cannot be written ({error}); it is as it was", self.path);
-            Failure { code: "settings", message }
+            let why = format!("{:?} cannot be written ({error}); it is as it was", self.path);
+            Failure::new("settings", why)
         })
     }
 

@@ -79,7 +79,8 @@ fn broken(line: &str, width: usize, column: usize) -> String {
     let mut used = 0;
     for word in line.split_inclusive(' ') {
         let columns = columns(&visible(word));
-        let is_too_long = used + columns_without_end(word, columns) > width;
+        // The space after a word may stand beyond the edge.
+        let is_too_long = used + columns - usize::from(word.ends_with(' ')) > width;
         if is_too_long && used > indentation.len() {
             let end = wrapped.trim_end_matches(' ').len();
             wrapped.truncate(end);
@@ -91,11 +92,6 @@ fn broken(line: &str, width: usize, column: usize) -> String {
         used += columns;
     }
     wrapped
-}
-
-/// The space after a word may stand beyond the edge.
-fn columns_without_end(word: &str, columns: usize) -> usize {
-    columns - usize::from(word.ends_with(' '))
 }
 
 /// The text without colours and its line end.

@@ -3,6 +3,7 @@
 
 use crate::commands::{Answer, Failure, Herma};
 use crate::pages::{self, Page};
+use crate::rollback_arguments::ProjectArguments;
 use crate::text::{ago, line};
 use clap::Args;
 use herma_core::printed;
@@ -13,32 +14,6 @@ use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-
-/// For the help of `herma diff`.
-pub const DIFF_EXAMPLES: &str = "\
-Examples:
-  herma diff                   what changed since the newest checkpoint
-  herma diff 3                 what changed since checkpoint 3
-  herma diff 3 1               what changed between two checkpoints
-  herma diff 3 -- src          only below src
-  herma diff --stat            only which files
-
-Exit codes: 0 done; 3 refused; 5 the checkpoint is damaged.";
-
-/// For the help of `herma cat`.
-pub const CAT_EXAMPLES: &str = "\
-Examples:
-  herma cat 1 src/main.rs                        print the file as it was
-  herma cat 1 src/main.rs | diff - src/main.rs   compare it
-
-Exit codes: 0 done; 3 refused; 5 the checkpoint is damaged.";
-
-/// For the help of `herma log`.
-pub const LOG_EXAMPLES: &str = "\
-Examples:
-  herma log src/main.rs        the checkpoints with another content than the one before
-
-Exit codes: 0 done; 3 refused; 5 the checkpoint is damaged.";
 
 fn file_path(path: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(path))
@@ -55,16 +30,20 @@ pub struct DiffArguments {
     /// Only which files changed, and how much
     #[arg(long)]
     stat: bool,
-    /// The project's directory [default: that of the current directory]
-    #[arg(long, value_name = "DIR")]
-    pub dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub project: ProjectArguments,
 }
 
 impl DiffArguments {
     /// What changed since a checkpoint, as it was typed.
     pub fn since(target: &[u8]) -> Self {
         let targets = vec![OsStr::from_bytes(target).to_owned()];
-        DiffArguments { targets, paths: Vec::new(), stat: false, dir: None }
+        DiffArguments {
+            targets,
+            paths: Vec::new(),
+            stat: false,
+            project: ProjectArguments { dir: None },
+        }
     }
 }
 
@@ -75,18 +54,16 @@ pub struct CatArguments {
     target: OsString,
     /// The file
     file: PathBuf,
-    /// The project's directory [default: that of the current directory]
-    #[arg(long, value_name = "DIR")]
-    pub dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub project: ProjectArguments,
 }
 
 #[derive(Debug, Args)]
 pub struct LogArguments {
     /// The file
     file: PathBuf,
-    /// The project's directory [default: that of the current directory]
-    #[arg(long, value_name = "DIR")]
-    pub dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub project: ProjectArguments,
 }
 
 #[derive(Serialize)]
@@ -128,7 +105,7 @@ impl Herma {
         let diff = self.manager.compare(project, comparison)?;
         self.check_paths(project, comparison, &diff.entries)?;
         self.answer_in_project(project, &diff, || match arguments.stat {
-            true => pages::changed(self.style, project, &diff, usize::MAX),
+            true => pages::changed(self.style, project, &diff, usize::MAX).into_bytes(),
             false => pages::diff(self.style, project, &diff),
         })
     }
@@ -159,7 +136,7 @@ impl Herma {
             None if entries.is_empty() => self.not_taken(project, &odd),
             None => None,
         };
-        message.map_or(Ok(()), |message| Err(Failure { code: "not_in_checkpoint", message }))
+        message.map_or(Ok(()), |message| Err(Failure::new("not_in_checkpoint", message)))
     }
 
     /// Says which of these paths a pattern keeps out of checkpoints, if one does.
@@ -215,21 +192,20 @@ impl Herma {
         if changes.is_empty() {
             let listed = self.manager.list(project)?;
             if listed.is_empty() {
-                let message = "this project has no checkpoints".to_owned();
-                return Err(Failure { code: "unknown_checkpoint", message });
+                return Err(Failure::new("unknown_checkpoint", "this project has no checkpoints"));
             }
             let in_checkpoint = |listed: &Listed| self.folder(project, listed.id.as_bytes(), &path);
             if let Some(message) = listed.iter().find_map(in_checkpoint) {
-                return Err(Failure { code: "not_in_checkpoint", message });
+                return Err(Failure::new("not_in_checkpoint", message));
             }
         }
         self.answer_in_project(project, &Changes { changes: &changes }, || {
             let now = SystemClock.seconds();
             let mut page = Page::default();
             if changes.is_empty() {
-                page.line(format_args!("No checkpoint holds {}", line(&path)));
+                writeln!(page, "No checkpoint holds {}", line(&path));
                 if let Some(message) = self.not_taken(project, &[&path]) {
-                    page.line(format_args!("  {message}"));
+                    writeln!(page, "  {message}");
                 }
             }
             for FileChange { change, checkpoint } in &changes {
@@ -241,10 +217,10 @@ impl Herma {
                 let id = printed::short(self.style, &checkpoint.id);
                 let name = checkpoint.name.to_string();
                 let age = ago(checkpoint.time, now);
-                let reason = line(checkpoint.reason.as_bytes());
-                page.line(format_args!("{name:>3}. {id}  {age:<8}  {change:<7}  {reason}"));
+                let reason = line(&checkpoint.reason);
+                writeln!(page, "{name:>3}. {id}  {age:<8}  {change:<7}  {reason}");
             }
-            page.0.into_bytes()
+            page.0
         })
     }
 

@@ -39,7 +39,7 @@ mod waiting;
 mod whole;
 mod whole_pages;
 
-use arguments::{ParseError, Request, SessionArguments, StandaloneTask};
+use arguments::{OtherCommand, ParseError, Request, SessionArguments};
 use commands::{Answer, Ending, Failure, Herma};
 use exit::{DECLINED, DONE, INCOMPLETE, INTERRUPTED, USAGE};
 use herma_core::configuration::Warning;
@@ -48,8 +48,7 @@ use herma_core::doctor::{Surroundings, SystemMachine};
 use herma_core::rollback_line::SyntaxError;
 use herma_core::text;
 use herma_core::{Config, Environment, SystemClock};
-use init::InitArguments;
-use programs::{Reason, Refusal};
+use programs::Refusal;
 use request::StoreRequest;
 use run::RunArguments;
 use session::Session;
@@ -92,18 +91,8 @@ fn main() -> ExitCode {
             let has_one = request.has_one_failure_code() && exit > DECLINED;
             if has_one { USAGE } else { exit }
         }
-        Ok(Request::Standalone { json, task }) => {
-            run_standalone(json, &task).unwrap_or_else(|failure| refuse(&failure, json))
-        }
-        Ok(Request::Init { json, arguments }) => {
-            run_init(&arguments, json).unwrap_or_else(|failure| refuse(&failure, json))
-        }
-        Ok(Request::Hook(agent)) => run_hook(&agent),
-        Ok(Request::Run(arguments)) => {
-            run_command(&arguments).unwrap_or_else(|failure| refuse(&failure, false))
-        }
-        Ok(Request::Session(arguments)) => {
-            run_session(&arguments).unwrap_or_else(|failure| refuse(&failure, false))
+        Ok(Request::Other { json, command }) => {
+            run_other(&command, json).unwrap_or_else(|failure| refuse(&failure, json))
         }
         Err(error) => {
             // The arguments could not be parsed, so this is a guess.
@@ -118,7 +107,7 @@ fn main() -> ExitCode {
                 }
                 ParseError::Usage(error) => refuse_usage(&error, json),
                 ParseError::Rollback { misread, .. } if json => {
-                    refuse_in_json(&Failure { code: "usage", message: misread.message });
+                    refuse_in_json(&Failure::new("usage", misread.message));
                     USAGE
                 }
                 ParseError::Rollback { line, misread } => {
@@ -152,13 +141,25 @@ fn read_environment(needs_current_directory: bool) -> Result<Environment, Failur
     let is_relative = |path: OsString| !path.is_empty() && Path::new(&path).is_relative();
     let is_required = needs_current_directory || variable("HERMES_HOME").is_some_and(is_relative);
     let current_directory = match std::env::current_dir() {
-        Err(error) if is_required => return Err(Failure::no_current_directory(error)),
+        Err(error) if is_required => {
+            let message = format!(
+                "the current directory does not exist ({error}); nothing was changed: change to an \
+                 existing directory, and name a deleted project with --dir"
+            );
+            return Err(Failure::new("no_current_directory", message));
+        }
         // No path is relative to it.
         Err(_) => PathBuf::from("/"),
         Ok(directory) => directory,
     };
     Environment::from_variables(|name| variable(name).map(PathBuf::from), current_directory)
-        .ok_or_else(Failure::no_home)
+        .ok_or_else(|| {
+            Failure::new(
+                "no_home",
+                "HOME is not set to an absolute path, so the store cannot be found; nothing was \
+                 changed: set HOME to your home directory",
+            )
+        })
 }
 
 fn variable(name: &str) -> Option<OsString> {
@@ -172,26 +173,26 @@ fn style() -> Style {
 /// Executes a request to the store, prints the answer, and returns the exit code.
 fn run_request(request: &StoreRequest) -> Result<u8, Failure> {
     let environment = read_environment(request.depends_on_current_directory())?;
-    let (herma, warnings) = match Herma::new(environment.clone(), request.json, style()) {
+    let herma = match Herma::new(environment.clone(), request.json, style()) {
         Err(Failure { message, .. }) if request.rescues() => {
             let problem = message.trim_end_matches("; nothing was changed");
             notice(&format!("{problem}; the defaults are used instead, without any limit"));
-            let config = Config::without_limits();
-            (Herma::with_config(environment, request.json, style(), config), Vec::new())
+            Herma::with_config(environment, request.json, style(), Config::without_limits())
         }
         herma => herma?,
     };
     let interrupt = if request.restores() { interrupt_flag() } else { Arc::default() };
     let herma = herma.interrupted_by(&interrupt);
-    warnings.iter().for_each(warn);
+    herma.warnings.iter().for_each(warn);
     herma.recover(request).iter().for_each(|message| notice(message));
     let herma = herma.in_project_of(request);
     let is_shown = !request.json && std::io::stderr().is_terminal();
     let waiting = request.takes_long().filter(|_| is_shown);
     let progress = Arc::default();
     let herma = herma.showing(&progress);
-    let waiting =
-        waiting.map(|texts| Waiting::start(move || texts.now(&progress), std::io::stderr()));
+    let waiting = waiting.map(|reading| {
+        Waiting::start(move || waiting::step(reading, &progress), std::io::stderr())
+    });
     let answer = herma.run(request);
     drop(waiting);
     let is_for_people = !request.json && !request.prints_files();
@@ -208,17 +209,44 @@ fn run_request(request: &StoreRequest) -> Result<u8, Failure> {
     Ok(exit)
 }
 
-/// Adds the hook to the settings of an agent, or takes it out, and returns the exit code.
-fn run_init(arguments: &InitArguments, json: bool) -> Result<u8, Failure> {
-    let environment = read_environment(false)?;
-    print_answer(&init::answer(arguments, json, &environment, variable)?, json)
+/// Executes a command that prepares what it needs itself, and returns the exit code.
+fn run_other(command: &OtherCommand, json: bool) -> Result<u8, Failure> {
+    let answer = match command {
+        OtherCommand::Init(arguments) => {
+            init::answer(arguments, json, &read_environment(false)?, variable)?
+        }
+        OtherCommand::Hook { agent } => return Ok(run_hook(agent)),
+        OtherCommand::Run(arguments) => return run_command(arguments),
+        OtherCommand::Session(arguments) => return run_session(arguments),
+        OtherCommand::Doctor => examine(json)?,
+        OtherCommand::Completions { shell } => completion::script(*shell, json)?,
+        OtherCommand::Man { page } => manual::page(page.as_deref(), json)?,
+    };
+    print_answer(&answer, json)
+}
+
+/// Checks whether checkpoints can work here.
+fn examine(json: bool) -> Result<Answer, Failure> {
+    let surroundings = Surroundings {
+        disk: &SystemDisk,
+        clock: &SystemClock,
+        machine: &SystemMachine,
+        home: variable("HOME").map(PathBuf::from),
+        hermes_home: variable("HERMES_HOME").map(PathBuf::from),
+        current_directory: std::env::current_dir().ok(),
+    };
+    let of_hooks = read_environment(false)
+        .map(|environment| init::lost_hooks(&environment, variable))
+        .unwrap_or_default();
+    let answer = doctor::answer(json, style(), &surroundings, of_hooks)?;
+    Ok(if json { answer } else { wrapped(answer) })
 }
 
 /// Runs a command between a checkpoint and a summary, and returns its exit code.
 fn run_command(arguments: &RunArguments) -> Result<u8, Failure> {
-    let (herma, warnings) = Herma::new(read_environment(true)?, false, style())?;
-    warnings.iter().for_each(warn);
-    let project = herma.project(arguments.dir.as_deref());
+    let herma = Herma::new(read_environment(true)?, false, style())?;
+    herma.warnings.iter().for_each(warn);
+    let project = herma.project(arguments.project.dir.as_deref());
     // A signal is for the command; what it changed until then is told.
     let _interrupt = interrupt_flag();
     herma.in_project(&project).run_command(arguments)
@@ -244,30 +272,6 @@ fn run_hook(agent: &str) -> u8 {
     DONE
 }
 
-/// Executes a task that needs no store, prints the answer, and returns the exit code.
-fn run_standalone(json: bool, task: &StandaloneTask) -> Result<u8, Failure> {
-    let answer = match task {
-        StandaloneTask::Doctor => {
-            let surroundings = Surroundings {
-                disk: &SystemDisk,
-                clock: &SystemClock,
-                machine: &SystemMachine,
-                home: variable("HOME").map(PathBuf::from),
-                hermes_home: variable("HERMES_HOME").map(PathBuf::from),
-                current_directory: std::env::current_dir().ok(),
-            };
-            let of_hooks = read_environment(false)
-                .map(|environment| init::lost_hooks(&environment, variable))
-                .unwrap_or_default();
-            let answer = doctor::answer(json, style(), &surroundings, of_hooks)?;
-            if json { answer } else { wrapped(answer) }
-        }
-        StandaloneTask::Completions(shell) => completion::script(*shell, json)?,
-        StandaloneTask::Page(page) => manual::page(page.as_deref(), json)?,
-    };
-    print_answer(&answer, json)
-}
-
 /// The answer with lines that are at most as long as the terminal is wide.
 fn wrapped(answer: Answer) -> Answer {
     let columns = layout::terminal_columns();
@@ -288,9 +292,7 @@ fn page(answer: &Answer) -> bool {
 /// Prints an answer, and returns the exit code.
 fn print_answer(Answer { bytes, ending, .. }: &Answer, json: bool) -> Result<u8, Failure> {
     let bytes = match ending {
-        Ending::Incomplete(Failure { code, message }) if json => {
-            &programs::with_error(bytes, &Reason { code, message })?
-        }
+        Ending::Incomplete(failure) if json => &programs::with_error(bytes, failure)?,
         _ => bytes,
     };
     match std::io::stdout().lock().write_all(bytes).and_then(|()| std::io::stdout().flush()) {
@@ -320,15 +322,19 @@ fn run_session(arguments: &SessionArguments) -> Result<u8, Failure> {
         .as_ref()
         .map_or_else(|| current_directory.clone(), |dir| current_directory.join(dir));
     if !directory.is_dir() {
-        return Err(Failure::no_such_directory(&directory));
+        let message =
+            format!("{directory:?} is not a directory; nothing was changed: create it first");
+        return Err(Failure::new("not_a_directory", message));
     }
     let environment = Environment { current_directory: directory, ..environment };
     let limit = Duration::from_secs(arguments.time_limit);
     let mut session = Session::new(&environment, style(), limit, std::io::stdout().lock());
     let failures = match &arguments.script {
         Some(script) => {
-            let file = std::fs::File::open(script);
-            let file = file.map_err(|error| Failure::unreadable(script, &error))?;
+            let file = std::fs::File::open(script).map_err(|error| {
+                let message = format!("{script:?} cannot be read ({error}); nothing was changed");
+                Failure::new("unreadable", message)
+            })?;
             session.run(BufReader::new(file), false)
         }
         None => session.run(std::io::stdin().lock(), std::io::stdin().is_terminal()),
@@ -356,11 +362,11 @@ fn refuse_usage(error: &clap::Error, json: bool) -> u8 {
     if json && !is_help {
         let message = rendered.split("\n\nUsage:").next().unwrap_or_default();
         let message = message.trim_start_matches("error: ").trim_end().to_owned();
-        refuse_in_json(&Failure { code: "usage", message });
+        refuse_in_json(&Failure::new("usage", message));
         return USAGE;
     }
     // The message repeats arguments, which may be file names that a shell completed.
-    let lines: Vec<String> = rendered.lines().map(|line| text::line(line.as_bytes())).collect();
+    let lines: Vec<String> = rendered.lines().map(text::line).collect();
     let safe = lines.join("\n") + "\n";
     if is_help {
         let columns = layout::terminal_columns();
@@ -373,8 +379,8 @@ fn refuse_usage(error: &clap::Error, json: bool) -> u8 {
 }
 
 fn refuse_in_json(failure: &Failure) {
-    let refusal = Refusal { error: Reason { code: failure.code, message: &failure.message } };
-    let written = programs::json(&refusal).map(|text| std::io::stdout().write_all(&text));
+    let written =
+        programs::json(&Refusal { error: failure }).map(|text| std::io::stdout().write_all(&text));
     // Who does not hear it here is told there.
     if !matches!(written, Ok(Ok(()))) {
         print_failure(failure);
@@ -382,18 +388,20 @@ fn refuse_in_json(failure: &Failure) {
 }
 
 fn warn(warning: &Warning) {
-    let message = text::line(warning.to_string().as_bytes());
-    print(std::io::stderr(), &format!("herma: warning: {message}\n"));
+    print_message(&format!("warning: {warning}"));
 }
 
 /// Prints something that was done besides the request.
 fn notice(message: &str) {
-    print(std::io::stderr(), &format!("herma: notice: {}\n", text::line(message.as_bytes())));
+    print_message(&format!("notice: {message}"));
 }
 
-fn print_failure(failure: &Failure) {
-    let message = text::line(failure.message.as_bytes());
-    print(std::io::stderr(), &format!("herma: {message} [{}]\n", failure.code));
+fn print_failure(Failure { code, message }: &Failure) {
+    print_message(&format!("{message} [{code}]"));
+}
+
+fn print_message(message: &str) {
+    print(std::io::stderr(), &format!("herma: {}\n", text::line(message)));
 }
 
 /// Writes a text and ignores a failure, which could not be reported anywhere.

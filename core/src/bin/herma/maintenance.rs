@@ -39,16 +39,19 @@ pub struct PruneArguments {
     pub dry_run: bool,
 }
 
-/// The projects that a prune names.
+/// What a prune did or would do, and the projects that it names.
 #[derive(Default, Serialize)]
-pub struct PruneNames {
-    /// The directories of those that it removed.
+pub struct PruneAnswer {
+    /// The figures.
+    #[serde(flatten)]
+    pub pruned: Pruned,
+    /// The directories of the projects that it removed.
     pub removed: Vec<String>,
     /// The directories of those that were renamed, each with the new directory.
     pub moved: Vec<(String, String)>,
 }
 
-impl PruneNames {
+impl PruneAnswer {
     fn add(&mut self, step: &PruneStep<'_>) {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         match step {
@@ -57,14 +60,6 @@ impl PruneNames {
             _ => {}
         }
     }
-}
-
-#[derive(Serialize)]
-struct PruneAnswer<'a> {
-    #[serde(flatten)]
-    pruned: &'a Pruned,
-    #[serde(flatten)]
-    named: &'a PruneNames,
 }
 
 impl Herma {
@@ -87,9 +82,9 @@ impl Herma {
             delete_orphans: configured.delete_orphans && !arguments.keep_orphans,
         };
         let display = StepDisplay::start(self.json);
-        let mut named = PruneNames::default();
+        let mut data = PruneAnswer::default();
         let mut show = |step: PruneStep<'_>| {
-            named.add(&step);
+            data.add(&step);
             display.show(&step);
         };
         let pruned = match arguments.dry_run {
@@ -97,21 +92,20 @@ impl Herma {
             false => self.manager.prune(&options, &mut show),
         };
         drop(display);
-        let pruned = pruned?;
-        let data = PruneAnswer { pruned: &pruned, named: &named };
-        let page = if arguments.dry_run { pages::prune_preview } else { pages::pruned };
-        let answer = self.answer(&data, || page(&pruned, &named))?;
-        if pruned.errors == 0 {
-            return Ok(answer);
-        }
-        let message = if arguments.dry_run {
-            let projects = text::count(pruned.errors, "project", "projects");
-            format!("{projects} could not be examined; nothing was changed")
-        } else {
-            let steps = text::count(pruned.errors, "step", "steps");
-            format!("{steps} failed; all others were done: fix the cause and prune again")
+        data.pruned = pruned?;
+        let answer = Answer::of(self.json, &data, || pages::pruned(&data, arguments.dry_run))?;
+        let message = match (data.pruned.errors, arguments.dry_run) {
+            (0, _) => return Ok(answer),
+            (errors, true) => {
+                let projects = text::count(errors, "project", "projects");
+                format!("{projects} could not be examined; nothing was changed")
+            }
+            (errors, false) => {
+                let steps = text::count(errors, "step", "steps");
+                format!("{steps} failed; all others were done: fix the cause and prune again")
+            }
         };
-        Ok(Answer { ending: Ending::Incomplete(Failure { code: "incomplete", message }), ..answer })
+        Ok(answer.incomplete("incomplete", message))
     }
 
     /// Gives a directory the history of a directory that no longer exists.
@@ -121,7 +115,7 @@ impl Herma {
             // Without it the state of the agent is not restored with the files, which a rollback reports.
             let _ = agent_folder::register(&self.environment, &moved.to);
         }
-        self.answer(&moved, || pages::moved(&moved))
+        Answer::of(self.json, &moved, || pages::moved(&moved))
     }
 
     /// Reads and verifies everything that is stored.
@@ -132,7 +126,7 @@ impl Herma {
         });
         drop(display);
         let verified = verified?;
-        let answer = self.answer(&verified, || pages::verified(&verified))?;
+        let answer = Answer::of(self.json, &verified, || pages::verified(&verified))?;
         if verified.is_intact() {
             return Ok(answer);
         }
@@ -143,45 +137,47 @@ impl Herma {
                  its present files again"
             }
         };
-        let failure = Failure { code: "damaged", message: message.to_owned() };
-        Ok(Answer { ending: Ending::Incomplete(failure), ..answer })
+        Ok(answer.incomplete("damaged", message))
     }
 
     /// Removes everything, if forced or confirmed.
     pub fn clear(&self, force: bool) -> Result<Answer, Failure> {
         let holdings = self.manager.holdings()?;
         if holdings.entries == 0 {
-            return self.cleared(&Cleared::default(), pages::NOTHING_TO_CLEAR.to_vec());
+            return self.cleared(false, &Cleared::default(), "There is nothing to clear");
         }
         if !force && !is_confirmed(&pages::clear_question(&self.environment.base, &holdings)) {
-            return self.declined(&Cleared::default());
+            return self.cleared(true, &Cleared::default(), pages::DECLINED);
         }
         let cleared = self.manager.clear()?;
-        self.cleared(&cleared, pages::cleared(&cleared))
+        self.cleared(false, &cleared, &pages::cleared(&cleared))
     }
 
     /// Removes the legacy archives, if forced or confirmed.
     pub fn clear_legacy(&self, force: bool) -> Result<Answer, Failure> {
         let holdings = self.manager.holdings()?;
+        let none = ClearedLegacy::default();
         if holdings.archives == 0 {
-            return self.cleared(&ClearedLegacy::default(), pages::NO_ARCHIVES.to_vec());
+            return self.cleared(false, &none, "There are no old-format archives to clear");
         }
         if !force && !is_confirmed(&pages::clear_legacy_question(&self.environment.base, &holdings))
         {
-            return self.declined(&ClearedLegacy::default());
+            return self.cleared(true, &none, pages::DECLINED);
         }
         let cleared = self.manager.clear_legacy()?;
-        self.cleared(&cleared, pages::cleared_legacy(&cleared))
+        self.cleared(false, &cleared, &pages::cleared_legacy(&cleared))
     }
 
-    fn cleared(&self, cleared: &impl Serialize, page: Vec<u8>) -> Result<Answer, Failure> {
-        self.answer(&Clearing { declined: false, cleared }, || page)
-    }
-
-    fn declined(&self, empty: &impl Serialize) -> Result<Answer, Failure> {
-        let data = Clearing { declined: true, cleared: empty };
-        let answer = self.answer(&data, || pages::DECLINED.to_vec())?;
-        Ok(Answer { ending: Ending::Declined, ..answer })
+    fn cleared(
+        &self,
+        declined: bool,
+        cleared: &impl Serialize,
+        text: &str,
+    ) -> Result<Answer, Failure> {
+        let data = Clearing { declined, cleared };
+        let answer = Answer::of(self.json, &data, || format!("{text}\n"))?;
+        let ending = if declined { Ending::Declined } else { Ending::Done };
+        Ok(Answer { ending, ..answer })
     }
 }
 

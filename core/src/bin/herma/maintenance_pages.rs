@@ -1,12 +1,12 @@
 //! Texts for people about store maintenance: questions, progress and results.
 
 use crate::layout::{columns, padded};
-use crate::maintenance::PruneNames;
+use crate::maintenance::PruneAnswer;
 use crate::pages::{Page, directory};
-use crate::text::{count, line, shell_word, size};
+use crate::text::{count, line, shell_word, short_id, size};
 use herma_core::ignore::PatternSource;
 use herma_core::{
-    Cleared, ClearedLegacy, Excluded, ExcludedBy, Holdings, Moved, PruneStep, Pruned, Verified,
+    Cleared, ClearedLegacy, Excluded, ExcludedBy, Holdings, Moved, PruneStep, Verified,
 };
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -14,36 +14,34 @@ use std::path::Path;
 /// A longer pattern moves what follows it to the right.
 const PATTERN_WIDTH_MAX: usize = 30;
 
-/// What a prune did.
-pub fn pruned(pruned: &Pruned, named: &PruneNames) -> Vec<u8> {
-    let mut page = removals(pruned, named, ["removed", "Removed"]);
-    page.line(format_args!("Freed {}", size(pruned.bytes_freed)));
-    if pruned.over_bytes > 0 {
-        page.line(format_args!(
-            "The store is {} over its size limit: all remaining checkpoints are pinned, or the newest of \
-             their projects",
-            size(pruned.over_bytes)
-        ));
+/// What a prune did, or would do.
+pub fn pruned(answer: &PruneAnswer, is_preview: bool) -> String {
+    let pruned = answer.pruned;
+    let mut page = match is_preview {
+        true => removals(answer, ["would remove", "Would remove"]),
+        false => removals(answer, ["removed", "Removed"]),
+    };
+    if !is_preview {
+        writeln!(page, "Freed {}", size(pruned.bytes_freed));
     }
-    page.0.into_bytes()
-}
-
-/// What a prune would do.
-pub fn prune_preview(pruned: &Pruned, named: &PruneNames) -> Vec<u8> {
-    let mut page = removals(pruned, named, ["would remove", "Would remove"]);
     if pruned.over_bytes > 0 {
-        page.line(format_args!(
-            "The store is {} over its size limit: then the oldest checkpoints would go until it is not",
-            size(pruned.over_bytes)
-        ));
+        let over = size(pruned.over_bytes);
+        let why = match is_preview {
+            true => "then the oldest checkpoints would go until it is not",
+            false => "all remaining checkpoints are pinned, or the newest of their projects",
+        };
+        writeln!(page, "The store is {over} over its size limit: {why}");
     }
-    page.line(format_args!("Nothing was changed"));
-    page.0.into_bytes()
+    if is_preview {
+        writeln!(page, "Nothing was changed");
+    }
+    page.0
 }
 
 /// What a prune removes, and what it keeps although its directory is gone. The verb is that within a line,
 /// and that at its beginning.
-fn removals(pruned: &Pruned, named: &PruneNames, [verb, first]: [&str; 2]) -> Page {
+fn removals(answer: &PruneAnswer, [verb, first]: [&str; 2]) -> Page {
+    let PruneAnswer { pruned, removed: directories, moved } = answer;
     let mut page = Page::default();
     let projects = count(pruned.scanned, "project", "projects");
     let rows = [
@@ -58,22 +56,23 @@ fn removals(pruned: &Pruned, named: &PruneNames, [verb, first]: [&str; 2]) -> Pa
     ];
     let removed: Vec<_> = rows.into_iter().filter(|(number, ..)| *number > 0).collect();
     if removed.is_empty() {
-        page.line(format_args!("Nothing to remove in {projects}"));
+        writeln!(page, "Nothing to remove in {projects}");
     } else {
-        page.line(format_args!("Examined {projects} and {verb}:"));
+        writeln!(page, "Examined {projects} and {verb}:");
         for (number, singular, plural) in removed {
-            page.line(format_args!("  {}", count(number, singular, plural)));
+            writeln!(page, "  {}", count(number, singular, plural));
         }
     }
-    for directory in &named.removed {
-        page.line(format_args!("{first} the checkpoints of {}", line(directory.as_bytes())));
+    for directory in directories {
+        writeln!(page, "{first} the checkpoints of {}", line(directory));
     }
-    for (old, new) in &named.moved {
-        page.line(format_args!(
+    for (old, new) in moved {
+        writeln!(
+            page,
             "{} was moved and is kept; to give its new directory the checkpoints:",
-            line(old.as_bytes())
-        ));
-        page.line(move_command(old.as_bytes(), new.as_bytes()));
+            line(old)
+        );
+        writeln!(page, "{}", move_command(old.as_bytes(), new.as_bytes()));
     }
     page
 }
@@ -84,41 +83,41 @@ fn move_command(old: &[u8], new: &[u8]) -> String {
 }
 
 /// Where the checkpoints of a directory are that was moved.
-pub fn moved_from(old: &Path, new: &Path) -> Vec<u8> {
+pub fn moved_from(old: &Path, new: &Path) -> String {
     let mut page = Page::default();
-    page.blank();
-    page.line(format_args!(
-        "It was moved from {}, which has checkpoints; to move them, too:",
+    writeln!(
+        page,
+        "\nIt was moved from {}, which has checkpoints; to move them, too:",
         directory(old)
-    ));
-    page.line(move_command(old.as_os_str().as_bytes(), new.as_os_str().as_bytes()));
-    page.0.into_bytes()
+    );
+    writeln!(page, "{}", move_command(old.as_os_str().as_bytes(), new.as_os_str().as_bytes()));
+    page.0
 }
 
 /// What a move did.
-pub fn moved(moved: &Moved) -> Vec<u8> {
+pub fn moved(moved: &Moved) -> String {
     let mut page = Page::default();
     let checkpoints = count(moved.checkpoints, "checkpoint", "checkpoints");
     let to = directory(&moved.to);
-    page.line(format_args!("Moved {checkpoints} of {} to {to}", directory(&moved.from)));
-    page.0.into_bytes()
+    writeln!(page, "Moved {checkpoints} of {} to {to}", directory(&moved.from));
+    page.0
 }
 
 /// What no checkpoint of a project holds.
-pub fn excluded(project: &Path, excluded: &Excluded, with_paths: bool) -> Vec<u8> {
+pub fn excluded(project: &Path, excluded: &Excluded, with_paths: bool) -> String {
     let mut page = Page::default();
     let directory = directory(project);
     if excluded.patterns.is_empty() {
-        page.line(format_args!("No pattern excludes anything of {directory}"));
-        return page.0.into_bytes();
+        writeln!(page, "No pattern excludes anything of {directory}");
+        return page.0;
     }
     let entries = count(excluded.count, "entry", "entries");
     let verb = if excluded.count == 1 { "is" } else { "are" };
-    page.line(format_args!("{entries} of {directory} {verb} excluded from checkpoints:"));
+    writeln!(page, "{entries} of {directory} {verb} excluded from checkpoints:");
     let text = |pattern: &ExcludedBy| line(&pattern.exclusion.pattern);
     let widths = excluded.patterns.iter().map(|pattern| columns(&text(pattern)));
     let width = widths.max().unwrap_or_default().clamp("PATTERN".len(), PATTERN_WIDTH_MAX);
-    page.line(format_args!("  ENTRIES  {:<width$}  WHERE", "PATTERN"));
+    writeln!(page, "  ENTRIES  {:<width$}  WHERE", "PATTERN");
     for pattern in &excluded.patterns {
         let place = match &pattern.exclusion.source {
             PatternSource::BuiltIn => "built in".to_owned(),
@@ -128,63 +127,63 @@ pub fn excluded(project: &Path, excluded: &Excluded, with_paths: bool) -> Vec<u8
             }
         };
         let text = padded(&text(pattern), width);
-        page.line(format_args!("  {:>7}  {text}  {place}", pattern.count));
+        writeln!(page, "  {:>7}  {text}  {place}", pattern.count);
         for path in pattern.paths.iter().filter(|_| with_paths) {
-            page.line(format_args!("             {}", line(path)));
+            writeln!(page, "             {}", line(path));
         }
     }
     if !with_paths {
-        page.line("A folder is one entry; --paths lists them");
+        writeln!(page, "A folder is one entry; --paths lists them");
     }
-    page.0.into_bytes()
+    page.0
 }
 
 /// What a verification found.
-pub fn verified(verified: &Verified) -> Vec<u8> {
+pub fn verified(verified: &Verified) -> String {
     let mut page = Page::default();
     let checkpoints = count(verified.checkpoints, "checkpoint", "checkpoints");
     let projects = count(verified.projects, "project", "projects");
-    page.line(format_args!("Read {checkpoints} of {projects}"));
+    writeln!(page, "Read {checkpoints} of {projects}");
     for project in &verified.unreadable {
         let path = line(&project.path);
-        let why = line(project.why.as_bytes());
-        page.line(format_args!("  {path}: all of its checkpoints are lost: {why}"));
+        let why = line(&project.why);
+        writeln!(page, "  {path}: all of its checkpoints are lost: {why}");
     }
     for damaged in &verified.damaged {
-        let project = line(damaged.project.as_bytes());
-        let id = damaged.id.get(..7).unwrap_or("");
-        page.line(format_args!("  {id} of {project} is damaged:"));
+        let project = line(&damaged.project);
+        let id = short_id(&damaged.id);
+        writeln!(page, "  {id} of {project} is damaged:");
         for lost in &damaged.lost {
             let path = if lost.path.is_empty() { "all files".into() } else { line(&lost.path) };
-            page.line(format_args!("    {path}: {}", line(lost.why.as_bytes())));
+            writeln!(page, "    {path}: {}", line(&lost.why));
         }
     }
     for envelope in &verified.envelopes {
         let path = line(&envelope.path);
-        let why = line(envelope.why.as_bytes());
-        page.line(format_args!("  {path}: checkpoint {why}; its files are intact"));
+        let why = line(&envelope.why);
+        writeln!(page, "  {path}: checkpoint {why}; its files are intact");
     }
     for file in &verified.refused_files {
-        page.line(format_args!("  {}: {}", line(&file.path), line(file.why.as_bytes())));
+        writeln!(page, "  {}: {}", line(&file.path), line(&file.why));
     }
     if verified.is_intact() {
-        page.line("Everything is intact");
+        writeln!(page, "Everything is intact");
     }
-    page.0.into_bytes()
+    page.0
 }
 
 /// The current step of a prune.
 pub fn step(step: &PruneStep<'_>) -> String {
     match step {
         PruneStep::Project(number, total) => format!("Examining project {number} of {total}"),
-        PruneStep::Legacy(name) => format!("Examining {}", line(name.as_bytes())),
+        PruneStep::Legacy(name) => format!("Examining {}", line(name)),
         PruneStep::Removed(directory) | PruneStep::Moved(directory, _) => {
             format!("Examining {}", self::directory(directory))
         }
         PruneStep::Reclaiming => "Freeing space".to_owned(),
         PruneStep::Failed(item, error) => {
-            let why = line(error.to_string().as_bytes());
-            format!("herma: {}: {why}", line(item.as_bytes()))
+            let why = line(error.to_string());
+            format!("herma: {}: {why}", line(item))
         }
     }
 }
@@ -221,25 +220,17 @@ fn archives(number: usize) -> String {
     count(number, "old-format archive", "old-format archives")
 }
 
-/// There is nothing to clear.
-pub const NOTHING_TO_CLEAR: &[u8] = b"There is nothing to clear\n";
-
-/// There are no archives.
-pub const NO_ARCHIVES: &[u8] = b"There are no old-format archives to clear\n";
-
 /// The user declined.
-pub const DECLINED: &[u8] = b"Nothing was changed\n";
+pub const DECLINED: &str = "Nothing was changed";
 
 /// Everything was removed.
-pub fn cleared(cleared: &Cleared) -> Vec<u8> {
-    format!("Cleared; {} freed\n", size(cleared.bytes_freed)).into_bytes()
+pub fn cleared(cleared: &Cleared) -> String {
+    format!("Cleared; {} freed", size(cleared.bytes_freed))
 }
 
 /// The archives were removed.
-pub fn cleared_legacy(cleared: &ClearedLegacy) -> Vec<u8> {
-    let archives = archives(cleared.archives);
-    let size = size(cleared.bytes_freed);
-    format!("Removed {archives}; {size} freed\n").into_bytes()
+pub fn cleared_legacy(cleared: &ClearedLegacy) -> String {
+    format!("Removed {}; {} freed", archives(cleared.archives), size(cleared.bytes_freed))
 }
 
 #[cfg(test)]

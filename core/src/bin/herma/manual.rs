@@ -2,23 +2,10 @@
 
 use crate::arguments;
 use crate::commands::{Answer, Failure};
-use crate::programs;
 use clap::Command;
 use clap::builder::Resettable;
 use clap_mangen::Man;
 use serde::Serialize;
-use std::io;
-
-/// For the help of `herma man`.
-pub const MAN_EXAMPLES: &str = "\
-Prints the source of the page, which `man -l -` shows, and installs nothing.
-
-Examples:
-  herma man | man -l -                        the page of herma
-  herma man rollback | man -l -               the page of herma rollback
-  herma man checkpoints-prune > ~/.local/share/man/man1/herma-checkpoints-prune.1
-
-Exit codes: 0 done; 2 no such page, or invalid arguments.";
 
 /// The answer of `herma man` in JSON.
 #[derive(Serialize)]
@@ -37,16 +24,18 @@ pub fn page(subcommand: Option<&str>, json: bool) -> Result<Answer, Failure> {
         let names = names().join(", ");
         let subcommand = subcommand.unwrap_or_default();
         let message = format!("no such page: \"{subcommand}\". The pages are {names}");
-        return Err(Failure { code: "unknown_page", message });
+        return Err(Failure::new("unknown_page", message));
     };
+    let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let notes = arguments_described(command) + &notes;
+    let man = Man::new((*command).clone().after_help(Resettable::Reset));
     let mut source = Vec::new();
     // Only the writer can fail, and writing to memory does not.
-    write(command, &title, &mut source).map_err(|error| Failure::answer_not_written(&error))?;
-    if json {
-        let source = String::from_utf8_lossy(&source);
-        return done(programs::json(&Page { page: &title, source: &source })?);
-    }
-    done(source)
+    let rendered = man.title(title.to_uppercase()).source("herma").render(&mut source);
+    rendered.map_err(|error| Failure::answer_not_written(&error))?;
+    source.extend(sections(&notes).bytes());
+    let data = Page { page: &title, source: &String::from_utf8_lossy(&source) };
+    Answer::of(json, &data, || source.clone())
 }
 
 /// The names of all pages but that of the command itself.
@@ -54,10 +43,6 @@ pub fn names() -> Vec<String> {
     let root = root_command();
     let names = pages(&root).into_iter();
     names.filter_map(|(name, _)| name.strip_prefix("herma-").map(str::to_owned)).collect()
-}
-
-fn done(bytes: Vec<u8>) -> Result<Answer, Failure> {
-    Ok(Answer::done(bytes))
 }
 
 /// The command with all subcommands except `help`, which has no page.
@@ -70,16 +55,9 @@ fn root_command() -> Command {
 /// A command and all its subcommands, each with the name of its page.
 fn pages(command: &Command) -> Vec<(String, &Command)> {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name()).replace(' ', "-");
-    std::iter::once((name, command)).chain(command.get_subcommands().flat_map(pages)).collect()
-}
-
-fn write(command: &Command, title: &str, output: &mut Vec<u8>) -> io::Result<()> {
-    let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let notes = arguments_described(command) + &notes;
-    let command = command.clone().after_help(Resettable::Reset);
-    Man::new(command).title(title.to_uppercase()).source("herma").render(output)?;
-    output.extend(sections(&notes).bytes());
-    Ok(())
+    let mut subcommands: Vec<&Command> = command.get_subcommands().collect();
+    subcommands.sort_by_key(|subcommand| subcommand.get_display_order());
+    std::iter::once((name, command)).chain(subcommands.into_iter().flat_map(pages)).collect()
 }
 
 /// The section "Arguments" of a command whose help template describes them, since clap does not know

@@ -33,11 +33,9 @@ impl Herma {
         }
         let when = String::from_utf8_lossy(when);
         let now = SystemClock.seconds();
-        let latest = latest(&when, now, TimeZone::system).ok_or_else(|| Failure {
-            code: "bad_target",
-            message: format!(
-                "{when:?} is no time: give an age such as 10m, 2h or 1d, or a time of day such as 14:30"
-            ),
+        let latest = latest(&when, now, TimeZone::system).ok_or_else(|| {
+            let advice = "give an age such as 10m, 2h or 1d, or a time of day such as 14:30";
+            Failure::new("bad_target", format!("{when:?} is no time: {advice}"))
         })?;
         let is_numbered = |checkpoint: &&Listed| matches!(checkpoint.name, ListName::Number(_));
         let mut numbered = checkpoints.iter().filter(is_numbered);
@@ -52,7 +50,7 @@ impl Herma {
                         ago(oldest, now)
                     ),
                 };
-                Err(Failure { code: "unknown_checkpoint", message })
+                Err(Failure::new("unknown_checkpoint", message))
             }
         }
     }

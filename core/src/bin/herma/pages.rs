@@ -5,37 +5,32 @@
 //! or to another program stays unchanged, so that git can apply it.
 
 use crate::layout::{columns, padded};
-use crate::text::{Style, Tone, ago, count, line, name, size};
-use herma_core::printed::{self, SHORT, short};
+use crate::text::{Style, Tone, ago, count, line, name, short_id, size};
+use herma_core::printed::{self, short};
 use herma_core::{
     Change, Clock, Diff, DiffEntry, Evicted, ListName, Listed, Outcome, ProjectState, Remark,
     SizeKept, Stats, Status, SystemClock, Taken, Unlisted,
 };
-use std::fmt::{Display, Write};
+use std::fmt::{Arguments, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The width of the column of paths; longer ones move the rest to the right.
 pub const NAME_WIDTH_MAX: usize = 60;
 
-/// Lines of a page.
+/// A page, written line by line with `writeln!`.
 #[derive(Default)]
 pub struct Page(pub String);
 
 impl Page {
-    /// One more line.
-    pub fn line(&mut self, line: impl Display) {
+    /// What `writeln!` calls.
+    pub fn write_fmt(&mut self, text: Arguments<'_>) {
         // Writing to a string cannot fail.
-        let _ = writeln!(self.0, "{line}");
-    }
-
-    /// An empty line.
-    pub fn blank(&mut self) {
-        self.0.push('\n');
+        let _ = self.0.write_fmt(text);
     }
 }
 
-/// A directory, escaped for display.
+/// A path of the system, escaped for display.
 pub fn directory(path: &Path) -> String {
     name(path.as_os_str().as_bytes())
 }
@@ -46,48 +41,48 @@ pub fn taken(
     project: &Path,
     taken: &Taken,
     newest: impl FnOnce() -> Option<Listed>,
-) -> Vec<u8> {
+) -> String {
     let mut page = Page::default();
     let project = directory(project);
     match &taken.outcome {
         Outcome::Created { id } => {
-            page.line(format_args!("Took checkpoint {} of {project}", short(style, id)));
+            writeln!(page, "Took checkpoint {} of {project}", short(style, id));
         }
-        Outcome::Deduped => page.line(format_args!(
-            "No checkpoint taken of {project}: this turn already has its checkpoint"
-        )),
+        Outcome::Deduped => {
+            writeln!(page, "No checkpoint taken of {project}: this turn already has its checkpoint")
+        }
         // A checkpoint that the command takes is never turned off.
         Outcome::Unchanged | Outcome::Disabled => match newest() {
-            Some(Listed { id, .. }) => page.line(format_args!(
+            Some(Listed { id, .. }) => writeln!(
+                page,
                 "No checkpoint taken of {project}: nothing changed since checkpoint {}",
                 short(style, &id)
-            )),
-            None => page.line(format_args!(
-                "No checkpoint taken of {project}: there are no files to capture"
-            )),
+            ),
+            None => {
+                writeln!(page, "No checkpoint taken of {project}: there are no files to capture")
+            }
         },
     }
     if !taken.skipped.is_empty() {
-        page.blank();
-        page.line("Left out:");
+        writeln!(page, "\nLeft out:");
         for remark in &taken.skipped {
-            page.line(format_args!("  {}", remarked(remark)));
+            writeln!(page, "  {}", remarked(remark));
         }
     }
     for notice in &taken.notices {
-        page.line(format_args!("{} {}", style.paint(Tone::Notable, "⚠"), line(notice.as_bytes())));
+        writeln!(page, "{} {}", style.paint(Tone::Notable, "⚠"), line(notice));
     }
     evicted(&taken.evicted, &mut page);
-    page.0.into_bytes()
+    page.0
 }
 
 /// The checkpoints that limits evicted.
 pub fn evicted(evicted: &Evicted, page: &mut Page) {
     if !evicted.ids.is_empty() {
         let ids = short_ids(evicted.ids.iter().map(String::as_str));
-        page.line(format_args!("Removed, to keep at most max_snapshots checkpoints: {ids}"));
+        writeln!(page, "Removed, to keep at most max_snapshots checkpoints: {ids}");
     }
-    for_size(evicted.for_size).into_iter().for_each(|message| page.line(message));
+    for_size(evicted.for_size).into_iter().for_each(|message| writeln!(page, "{message}"));
 }
 
 /// What the limit on the size of the store did, a message each.
@@ -106,14 +101,14 @@ pub fn for_size(SizeKept { evicted, is_above_limit }: SizeKept) -> Vec<String> {
 fn short_ids<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> String {
     const SHOWN_MAX: usize = 5;
     let more = ids.len().saturating_sub(SHOWN_MAX);
-    let shown: Vec<&str> = ids.take(SHOWN_MAX).map(|id| id.get(..SHORT).unwrap_or(id)).collect();
+    let shown: Vec<&str> = ids.take(SHOWN_MAX).map(short_id).collect();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     shown.join(", ") + &more
 }
 
 /// A path and the remark on it.
 pub fn remarked(remark: &Remark) -> String {
-    format!("{}  ({})", name(&remark.path), line(remark.why.as_bytes()))
+    format!("{}  ({})", name(&remark.path), line(&remark.why))
 }
 
 /// The checkpoints of a project.
@@ -122,53 +117,48 @@ pub fn listed(
     project: &Path,
     checkpoints: &[Listed],
     unlisted: &[Unlisted],
-) -> Vec<u8> {
+) -> String {
     let mut page = Page::default();
     let project = directory(project);
     if checkpoints.is_empty() {
-        page.line(format_args!("No checkpoints for {project}"));
-        page.blank();
-        page.line("  herma checkpoint             take a checkpoint");
-        return page.0.into_bytes();
+        writeln!(page, "No checkpoints for {project}");
+        writeln!(page, "\n  herma checkpoint             take a checkpoint");
+        return page.0;
     }
-    page.line(format_args!("📸 Checkpoints for {project}:"));
-    page.blank();
+    writeln!(page, "📸 Checkpoints for {project}:");
+    writeln!(page);
     let now = style.terminal.then(|| SystemClock.seconds());
     for line in printed::list(style, checkpoints, now) {
-        page.line(line);
+        writeln!(page, "{line}");
     }
     if !unlisted.is_empty() {
         let names: Vec<String> =
             unlisted.iter().map(|checkpoint| checkpoint.name.to_string()).collect();
-        page.blank();
-        page.line(format_args!(
-            "  Not listed, but kept from before rollbacks: {}",
-            names.join(", ")
-        ));
+        writeln!(page, "\n  Not listed, but kept from before rollbacks: {}", names.join(", "));
     }
-    page.blank();
+    writeln!(page);
     let shows_changes =
         checkpoints.iter().any(|listed| listed.stats.is_some_and(|stats| stats.files > 0));
     if shows_changes {
-        page.line("Changes are since the checkpoint below.");
+        writeln!(page, "Changes are since the checkpoint below.");
     }
     let is_before_rollback = |listed: &Listed| matches!(listed.name, ListName::BeforeRollback(_));
     let shows_rollbacks = checkpoints.iter().any(is_before_rollback);
     if shows_rollbacks {
-        page.line("Those named u1, u2, … were taken before a rollback or an undo.");
+        writeln!(page, "Those named u1, u2, … were taken before a rollback or an undo.");
     }
     if shows_changes || shows_rollbacks {
-        page.blank();
+        writeln!(page);
     }
-    page.line("  herma rollback <N>           restore to checkpoint N");
-    page.line("  herma rollback diff <N>      show what changed since checkpoint N");
-    page.line("  herma rollback <N> <file>    restore a single file from checkpoint N");
-    page.0.into_bytes()
+    writeln!(page, "  herma rollback <N>           restore to checkpoint N");
+    writeln!(page, "  herma rollback diff <N>      show what changed since checkpoint N");
+    writeln!(page, "  herma rollback <N> <file>    restore a single file from checkpoint N");
+    page.0
 }
 
 /// What changed since a checkpoint: a summary as git gives it, then the patch.
 pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
-    let mut bytes = changed(style, project, diff, usize::MAX);
+    let mut bytes = changed(style, project, diff, usize::MAX).into_bytes();
     if diff.entries.is_empty() {
         return bytes;
     }
@@ -182,37 +172,37 @@ pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
 }
 
 /// Which files changed since a checkpoint, and how much: the first `rows_max` of them, and a summary.
-pub fn changed(style: Style, project: &Path, diff: &Diff, rows_max: usize) -> Vec<u8> {
+pub fn changed(style: Style, project: &Path, diff: &Diff, rows_max: usize) -> String {
     let mut page = Page::default();
     let id = short(style, &diff.id);
     let project = directory(project);
     if diff.entries.is_empty() {
-        page.line(format_args!("Nothing changed in {project} since checkpoint {id}"));
+        writeln!(page, "Nothing changed in {project} since checkpoint {id}");
         write_left_out(diff, &mut page);
-        return page.0.into_bytes();
+        return page.0;
     }
     let entries = &diff.entries[..diff.entries.len().min(rows_max)];
     let names: Vec<String> = entries.iter().map(|entry| name(&entry.path)).collect();
     let longest = names.iter().map(|name| columns(name)).max().unwrap_or_default();
     let width = longest.min(NAME_WIDTH_MAX);
     for (entry, name) in entries.iter().zip(names) {
-        page.line(format_args!(" {} | {}", padded(&name, width), amount(style, entry)));
+        writeln!(page, " {} | {}", padded(&name, width), amount(style, entry));
     }
     if entries.len() < diff.entries.len() {
         let more = diff.entries.len() - entries.len();
-        page.line(format_args!(" … and {more} more (`herma diff --stat` lists all)"));
+        writeln!(page, " … and {more} more (`herma diff --stat` lists all)");
     }
-    page.line(summary(&diff.stats));
+    writeln!(page, "{}", summary(&diff.stats));
     write_left_out(diff, &mut page);
-    page.0.into_bytes()
+    page.0
 }
 
 fn write_left_out(diff: &Diff, page: &mut Page) {
     if !diff.left_out.is_empty() {
-        page.line("Not compared, since the checkpoint left them out:");
+        writeln!(page, "Not compared, since the checkpoint left them out:");
     }
     for remark in &diff.left_out {
-        page.line(format_args!("  {}", remarked(remark)));
+        writeln!(page, "  {}", remarked(remark));
     }
 }
 
@@ -257,59 +247,61 @@ fn patch_on_terminal(style: Style, patch: &[u8]) -> String {
         let text: Vec<String> = bytes.split(|byte| *byte == b'\t').map(line).collect();
         let text = text.join("\t");
         is_header = bytes.starts_with(b"diff --git ") || is_header && !bytes.starts_with(b"@@");
-        page.line(match bytes.first() {
-            _ if is_header => style.paint(Tone::Head, &text),
-            Some(b'@') => style.paint(Tone::Place, &text),
-            Some(b'+') => style.paint(Tone::Good, &text),
-            Some(b'-') => style.paint(Tone::Bad, &text),
-            _ => text,
-        });
+        writeln!(
+            page,
+            "{}",
+            match bytes.first() {
+                _ if is_header => style.paint(Tone::Head, &text),
+                Some(b'@') => style.paint(Tone::Place, &text),
+                Some(b'+') => style.paint(Tone::Good, &text),
+                Some(b'-') => style.paint(Tone::Bad, &text),
+                _ => text,
+            }
+        );
     }
     page.0
 }
 
 /// What the store holds, and its size.
-pub fn status(style: Style, status: &Status, now: i64) -> Vec<u8> {
+pub fn status(style: Style, status: &Status, now: i64) -> String {
     let mut page = Page::default();
     let legacy: u64 = status.legacy.iter().map(|(_, bytes)| bytes).sum();
-    page.line(format_args!("Store:           {}", directory(&status.base)));
-    page.line(format_args!("Total size:      {}", size(status.total_bytes)));
-    page.line(format_args!("  checkpoints    {}", size(status.store_bytes)));
+    writeln!(page, "Store:           {}", directory(&status.base));
+    writeln!(page, "Total size:      {}", size(status.total_bytes));
+    writeln!(page, "  checkpoints    {}", size(status.store_bytes));
     if legacy > 0 {
-        page.line(format_args!("  old archives   {}", size(legacy)));
+        writeln!(page, "  old archives   {}", size(legacy));
     }
     if status.others > 0 {
         let entries = count(status.others, "entry", "entries");
-        page.line(format_args!("  not from herma {entries}"));
+        writeln!(page, "  not from herma {entries}");
     }
-    page.line(format_args!("Projects:        {}", status.projects.len()));
+    writeln!(page, "Projects:        {}", status.projects.len());
     if !status.projects.is_empty() {
-        page.blank();
+        writeln!(page);
         projects(style, status, now, &mut page);
     }
     for project in &status.projects {
         let Some(interrupted) = &project.interrupted else { continue };
         let workdir = project.workdir.as_ref().unwrap_or(&project.hash);
-        let workdir = name(workdir.as_bytes());
-        page.line(format_args!("{} {workdir}: {interrupted}", style.paint(Tone::Notable, "⚠")));
+        let workdir = name(workdir);
+        writeln!(page, "{} {workdir}: {interrupted}", style.paint(Tone::Notable, "⚠"));
     }
     if !status.legacy.is_empty() {
-        page.blank();
-        page.line(format_args!("Old-format archives ({}):", status.legacy.len()));
+        writeln!(page, "\nOld-format archives ({}):", status.legacy.len());
         for (archive, bytes) in &status.legacy {
-            page.line(format_args!("  {}  {}", name(archive.as_bytes()), size(*bytes)));
+            writeln!(page, "  {}  {}", name(archive), size(*bytes));
         }
-        page.blank();
-        page.line("To remove them: herma checkpoints clear-legacy");
+        writeln!(page, "\nTo remove them: herma checkpoints clear-legacy");
     }
-    page.0.into_bytes()
+    page.0
 }
 
 fn projects(style: Style, status: &Status, now: i64, page: &mut Page) {
     let rows = status.projects.iter().map(|project| {
         let workdir = match &project.workdir {
-            Some(workdir) => name(workdir.as_bytes()),
-            None => format!("unknown ({})", line(project.hash.as_bytes())),
+            Some(workdir) => name(workdir),
+            None => format!("unknown ({})", line(&project.hash)),
         };
         let state = match project.state {
             ProjectState::Live => "ok",
@@ -329,18 +321,15 @@ fn projects(style: Style, status: &Status, now: i64, page: &mut Page) {
     let width = longest.clamp("DIRECTORY".len(), NAME_WIDTH_MAX);
     let longest = rows.iter().map(|row| columns(&row.2)).max().unwrap_or_default();
     let used = longest.max("LAST USED".len());
-    page.line(format_args!(
-        "  {:<width$}  CHECKPOINTS  {:<used$}  STATE",
-        "DIRECTORY", "LAST USED"
-    ));
+    writeln!(page, "  {:<width$}  CHECKPOINTS  {:<used$}  STATE", "DIRECTORY", "LAST USED");
     for (workdir, checkpoints, touched, state) in rows {
         let tone = if state == "ok" { Tone::Good } else { Tone::Notable };
         let state = style.paint(tone, state);
         let workdir = padded(&workdir, width);
-        page.line(format_args!("  {workdir}  {checkpoints:>11}  {touched:<used$}  {state}"));
+        writeln!(page, "  {workdir}  {checkpoints:>11}  {touched:<used$}  {state}");
     }
     if status.projects.iter().any(|project| project.unlisted > 0) {
-        page.line("  + counts those from before rollbacks for which the list has no room");
+        writeln!(page, "  + counts those from before rollbacks for which the list has no room");
     }
 }
 

@@ -3,6 +3,7 @@
 //! The report types of the core define the content of this object. This module adds the project, and
 //! escapes harmful characters, because people may read the output, too.
 
+use crate::commands::Failure;
 use crate::text::is_harmful;
 use herma_core::{Interrupted, Listed, Unlisted};
 use serde::Serialize;
@@ -43,22 +44,14 @@ pub struct Clearing<T> {
 /// Why there is no answer.
 #[derive(Serialize)]
 pub struct Refusal<'a> {
-    pub error: Reason<'a>,
-}
-
-/// The code and the message of a refusal.
-#[derive(Serialize)]
-pub struct Reason<'a> {
-    pub code: &'a str,
-    pub message: &'a str,
+    pub error: &'a Failure,
 }
 
 /// The JSON text of an answer, with the reason why a part was not done as another member.
-pub fn with_error(answer: &[u8], reason: &Reason<'_>) -> serde_json::Result<Vec<u8>> {
+pub fn with_error(answer: &[u8], error: &Failure) -> serde_json::Result<Vec<u8>> {
     let Some(members) = answer.strip_suffix(b"}\n") else { return Ok(answer.to_vec()) };
-    let error = json(reason)?;
-    let error = error.strip_suffix(b"\n").unwrap_or(&error);
-    Ok([members, b",\"error\":", error, b"}\n"].concat())
+    let error = json(&Refusal { error })?;
+    Ok([members, b",", error.strip_prefix(b"{").unwrap_or(&error)].concat())
 }
 
 /// The JSON text of an answer, with its line end.

@@ -1,10 +1,10 @@
 //! Requests to the store, and what follows from the kind of a request. `arguments` makes them from words.
 
+use crate::arguments::CheckpointArguments;
 use crate::look::{CatArguments, DiffArguments, LogArguments};
 use crate::store_arguments::{ActionsCommand, StoreCommand};
-use crate::waiting::WaitingTexts;
 use herma_core::rollback_line;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -26,18 +26,11 @@ pub struct StoreRequest {
 #[derive(Debug)]
 pub enum Task {
     /// Take a checkpoint.
-    Take {
-        /// The reason.
-        reason: String,
-        /// The label, if any.
-        label: Option<String>,
-        /// The turn, if it is to have one checkpoint at most.
-        turn: Option<String>,
-    },
+    Take(CheckpointArguments),
     /// Pin or unpin a checkpoint.
     Pin {
         /// The number, label or id of the checkpoint.
-        target: Vec<u8>,
+        target: OsString,
         /// Whether to pin it.
         is_pinned: bool,
     },
@@ -65,12 +58,6 @@ impl StoreRequest {
         StoreRequest { json, dir, task: Task::Rollback(parsed.task), undoes_turns: false }
     }
 
-    /// The request of a task about that project, as if it had been typed there.
-    pub fn about(project: &Path, task: rollback_line::Task) -> Self {
-        let dir = Some(project.to_owned());
-        StoreRequest { json: false, dir, task: Task::Rollback(task), undoes_turns: false }
-    }
-
     /// Whether it changes the files of a project.
     pub fn restores(&self) -> bool {
         use rollback_line::Task::Restore;
@@ -78,18 +65,15 @@ impl StoreRequest {
     }
 
     /// What it does for long in a large project, for the user who waits; what shows its own progress is not told here.
-    pub fn takes_long(&self) -> Option<WaitingTexts> {
-        let reading = match &self.task {
+    pub fn takes_long(&self) -> Option<&'static str> {
+        match &self.task {
             Task::Rollback(rollback_line::Task::Show { .. })
             | Task::Classify(_)
-            | Task::Store(_) => return None,
-            Task::Rollback(rollback_line::Task::Restore { dry_run: false, .. }) => {
-                "Saving the present files first"
-            }
-            Task::Take { .. } => "Saving the files of the project",
-            _ => "Reading the files of the project",
-        };
-        Some(WaitingTexts { reading, writing: "Restoring (Ctrl-C stops between two files)" })
+            | Task::Store(_) => None,
+            _ if self.restores() => Some("Saving the present files first"),
+            Task::Take(_) => Some("Saving the files of the project"),
+            _ => Some("Reading the files of the project"),
+        }
     }
 
     /// Whether its answer has lines of files.

@@ -1,28 +1,23 @@
 //! `herma rollback`: its list, its previews and the restore itself.
 
 use crate::agent_folder;
-use crate::commands::{Answer, ConversationRollback, Ending, Failure, Herma};
+use crate::commands::{Answer, Failure, Herma, Rollback};
 use crate::completion::VERBS;
 use crate::look::DiffArguments;
 use crate::programs::Listing;
 use crate::request::StoreRequest;
-use crate::rollback_pages::{self, RestoreAnswer, RestoreRequest, Undo};
+use crate::rollback_pages::{self, RestoreRequest};
 use crate::text::shell_word;
 use crate::{maintenance_pages, pages, text};
 use herma_core::rollback_line::{Task, nearest};
 use herma_core::state::LOCK_FILE;
-use herma_core::{
-    Direction, Error, Held, LEFT_OUT, Remark, RestoreOptions, Restored, Scope, Trigger,
-};
+use herma_core::{Direction, Error, Held, LEFT_OUT, Remark, RestoreOptions, Restored, Scope};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 impl Herma {
     /// Executes a task of `herma rollback`.
-    ///
-    /// # Errors
-    /// Why it was not done.
     pub fn roll_back(
         &self,
         request: &StoreRequest,
@@ -43,18 +38,18 @@ impl Herma {
                         paths.iter().map(|typed| self.named_path(project, target, typed)).collect()
                     }
                 };
-                let turn = match request.undoes_turns {
-                    true => self.undone_turn(project, target)?,
+                let is_undo = Direction::parse(target) == Some(Direction::Undo);
+                // What happened last may be a turn, not a rollback.
+                let turn = match request.undoes_turns && is_undo {
+                    true => self.manager.checkpoint_after_rollback(project)?,
                     false => None,
                 };
                 let options = RestoreOptions { exact: options.exact || turn.is_some(), ..*options };
                 let scope = scope(&paths, options);
                 let target = turn.as_ref().map_or(&target[..], |turn| turn.as_bytes());
-                let wanted = RestoreRequest { target, scope, token: *token };
-                match dry_run {
-                    true => self.preview(request, project, &wanted),
-                    false => self.restore(request, project, &wanted),
-                }
+                let is_named = request.dir.is_some();
+                let wanted = RestoreRequest { project, is_named, target, scope, token: *token };
+                if *dry_run { self.preview(&wanted) } else { self.restore(&wanted) }
             }
         }
     }
@@ -72,14 +67,6 @@ impl Herma {
             return as_typed;
         }
         Some(named(as_in_shell)).filter(|named| named.held.is_some()).unwrap_or(as_typed)
-    }
-
-    /// The checkpoint to which `undo` goes back, unless what happened last is a rollback.
-    fn undone_turn(&self, project: &Path, target: &[u8]) -> Result<Option<String>, Failure> {
-        match Direction::parse(target) {
-            Some(Direction::Undo) => Ok(self.manager.checkpoint_after_rollback(project)?),
-            _ => Ok(None),
-        }
     }
 
     fn list(&self, request: &StoreRequest, project: &Path) -> Result<Answer, Failure> {
@@ -102,14 +89,13 @@ impl Herma {
         };
         self.answer_in_project(project, &listing, || {
             let mut page = pages::listed(self.style, project, &checkpoints, &unlisted);
-            if checkpoints.is_empty() && !self.exists(project) {
-                page.extend(b"\nThis directory does not exist\n");
+            if checkpoints.is_empty() && self.disk.stat(project).is_err() {
+                page += "\nThis directory does not exist\n";
             }
-            page.extend(rollback_pages::interrupted(self.style, interrupted.as_ref()));
+            page += &rollback_pages::interrupted(self.style, interrupted.as_ref());
             let moved = moved_from.map(|old| maintenance_pages::moved_from(&old, project));
-            page.extend(moved.unwrap_or_default());
-            page.extend(rollback_pages::elsewhere(project, &elsewhere));
-            page
+            page += &moved.unwrap_or_default();
+            page + &rollback_pages::elsewhere(project, &elsewhere)
         })
     }
 
@@ -131,7 +117,7 @@ impl Herma {
         let around = projects.iter().filter(|directory| project.starts_with(directory));
         let hint = match around.max_by_key(|directory| directory.len()) {
             Some(around) => {
-                let around = shell_word(around.as_bytes());
+                let around = shell_word(around);
                 format!("{around}, which contains it, has some: add --dir {around}")
             }
             None => "`herma list` names the projects that have some".to_owned(),
@@ -141,30 +127,20 @@ impl Herma {
         Failure { message, ..failure }
     }
 
-    fn preview(
-        &self,
-        request: &StoreRequest,
-        project: &Path,
-        wanted: &RestoreRequest<'_>,
-    ) -> Result<Answer, Failure> {
-        let agent_manager = self.manager_of_removed_agent(project, wanted.target, &wanted.scope);
+    fn preview(&self, wanted: &RestoreRequest<'_>) -> Result<Answer, Failure> {
+        let RestoreRequest { project, target, ref scope, .. } = *wanted;
+        let agent_manager = self.manager_of_removed_agent(project, target, scope);
         let manager = agent_manager.as_ref().unwrap_or(&self.manager);
-        let preview = manager.preview(project, wanted.target, wanted.scope.clone());
+        let preview = manager.preview(project, target, scope.clone());
         let preview = preview.map_err(|error| self.refused(project, error))?;
         self.answer_in_project(project, &preview, || {
-            let is_named = request.dir.is_some();
-            rollback_pages::preview(self.style, project, is_named, wanted, &preview)
+            rollback_pages::preview(self.style, wanted, &preview)
         })
     }
 
-    fn restore(
-        &self,
-        request: &StoreRequest,
-        project: &Path,
-        wanted: &RestoreRequest<'_>,
-    ) -> Result<Answer, Failure> {
-        let project_existed = self.exists(project);
-        let RestoreRequest { target, ref scope, token } = *wanted;
+    fn restore(&self, wanted: &RestoreRequest<'_>) -> Result<Answer, Failure> {
+        let RestoreRequest { project, target, ref scope, token, .. } = *wanted;
+        let project_existed = self.disk.stat(project).is_ok();
         let agent_manager = self.manager_of_removed_agent(project, target, scope);
         let manager = agent_manager.as_ref().unwrap_or(&self.manager);
         let agent_folder = agent_manager.as_ref().and_then(|_| self.create_agent_folder());
@@ -173,12 +149,19 @@ impl Herma {
             self.settle_agent_folder(&folder, project, restored.is_ok());
         }
         let restored = restored.map_err(|error| self.refused(project, error))?;
-        let undo = self.undo(project, project_existed, &restored);
-        let is_named = request.dir.is_some();
-        let direction = Direction::parse(target);
-        let answer =
-            RestoreAnswer { project, is_named, scope, restored: &restored, undo: &undo, direction };
-        self.restored(&answer)
+        let is_in_newest =
+            project_existed && restored.safety.is_none() && restored.forced_past.is_none();
+        let newest = is_in_newest.then(|| self.newest(project)).flatten().map(|newest| newest.id);
+        let answer = self.answer_in_project(project, &restored, || {
+            rollback_pages::restored(self.style, wanted, &restored, newest.as_deref())
+        })?;
+        let answer = match incomplete(&restored) {
+            None => answer,
+            Some(message) if restored.interrupted => answer.incomplete("interrupted", message),
+            Some(message) => answer.incomplete("incomplete", message),
+        };
+        let rollback = Rollback { restored, direction: wanted.direction() };
+        Ok(Answer { rollback: Some(rollback), ..answer })
     }
 
     /// Removes the folder that was created for a restore that was refused, or records that its state belongs
@@ -208,49 +191,6 @@ impl Herma {
         };
         let failure = Failure::from(error);
         Failure { message: failure.message + &hint, ..failure }
-    }
-
-    fn restored(&self, answer: &RestoreAnswer<'_>) -> Result<Answer, Failure> {
-        let RestoreAnswer { project, restored, .. } = *answer;
-        let page = self.answer_in_project(project, restored, || {
-            rollback_pages::restored(self.style, answer)
-        })?;
-        let ending = match incomplete(restored) {
-            None => Ending::Done,
-            Some(message) if restored.interrupted => {
-                Ending::Incomplete(Failure { code: "interrupted", message })
-            }
-            Some(message) => Ending::Incomplete(Failure { code: "incomplete", message }),
-        };
-        let turn = restored.agent.as_ref().and_then(|agent| {
-            let stays = !agent.trigger.is_some_and(Trigger::is_before_work);
-            Some((agent.turn.clone()?, stays))
-        });
-        let rollback = ConversationRollback {
-            id: restored.id.clone(),
-            direction: answer.direction,
-            changed: !restored.restored.is_empty() || !restored.removed.is_empty(),
-            undoes_turn: restored.undoes_turn,
-            turn,
-        };
-        Ok(Answer { ending, restored: Some(rollback), ..page })
-    }
-
-    /// Where the state before a restore can be found.
-    fn undo(&self, project: &Path, project_existed: bool, restored: &Restored) -> Undo {
-        if let Some(why) = &restored.forced_past {
-            return Undo::Impossible(why.clone());
-        }
-        if let Some(id) = &restored.safety {
-            return Undo::Taken(id.clone());
-        }
-        // No checkpoint was taken because the newest one already holds that state.
-        let newest =
-            self.manager.list(project).ok().and_then(|checkpoints| checkpoints.into_iter().next());
-        match newest {
-            Some(newest) if project_existed => Undo::Newest(newest.id),
-            _ => Undo::WasGone,
-        }
     }
 }
 

@@ -6,10 +6,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
-pub struct ListArguments {
+pub struct ProjectArguments {
     /// The project's directory [default: that of the current directory]
-    #[arg(long = "dir", value_name = "DIR")]
-    _dir: Option<PathBuf>,
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -18,13 +18,13 @@ pub struct ShowArguments {
     #[arg(value_name = "N")]
     _target: OsString,
     #[command(flatten)]
-    _project: ListArguments,
+    _project: ProjectArguments,
 }
 
 #[derive(Debug, Args)]
 pub struct UndoArguments {
     #[command(flatten)]
-    _project: ListArguments,
+    _project: ProjectArguments,
     /// Go on even if the present files cannot be saved first: no undo
     #[arg(long = "force")]
     _force: bool,

@@ -4,38 +4,26 @@
 use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::maintenance::is_confirmed;
 use crate::pages;
-use crate::request::StoreRequest;
+use crate::request::{StoreRequest, Task};
+use crate::rollback_arguments::ProjectArguments;
 use crate::rollback_pages::ROWS_MAX;
 use crate::text::shell_word;
 use clap::Args;
 use herma_core::agent::shortened;
-use herma_core::rollback_line::Task;
+use herma_core::rollback_line;
 use herma_core::{Outcome, RestoreOptions};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-/// For the help of `herma run`.
-pub const EXAMPLES: &str = "\
-Takes a checkpoint of the project, runs the command in the current directory, and tells what changed.
-On a terminal it offers to roll that back; `herma undo` brings it again.
-
-Examples:
-  herma run -- my-agent 'rename the module'
-  herma run -- npx some-codemod src
-
-Exit codes: that of the command, 128 + N if signal N ended it; 3 if no checkpoint can be taken, and so
-no command ran; 127 if the command cannot be run.";
 
 /// The arguments.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// The project's directory [default: that of the current directory]
-    #[arg(long, value_name = "DIR")]
-    pub dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub project: ProjectArguments,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     words: Vec<OsString>,
@@ -47,7 +35,7 @@ impl Herma {
     /// # Errors
     /// No checkpoint can be taken, the command cannot be started, or what changed cannot be told.
     pub fn run_command(&self, arguments: &RunArguments) -> Result<u8, Failure> {
-        let project = self.project(arguments.dir.as_deref());
+        let project = self.project(arguments.project.dir.as_deref());
         let words: Vec<String> =
             arguments.words.iter().map(|word| shell_word(word.as_bytes())).collect();
         let reason = shortened(&format!("before run: {}", words.join(" ")));
@@ -83,18 +71,20 @@ impl Herma {
         let diff = self.manager.diff(project, before.as_bytes())?;
         let mut error = std::io::stderr();
         // There is no way to tell that it cannot be told.
-        let _ = error.write_all(&pages::changed(self.style, project, &diff, ROWS_MAX));
+        let _ = error.write_all(pages::changed(self.style, project, &diff, ROWS_MAX).as_bytes());
         let is_asked = !diff.entries.is_empty() && std::io::stdin().is_terminal();
         if is_asked && is_confirmed("Roll this back? [y/N] ") {
-            let task = Task::Restore {
+            let task = rollback_line::Task::Restore {
                 target: before.as_bytes().to_vec(),
                 paths: Vec::new(),
                 options: RestoreOptions { exact: true, force: false },
                 dry_run: false,
                 token: None,
             };
-            let request = StoreRequest::about(project, task.clone());
-            let Answer { bytes, ending, .. } = self.roll_back(&request, &task, project)?;
+            let dir = Some(project.to_owned());
+            let task = Task::Rollback(task);
+            let request = StoreRequest { json: false, dir, task, undoes_turns: false };
+            let Answer { bytes, ending, .. } = self.run(&request)?;
             let _ = error.write_all(&bytes);
             if let Ending::Incomplete(failure) = ending {
                 return Err(failure);
@@ -105,5 +95,5 @@ impl Herma {
 }
 
 fn cannot_run(message: &str) -> Failure {
-    Failure { code: "cannot_run", message: message.to_owned() }
+    Failure::new("cannot_run", message)
 }

@@ -34,10 +34,14 @@ pub fn programs(settings: &str, agent: &str) -> Vec<PathBuf> {
     settings.match_indices(&format!(" hook {agent}")).filter_map(program).collect()
 }
 
-/// The command of a hook that is to be added.
-fn command_in(hook: &Value) -> &str {
-    let in_group = hook["hooks"][0]["command"].as_str();
-    in_group.or_else(|| hook["command"].as_str()).unwrap_or_default()
+/// The hook of an agent in JSON.
+pub struct JsonHook<'a> {
+    /// The name of the agent in commands.
+    pub agent: &'a str,
+    /// What the hook runs.
+    pub command: &'a str,
+    /// What is appended to the array of an event.
+    pub value: CstInputValue,
 }
 
 /// Whether a hook of the array, or of a group in it, has that command.
@@ -60,23 +64,23 @@ fn command_of(hook: &CstNode) -> Option<String> {
 /// The text is not JSON, or `hooks` is not what it should be.
 pub fn with_json_hooks(
     text: &str,
-    agent: &str,
     is_versioned: bool,
-    hooks: &[(&str, Value)],
+    events: &[&str],
+    hook: &JsonHook<'_>,
 ) -> Result<String, String> {
     let root = parse(text)?;
     let object = root.object_value_or_create().ok_or("it is not a JSON object")?;
     if is_versioned && object.get("version").is_none() {
-        object.append("version", CstInputValue::Number("1".to_owned()));
+        object.append("version", 1u32.into());
     }
     let wrong = |name: &str| format!("its \"{name}\" has another form than expected");
     let all = object.object_value_or_create("hooks").ok_or_else(|| wrong("hooks"))?;
-    for (event, hook) in hooks {
+    for event in events {
         let of_event = all.array_value_or_create(event).ok_or_else(|| wrong(event))?;
-        if !has_command(&of_event, command_in(hook)) {
+        if !has_command(&of_event, hook.command) {
             // The program may have been elsewhere.
-            remove_ours(&of_event, agent);
-            of_event.append(input(hook));
+            remove_ours(&of_event, hook.agent);
+            of_event.append(hook.value.clone());
         }
     }
     Ok(root.to_string())
@@ -103,7 +107,7 @@ pub fn without_json_hooks(text: &str, agent: &str, events: &[&str]) -> Result<St
 
 fn parse(text: &str) -> Result<CstRootNode, String> {
     CstRootNode::parse(text, &ParseOptions::default())
-        .map_err(|error| format!("it is not valid JSON: {}", line(error.to_string().as_bytes())))
+        .map_err(|error| format!("it is not valid JSON: {}", line(error.to_string())))
 }
 
 /// Removes our hooks, and the groups that are empty then; returns whether there was one.
@@ -130,20 +134,6 @@ fn remove_ours(hooks: &CstArray, agent: &str) -> bool {
 fn remove_if_empty(object: &CstObject, name: &str, is_empty: bool) {
     if let Some(property) = object.get(name).filter(|_| is_empty) {
         property.remove();
-    }
-}
-
-fn input(value: &Value) -> CstInputValue {
-    match value {
-        Value::Null => CstInputValue::Null,
-        Value::Bool(value) => CstInputValue::Bool(*value),
-        Value::Number(number) => CstInputValue::Number(number.to_string()),
-        Value::String(text) => CstInputValue::String(text.clone()),
-        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
-        Value::Object(fields) => {
-            let field = |(name, value): (&String, &Value)| (name.clone(), input(value));
-            CstInputValue::Object(fields.iter().map(field).collect())
-        }
     }
 }
 
@@ -197,10 +187,11 @@ pub fn with_yaml_hook(
     let mut all = vec![serde_json::json!({ "command": command })];
     all.extend(expected_hooks.as_array().cloned().unwrap_or_default());
     *expected_hooks = all.into();
-    if yaml(&after).is_ok_and(|after| after == expected) {
-        Ok(after)
-    } else {
-        Err(unwritable(&hook))
+    match yaml(&after).is_ok_and(|after| after == expected) {
+        true => Ok(after),
+        false => Err(format!(
+            "its \"hooks\" are written in a way that cannot be added to: add the line `{hook}` yourself"
+        )),
     }
 }
 
@@ -241,12 +232,6 @@ fn meaning(mut document: Value, event: &str) -> Value {
         fields.retain(|name, value| name != "hooks" || !is_empty(value));
     }
     if is_empty(&document) { Value::Null } else { document }
-}
-
-fn unwritable(hook: &str) -> String {
-    format!(
-        "its \"hooks\" are written in a way that cannot be added to: add the line `{hook}` yourself"
-    )
 }
 
 fn yaml(text: &str) -> Result<Value, String> {

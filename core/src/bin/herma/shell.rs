@@ -62,9 +62,11 @@ pub fn run(mut command: Command, limit: Duration) -> io::Result<Finished> {
     while let Ok(piece) = pieces.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
         append(&mut output, &piece);
     }
-    let status = match exit {
+    let status = match exit.map(|status| (status.code(), status.signal())) {
         None => format!("stopped after {} s", limit.as_secs()),
-        Some(status) => described(status),
+        Some((Some(code), _)) => format!("exit {code}"),
+        Some((None, Some(signal))) => format!("killed by signal {signal}"),
+        Some((None, None)) => "ended".to_owned(),
     };
     Ok(Finished { output, status, is_success: exit.is_some_and(|status| status.success()) })
 }
@@ -101,14 +103,6 @@ fn kill(child: &Child) {
         && let Some(group) = rustix::process::Pid::from_raw(number)
     {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-}
-
-fn described(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit {code}"),
-        (None, Some(signal)) => format!("killed by signal {signal}"),
-        (None, None) => "ended".to_owned(),
     }
 }
 

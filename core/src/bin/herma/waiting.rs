@@ -9,25 +9,14 @@ use std::time::{Duration, Instant};
 /// The time until the line appears, and between its changes.
 const STEP: Duration = Duration::from_secs(1);
 
-/// What a command does, for the user who waits.
-#[derive(Clone, Copy, Debug)]
-pub struct WaitingTexts {
-    /// While files are read.
-    pub reading: &'static str,
-    /// While files of the project are written.
-    pub writing: &'static str,
-}
-
-impl WaitingTexts {
-    /// What is done at the moment, and how far it is.
-    pub fn now(&self, progress: &FileProgress) -> String {
-        let files = match progress.files() {
-            (_, 0) => String::new(),
-            (done, total) => format!(", {done} of {total} files"),
-        };
-        let what = if progress.writes() { self.writing } else { self.reading };
-        format!("{what}{files}")
-    }
+/// What is done at the moment, and how far it is: `reading`, until files of the project are written.
+pub fn step(reading: &str, progress: &FileProgress) -> String {
+    let files = match progress.files() {
+        (_, 0) => String::new(),
+        (done, total) => format!(", {done} of {total} files"),
+    };
+    let writing = "Restoring (Ctrl-C stops between two files)";
+    format!("{}{files}", if progress.writes() { writing } else { reading })
 }
 
 /// Shows the line until it is dropped.
@@ -79,8 +68,6 @@ mod tests {
     use std::io;
     use std::sync::{Arc, Mutex};
 
-    const TEXTS: WaitingTexts = WaitingTexts { reading: "Reading", writing: "Restoring" };
-
     #[derive(Clone, Default)]
     struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -97,7 +84,7 @@ mod tests {
     #[test]
     fn a_line_appears_after_a_second_and_goes_at_the_end() {
         let written = Written::default();
-        let now = || TEXTS.now(&FileProgress::default());
+        let now = || step("Reading", &FileProgress::default());
         drop(Waiting::start(now, written.clone()));
         assert_eq!(*written.0.lock().unwrap(), b"");
         let waiting = Waiting::start(now, written.clone());

@@ -2,14 +2,12 @@
 //! checkpoints, and compensate or accept external actions.
 
 use crate::agent_folder;
-use crate::commands::{Answer, Ending, Failure, Herma};
+use crate::commands::{Answer, Failure, Herma};
 use crate::store_arguments::ActionsCommand;
 use crate::{pages, shell, text, whole_pages};
 use herma_core::disk::{Disk, SystemDisk};
-use herma_core::state::{Action, ActionStatus, Compensation, Compensations, External, State};
-use herma_core::{
-    ActionNote, Clock, Config, Environment, LeftOut, Manager, Remark, Scope, SystemClock,
-};
+use herma_core::state::{Action, ActionStatus, Compensation, Compensations, State};
+use herma_core::{ActionNote, Config, Environment, LeftOut, Manager, Remark, Scope, SystemClock};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -84,11 +82,9 @@ fn in_folder(disk: &Arc<dyn Disk>, folder: PathBuf) -> (Option<State>, Option<Fa
 /// The file cannot be read.
 pub fn registered(disk: &dyn Disk, folder: &Path) -> Result<BTreeMap<String, String>, Failure> {
     let path = folder.join(COMPENSATIONS);
-    let unreadable = |why: String| Failure {
-        code: "bad_state",
-        message: format!(
-            "{path:?} cannot be read ({why}), so no action can be compensated: fix or remove it"
-        ),
+    let unreadable = |why: String| {
+        let consequence = "so no action can be compensated: fix or remove it";
+        Failure::new("bad_state", format!("{path:?} cannot be read ({why}), {consequence}"))
     };
     match disk.read(&path, BYTES_MAX) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeMap::new()),
@@ -127,7 +123,7 @@ impl Herma {
         let data = Shown { id: &id, envelope: &envelope, left_out: &left_out };
         self.answer_in_project(project, &data, || {
             let page = whole_pages::envelope(&id, listed.as_ref(), envelope.as_ref());
-            (page + &whole_pages::left_out(&left_out)).into_bytes()
+            page + &whole_pages::left_out(&left_out)
         })
     }
 
@@ -141,48 +137,40 @@ impl Herma {
             let mut page = pages::Page::default();
             let id = herma_core::printed::short(self.style, &id);
             match pinned {
-                true => page.line(format_args!("Pinned checkpoint {id}: no limit removes it")),
+                true => writeln!(page, "Pinned checkpoint {id}: no limit removes it"),
                 false => {
-                    page.line(format_args!("Unpinned checkpoint {id}: the limits may remove it"))
+                    writeln!(page, "Unpinned checkpoint {id}: the limits may remove it")
                 }
             }
-            page.0.into_bytes()
+            page.0
         })
     }
 
-    /// Shows or settles the external actions of the agent.
+    /// Shows or settles the external actions of the agent on behalf of `actor`, which the audit names.
     // rule: agent/compensation
-    pub fn actions(&self, command: ActionsCommand) -> Result<Answer, Failure> {
+    pub fn actions(&self, command: ActionsCommand, actor: &str) -> Result<Answer, Failure> {
         let Some(external) = self.manager.state().external() else {
             let folder = self.environment.agent_folder();
             let message =
                 format!("there is no agent state in {folder:?}, so there are no external actions");
-            return Err(Failure { code: "no_agent", message });
+            return Err(Failure::new("no_agent", message));
         };
-        self.settle(external, command, "herma actions")
-    }
-
-    /// The same on behalf of `actor`, which the audit names.
-    pub fn settle(
-        &self,
-        external: &External,
-        command: ActionsCommand,
-        actor: &str,
-    ) -> Result<Answer, Failure> {
         match command {
             ActionsCommand::List => {
                 let actions = external.all()?;
-                self.answer(&Settled { actions: &actions }, || {
+                Answer::of(self.json, &Settled { actions: &actions }, || {
                     whole_pages::actions(self.style, &actions, external.is_compensating())
                 })
             }
             ActionsCommand::Audit => {
                 let decisions = external.audit()?;
-                self.answer(&Settled { actions: &decisions }, || whole_pages::audit(&decisions))
+                Answer::of(self.json, &Settled { actions: &decisions }, || {
+                    whole_pages::audit(&decisions)
+                })
             }
             ActionsCommand::Accept => {
                 let accepted = external.accept(actor)?;
-                self.answer(&Settled { actions: &accepted }, || {
+                Answer::of(self.json, &Settled { actions: &accepted }, || {
                     whole_pages::accepted(self.style, &accepted)
                 })
             }
@@ -192,21 +180,15 @@ impl Herma {
                 let data = Settled { actions: &compensated };
                 let waiting = external.all()?.iter().filter(|action| is_waiting(action)).count();
                 let waiting = if failed == 0 { waiting } else { 0 };
-                let answer = self.answer(&data, || {
+                let answer = Answer::of(self.json, &data, || {
                     whole_pages::compensated(self.style, &compensated, waiting)
                 })?;
-                let ending = match failed {
-                    0 => Ending::Done,
-                    failed => Ending::Incomplete(Failure {
-                        code: "compensation_failed",
-                        message: format!(
-                            "{} failed: fix the cause and run compensate --again, or accept the \
-                             actions",
-                            text::count(failed, "compensation", "compensations")
-                        ),
-                    }),
-                };
-                Ok(Answer { ending, ..answer })
+                if failed == 0 {
+                    return Ok(answer);
+                }
+                let failed = text::count(failed, "compensation", "compensations");
+                let advice = "fix the cause and run compensate --again, or accept the actions";
+                Ok(answer.incomplete("compensation_failed", format!("{failed} failed: {advice}")))
             }
         }
     }
@@ -264,9 +246,4 @@ fn is_waiting(action: &Action) -> bool {
     let is_stuck =
         matches!(action.standing, ActionStatus::Failed { .. } | ActionStatus::Compensating);
     is_stuck && action.left_by.is_some()
-}
-
-/// How long ago a time was, for people.
-pub fn since(seconds: i64) -> String {
-    text::ago(seconds, SystemClock.seconds())
 }

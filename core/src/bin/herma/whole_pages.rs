@@ -2,11 +2,12 @@
 //! (`seed 003`): what was restored, which external actions were done, and what a checkpoint contains.
 
 use crate::pages::Page;
-use crate::text::{Style, Tone, count, line, local_time};
-use crate::whole::since;
-use herma_core::printed::{SHORT, short};
+use crate::text::{Style, Tone, ago, count, line, local_time, short_id};
+use herma_core::printed::short;
 use herma_core::state::{Action, ActionStatus, Compensated, Decided, INTERRUPTED};
-use herma_core::{ActionNote, AgentRestored, Envelope, Listed, PartNote, Remark, Restored};
+use herma_core::{
+    ActionNote, AgentRestored, Clock, Envelope, Listed, PartNote, Remark, Restored, SystemClock,
+};
 use serde_json::Value;
 
 /// Each part, its name in the answer of a rollback, and its name in an envelope.
@@ -42,24 +43,23 @@ pub fn rolled_back(style: Style, restored: &Restored, agent: &AgentRestored) -> 
     let mut page = Page::default();
     let id = short(style, &restored.id);
     match agent.trigger {
-        Some(trigger) => page.line(format_args!(
-            "Rolled back to {id} ({}, {}).",
-            trigger.word(),
-            since(agent.taken_at)
-        )),
-        None => page.line(format_args!("Rolled back to {id}.")),
+        Some(trigger) => {
+            let since = ago(agent.taken_at, SystemClock.seconds());
+            writeln!(page, "Rolled back to {id} ({}, {since}).", trigger.word());
+        }
+        None => writeln!(page, "Rolled back to {id}."),
     }
     let good = style.paint(Tone::Good, "✓");
     let files = |number: usize| count(number, "file", "files");
     if !restored.restored.is_empty() {
         let number = restored.restored.len();
-        page.line(format_args!("{good} Restored {}", files(number)));
+        writeln!(page, "{good} Restored {}", files(number));
     }
     if !restored.removed.is_empty() {
-        page.line(format_args!("{good} Removed {}", files(restored.removed.len())));
+        writeln!(page, "{good} Removed {}", files(restored.removed.len()));
     }
     for part in &agent.parts {
-        page.line(format_args!("{good} Restored {}", name_and_amount(part)));
+        writeln!(page, "{good} Restored {}", name_and_amount(part));
     }
     page.0 += &left_behind(style, agent);
     page.0
@@ -69,7 +69,7 @@ pub fn rolled_back(style: Style, restored: &Restored, agent: &AgentRestored) -> 
 pub fn would_roll_back(style: Style, agent: &AgentRestored) -> String {
     let mut page = Page::default();
     for part in &agent.parts {
-        page.line(format_args!("  restore  {}", name_and_amount(part)));
+        writeln!(page, "  restore  {}", name_and_amount(part));
     }
     page.0 += &left_behind(style, agent);
     page.0
@@ -80,35 +80,32 @@ fn left_behind(style: Style, agent: &AgentRestored) -> String {
     let mut page = Page::default();
     let notable = style.paint(Tone::Notable, "⚠");
     for notice in &agent.notices {
-        page.line(format_args!("{notable} {}", line(notice.as_bytes())));
+        writeln!(page, "{notable} {}", line(notice));
     }
     if agent.external_actions.is_empty() {
         return page.0;
     }
-    page.line(format_args!(
+    writeln!(
+        page,
         "{notable} External actions since the checkpoint, which a rollback does not undo:"
-    ));
+    );
     for action in &agent.external_actions {
-        page.line(format_args!(
-            " - {} ({})",
-            description(&action.note),
-            line(action.state.as_bytes())
-        ));
+        writeln!(page, " - {} ({})", description(&action.note), line(&action.state));
     }
-    page.line("Run /rollback-actions to compensate them, or /accept-external to accept them.");
-    page.line("(On the command line: herma actions compensate, herma actions accept.)");
+    writeln!(page, "Run /rollback-actions to compensate them, or /accept-external to accept them.");
+    writeln!(page, "(On the command line: herma actions compensate, herma actions accept.)");
     page.0
 }
 
 fn description(note: &ActionNote) -> String {
-    line(note.to_string().as_bytes())
+    line(note.to_string())
 }
 
 /// All external actions.
-pub fn actions(style: Style, actions: &[Action], is_running: bool) -> Vec<u8> {
+pub fn actions(style: Style, actions: &[Action], is_running: bool) -> String {
     let mut page = Page::default();
     if actions.is_empty() {
-        page.line("There are no external actions");
+        writeln!(page, "There are no external actions");
     }
     for action in actions {
         let (tone, state) = match &action.standing {
@@ -126,79 +123,77 @@ pub fn actions(style: Style, actions: &[Action], is_running: bool) -> Vec<u8> {
             Some(id) if action.standing.is_undecided() => {
                 let project = action.left_in.as_deref();
                 let project = project.map_or_else(String::new, |project| format!(" in {project}"));
-                format!(", left behind by a rollback to {}{project}", id.get(..SHORT).unwrap_or(id))
+                format!(", left behind by a rollback to {}{project}", short_id(id))
             }
             _ => String::new(),
         };
-        let state = style.paint(tone, &line(state.as_bytes()));
-        let left = line(left.as_bytes());
+        let state = style.paint(tone, &line(state));
+        let left = line(left);
         let number = action.note.number;
-        page.line(format_args!("  {number}. {} ({state}{left})", description(&action.note)));
+        writeln!(page, "  {number}. {} ({state}{left})", description(&action.note));
     }
-    page.0.into_bytes()
+    page.0
 }
 
 /// Every decision about an external action.
-pub fn audit(decisions: &[Decided]) -> Vec<u8> {
+pub fn audit(decisions: &[Decided]) -> String {
     let mut page = Page::default();
     if decisions.is_empty() {
-        page.line("There are no decisions");
+        writeln!(page, "There are no decisions");
     }
     for Decided { at, who: actor, action, what: decision } in decisions {
         let time = local_time(*at);
-        let actor = line(actor.as_bytes());
-        page.line(format_args!("  {time}  {action}. {} ({actor})", line(decision.as_bytes())));
+        let actor = line(actor);
+        writeln!(page, "  {time}  {action}. {} ({actor})", line(decision));
     }
-    page.0.into_bytes()
+    page.0
 }
 
 /// The actions whose effects were accepted.
-pub fn accepted(style: Style, actions: &[ActionNote]) -> Vec<u8> {
+pub fn accepted(style: Style, actions: &[ActionNote]) -> String {
     let mut page = Page::default();
     if actions.is_empty() {
-        page.line("There is nothing to accept");
+        writeln!(page, "There is nothing to accept");
     }
     let good = style.paint(Tone::Good, "✓");
     for note in actions {
-        page.line(format_args!("{good} Accepted {}", description(note)));
+        writeln!(page, "{good} Accepted {}", description(note));
     }
-    page.0.into_bytes()
+    page.0
 }
 
 /// The results of compensations; `waiting` other ones run again only on request.
-pub fn compensated(style: Style, compensated: &[Compensated], waiting: usize) -> Vec<u8> {
+pub fn compensated(style: Style, compensated: &[Compensated], waiting: usize) -> String {
     let mut page = Page::default();
     if compensated.is_empty() {
-        page.line("There is nothing to compensate");
+        writeln!(page, "There is nothing to compensate");
     }
     if waiting > 0 {
         let failed = count(waiting, "compensation", "compensations");
-        page.line(format_args!(
+        writeln!(
+            page,
             "{failed} failed or were interrupted: --again runs them again, even if they had their effect"
-        ));
+        );
     }
     for Compensated { note, failure } in compensated {
         match failure {
             None => {
                 let good = style.paint(Tone::Good, "✓");
-                page.line(format_args!("{good} Compensated {}", description(note)));
+                writeln!(page, "{good} Compensated {}", description(note));
             }
             Some(reason) => {
                 let bad = style.paint(Tone::Bad, "✗");
-                let reason = line(reason.as_bytes());
-                page.line(format_args!(
-                    "{bad} Failed to compensate {}: {reason}",
-                    description(note)
-                ));
+                let reason = line(reason);
+                writeln!(page, "{bad} Failed to compensate {}: {reason}", description(note));
             }
         }
     }
-    page.0.into_bytes()
+    page.0
 }
 
 /// A value as a YAML scalar, since every JSON scalar is one.
 fn scalar(value: &Value) -> String {
-    line(value.to_string().as_bytes())
+    line(value.to_string())
 }
 
 fn quoted(text: &str) -> String {
@@ -209,48 +204,48 @@ fn quoted(text: &str) -> String {
 // rule: agent/parts
 pub fn envelope(id: &str, listed: Option<&Listed>, envelope: Option<&Envelope>) -> String {
     let mut page = Page::default();
-    page.line("checkpoint:");
-    page.line(format_args!("  id: {id}"));
+    writeln!(page, "checkpoint:");
+    writeln!(page, "  id: {id}");
     let Some(envelope) = envelope else {
         if let Some(checkpoint) = listed {
-            page.line(format_args!("  taken_at: {}", quoted(&utc(checkpoint.time))));
-            page.line(format_args!("  reason: {}", quoted(&checkpoint.reason)));
-            page.line(format_args!("  pinned: {}", checkpoint.pinned));
+            writeln!(page, "  taken_at: {}", quoted(&utc(checkpoint.time)));
+            writeln!(page, "  reason: {}", quoted(&checkpoint.reason));
+            writeln!(page, "  pinned: {}", checkpoint.pinned);
         }
-        page.line("  # only files, no agent state");
+        writeln!(page, "  # only files, no agent state");
         return page.0;
     };
-    page.line(format_args!("  taken_at: {}", quoted(&utc(envelope.taken_at))));
-    page.line(format_args!("  trigger: {}", envelope.trigger.word()));
-    page.line(format_args!("  reason: {}", quoted(&envelope.reason)));
+    writeln!(page, "  taken_at: {}", quoted(&utc(envelope.taken_at)));
+    writeln!(page, "  trigger: {}", envelope.trigger.word());
+    writeln!(page, "  reason: {}", quoted(&envelope.reason));
     if let Some(label) = &envelope.label {
-        page.line(format_args!("  label: {}", quoted(label)));
+        writeln!(page, "  label: {}", quoted(label));
     }
-    page.line(format_args!("  pinned: {}", listed.is_some_and(|checkpoint| checkpoint.pinned)));
+    writeln!(page, "  pinned: {}", listed.is_some_and(|checkpoint| checkpoint.pinned));
     if let Some(turn) = &envelope.turn {
-        page.line(format_args!("  turn: {}", quoted(turn)));
+        writeln!(page, "  turn: {}", quoted(turn));
     }
-    page.line("  contents:");
-    page.line("    workdir_diff:");
+    writeln!(page, "  contents:");
+    writeln!(page, "    workdir_diff:");
     let base = envelope.base.as_deref().unwrap_or("null");
-    page.line(format_args!("      base: {base}"));
-    page.line(format_args!("      tree: {}", envelope.tree));
+    writeln!(page, "      base: {base}");
+    writeln!(page, "      tree: {}", envelope.tree);
     for part in &envelope.parts {
         let name = names_of(&part.name).map_or(&part.name[..], |(.., name)| name);
-        page.line(format_args!("    {name}:"));
+        writeln!(page, "    {name}:");
         for (name, value) in &part.about {
-            page.line(format_args!("      {name}: {}", scalar(value)));
+            writeln!(page, "      {name}: {}", scalar(value));
         }
     }
-    page.line("  external_actions:");
+    writeln!(page, "  external_actions:");
     let is_empty = envelope.external_actions.is_empty();
-    page.line(format_args!("    since_last_checkpoint:{}", if is_empty { " []" } else { "" }));
+    writeln!(page, "    since_last_checkpoint:{}", if is_empty { " []" } else { "" });
     for ActionNote { kind, id, to, .. } in &envelope.external_actions {
         let details = [("id", id), ("to", to)].into_iter();
         let details = details.filter_map(|(name, value)| Some((name, value.as_ref()?)));
         let details: String =
             details.map(|(name, value)| format!(", {name}: {}", quoted(value))).collect();
-        page.line(format_args!("      - {{ kind: {}{details} }}", quoted(kind)));
+        writeln!(page, "      - {{ kind: {}{details} }}", quoted(kind));
     }
     page.0
 }
@@ -260,11 +255,11 @@ pub fn envelope(id: &str, listed: Option<&Listed>, envelope: Option<&Envelope>) 
 pub fn left_out(left_out: &[Remark]) -> String {
     let mut page = Page::default();
     if !left_out.is_empty() {
-        page.line("  left_out:");
+        writeln!(page, "  left_out:");
     }
     for Remark { path, why } in left_out {
         let path = quoted(&path.escape_ascii().to_string());
-        page.line(format_args!("    - {{ path: {path}, why: {} }}", quoted(why)));
+        writeln!(page, "    - {{ path: {path}, why: {} }}", quoted(why));
     }
     page.0
 }

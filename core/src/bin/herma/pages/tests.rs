@@ -14,7 +14,7 @@ fn summary_leaves_out_a_zero_unless_both_numbers_are_zero() {
 
 #[test]
 fn amount_is_mode_only_for_a_modified_file_without_changed_lines() {
-    let style = Style::of_output(false, |_| None);
+    let style = Style::default();
     let shown = |change, lines| amount(style, &DiffEntry { path: b"a".to_vec(), change, lines });
     assert_eq!(shown(Change::Modified, Some((0, 0))), "mode");
     assert_eq!(shown(Change::Added, Some((0, 0))), "+0 -0 (new)");
@@ -34,9 +34,8 @@ fn listed_shows_changed_files_only_where_some_changed() {
         label: None,
         pinned: false,
     };
-    let style = Style::of_output(false, |_| None);
+    let style = Style::default();
     let page = listed(style, Path::new("/p"), &[checkpoint(1, 1), checkpoint(2, 0)], &[]);
-    let page = String::from_utf8(page).unwrap();
     assert_eq!(page.matches("(1 file, +0/-0)").count(), 1, "{page}");
     assert_eq!(page.matches("damaged: object 12 is missing").count(), 1, "{page}");
     assert_eq!(page.matches("+0/-0").count(), 1, "{page}");
@@ -63,7 +62,7 @@ fn status_shows_only_a_live_project_in_green() {
             others: 0,
             projects: vec![project],
         };
-        String::from_utf8(status(style, &report, 0)).unwrap()
+        status(style, &report, 0)
     };
     assert!(state(ProjectState::Live).contains("\x1b[32mok\x1b[m"));
     assert!(state(ProjectState::Orphan).contains("\x1b[33mdirectory gone\x1b[m"));
@@ -83,11 +82,11 @@ fn patch_on_terminal_colours_headers_hunks_and_changed_lines() {
 
 /// Without colours.
 fn plain() -> Style {
-    Style::of_output(false, |_| None)
+    Style::default()
 }
 
-fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap()
+fn text(bytes: impl Into<Vec<u8>>) -> String {
+    String::from_utf8(bytes.into()).unwrap()
 }
 
 #[test]

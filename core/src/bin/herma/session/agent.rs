@@ -5,7 +5,6 @@ use super::Session;
 use super::lines::AgentCommand;
 use crate::agent_folder;
 use crate::commands::{Answer, Ending, Failure, Herma};
-use crate::store_arguments::ActionsCommand;
 use crate::text;
 use crate::whole::{self, COMPENSATIONS};
 use herma_core::agent::{CheckpointManager, Event};
@@ -35,24 +34,17 @@ impl<W: Write> Session<W> {
     pub(super) fn find_agent(&mut self) -> io::Result<()> {
         let Ok(herma) = &mut self.herma else { return Ok(()) };
         let (state, failure) = herma.find_state();
-        if let Some(failure) = failure {
-            self.notice(&failure.message)?;
-        }
-        match state {
-            None => Ok(()),
-            Some(state) => {
-                if let Ok(manager) = self.checkpoints.manager_mut() {
-                    manager.set_state(state);
-                }
-                let turn = self.conversation.turns().last().and_then(|turn| turn.id.clone());
-                self.set_turn(turn);
-                let Ok(herma) = &mut self.herma else { return Ok(()) };
-                match herma.manager.recover() {
-                    Ok(notices) => notices.iter().try_for_each(|notice| self.notice(notice)),
-                    Err(error) => self.notice(&error.to_string()),
-                }
+        let mut notices: Vec<String> = failure.map(|failure| failure.message).into_iter().collect();
+        if let Some(state) = state {
+            let recovered = herma.manager.recover();
+            notices.extend(recovered.unwrap_or_else(|error| vec![error.to_string()]));
+            if let Ok(manager) = self.checkpoints.manager_mut() {
+                manager.set_state(state);
             }
+            let turn = self.conversation.turns().last().and_then(|turn| turn.id.clone());
+            self.set_turn(turn);
         }
+        notices.iter().try_for_each(|notice| self.notice(notice))
     }
 
     pub(super) fn has_state(&self) -> bool {
@@ -108,37 +100,21 @@ impl<W: Write> Session<W> {
         }
         let directory = self.directory.clone();
         let (decision, taken) = self.checkpoints.happens(&directory, event);
-        let Some(trigger) = decision.trigger else { return Ok(()) };
-        match taken {
-            Some(taken) => self.print_taken(&taken, trigger.word()),
-            None => Ok(()),
+        match (decision.trigger, taken) {
+            (Some(trigger), Some(taken)) => self.print_taken(&taken, trigger.word()),
+            _ => Ok(()),
         }
     }
 
     fn print_taken(&mut self, taken: &Taken, cause: &str) -> io::Result<()> {
         if let Outcome::Created { id } = &taken.outcome {
-            let id = id.get(..7).unwrap_or(id);
-            writeln!(self.output, "  took checkpoint {id} ({cause})")?;
+            writeln!(self.output, "  took checkpoint {} ({cause})", text::short_id(id))?;
         }
-        for notice in &taken.notices {
-            self.notice(notice)?;
-        }
-        Ok(())
+        taken.notices.iter().try_for_each(|notice| self.notice(notice))
     }
 
     /// Executes a command about the agent.
     pub(super) fn agent(&mut self, command: &AgentCommand) -> io::Result<()> {
-        if let AgentCommand::Compact = command {
-            let turns = self.conversation.turns().len();
-            self.conversation.compact("earlier conversation");
-            return self
-                .print(&format!("{} compacted into one", text::count(turns, "turn", "turns")));
-        }
-        if let AgentCommand::Explain(line) = command {
-            let decision = self.checkpoints.explain(&Event::Command(line));
-            let would = if decision.trigger.is_some() { "would" } else { "would not" };
-            return self.print(&format!("{would} take a checkpoint: {}", decision.why));
-        }
         let ensured = self.ensure_state();
         let done = ensured.and_then(|()| self.try_agent(command));
         done.or_else(|error| self.failed(&format!("the line was not executed: {error}")))
@@ -164,21 +140,16 @@ impl<W: Write> Session<W> {
                 let directory = self.directory.clone();
                 self.print_answer(|herma| herma.pin(&directory, target.as_bytes(), false))
             }
-            AgentCommand::Compensate { again } => {
-                self.settle(ActionsCommand::Compensate { again: *again })
+            AgentCommand::Actions(command) => {
+                self.print_answer(|herma| herma.actions(*command, "a person in a session"))
             }
-            AgentCommand::Accept => self.settle(ActionsCommand::Accept),
-            AgentCommand::Actions => self.settle(ActionsCommand::List),
-            AgentCommand::Audit => self.settle(ActionsCommand::Audit),
             AgentCommand::HandOff(name) => self.hand_off(name),
             AgentCommand::Back => self.back(),
-            // Executed before, without creating a state.
-            AgentCommand::Compact | AgentCommand::Explain(_) => Ok(()),
         }
     }
 
     pub(super) fn print(&mut self, message: &str) -> io::Result<()> {
-        writeln!(self.output, "  {}", text::line(message.as_bytes()))
+        writeln!(self.output, "  {}", text::line(message))
     }
 
     fn card(&mut self, id: &str, state: &str, title: &str) -> io::Result<()> {
@@ -236,10 +207,10 @@ impl<W: Write> Session<W> {
     fn outside(&mut self, kind: &str, id: Option<&str>, to: Option<&str>) -> io::Result<()> {
         let recorded = self.ask(|herma| match herma.manager.state().external() {
             Some(external) => Ok(external.record(kind, id, to)?),
-            None => Err(Failure {
-                code: "no_agent",
-                message: "there is no agent state in which to record external actions".to_owned(),
-            }),
+            None => {
+                let why = "there is no agent state in which to record external actions";
+                Err(Failure::new("no_agent", why))
+            }
         })?;
         let Some(number) = recorded else { return Ok(()) };
         let note = herma_core::ActionNote {
@@ -258,7 +229,7 @@ impl<W: Write> Session<W> {
             compensations.insert(kind.to_owned(), command.to_owned());
             let text = serde_json::to_string_pretty(&compensations)?;
             let written = fs::write(folder.join(COMPENSATIONS), text + "\n");
-            written.map_err(|error| Failure { code: "io", message: error.to_string() })
+            written.map_err(|error| Failure::new("io", error.to_string()))
         };
         let added = whole::state_manager(&self.environment)
             .with_exclusive_state(add)
@@ -279,13 +250,6 @@ impl<W: Write> Session<W> {
             self.took(id, true);
         }
         self.print_taken(&taken, label)
-    }
-
-    fn settle(&mut self, command: ActionsCommand) -> io::Result<()> {
-        self.print_answer(|herma| match herma.manager.state().external() {
-            Some(external) => herma.settle(external, command, "a person in a session"),
-            None => herma.actions(command),
-        })
     }
 
     fn print_answer(

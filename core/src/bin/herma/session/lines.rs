@@ -1,5 +1,6 @@
 //! The lines of a session, parsed into commands.
 
+use crate::store_arguments::ActionsCommand;
 use herma_core::rollback_line::{Line, SyntaxError, Word};
 use std::io::{self, BufRead};
 
@@ -29,6 +30,10 @@ pub enum SessionCommand {
     Scratch,
     /// Shows the conversation.
     Log,
+    /// Compacts the conversation.
+    Compact,
+    /// Explains whether a shell command would trigger a checkpoint.
+    Explain(String),
     /// Shows the help.
     Help,
     /// Ends the session.
@@ -54,22 +59,12 @@ pub enum AgentCommand {
     Label(String),
     /// Unpins a checkpoint.
     Unpin(String),
-    /// Runs compensations, or runs them again.
-    Compensate { again: bool },
-    /// Accepts the actions that rollbacks left behind.
-    Accept,
-    /// Shows the external actions.
-    Actions,
-    /// Shows who decided what.
-    Audit,
+    /// Shows or settles the external actions.
+    Actions(ActionsCommand),
     /// Hands over to a sub-agent.
     HandOff(String),
     /// Returns to the parent of the sub-agent.
     Back,
-    /// Compacts the conversation.
-    Compact,
-    /// Explains whether a shell command would trigger a checkpoint.
-    Explain(String),
 }
 
 /// A line and its command.
@@ -81,16 +76,12 @@ pub struct ParsedLine {
 }
 
 /// The lines of a session.
-pub struct Lines<R> {
-    reader: R,
-    /// The number of the line that was read last, from 1.
-    pub number: usize,
-}
+pub struct Lines<R>(io::Split<R>);
 
 impl<R: BufRead> Lines<R> {
     /// The lines of a reader.
     pub fn new(reader: R) -> Self {
-        Lines { reader, number: 0 }
+        Lines(reader.split(b'\n'))
     }
 
     /// Parses the next line, with those that belong to it; `None` at the end.
@@ -98,7 +89,7 @@ impl<R: BufRead> Lines<R> {
     /// # Errors
     /// The input cannot be read.
     pub fn next(&mut self) -> io::Result<Option<ParsedLine>> {
-        let Some(text) = self.line()? else { return Ok(None) };
+        let Some(text) = self.0.next().transpose()? else { return Ok(None) };
         let command = match parse(&text) {
             Ok(FirstLine::Complete(command)) => Ok(command),
             Ok(FirstLine::WriteFile { path, end }) => {
@@ -110,31 +101,18 @@ impl<R: BufRead> Lines<R> {
         Ok(Some(ParsedLine { text, command }))
     }
 
-    fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let mut line = Vec::new();
-        if self.reader.read_until(b'\n', &mut line)? == 0 {
-            return Ok(None);
-        }
-        self.number += 1;
-        if line.ends_with(b"\n") {
-            line.pop();
-        }
-        Ok(Some(line))
-    }
-
     /// The lines before the next line that equals `end`.
     fn until(&mut self, end: &[u8]) -> io::Result<Result<Vec<u8>, SyntaxError>> {
         let mut content = Vec::new();
-        while let Some(line) = self.line()? {
+        while let Some(line) = self.0.next().transpose()? {
             if line == end {
                 return Ok(Ok(content));
             }
             content.extend_from_slice(&line);
             content.push(b'\n');
         }
-        let message =
-            format!("the line {} that ends this is missing", String::from_utf8_lossy(end));
-        Ok(Err(SyntaxError { message, at: 0..0 }))
+        let end = String::from_utf8_lossy(end);
+        Ok(Err(SyntaxError::new(format!("the line {end} that ends this is missing"), 0..0)))
     }
 }
 
@@ -145,94 +123,100 @@ enum FirstLine {
     Patch { end: Vec<u8> },
 }
 
+/// The error for something that is missing at the end of a line.
+fn incomplete(text: &[u8], message: &str) -> SyntaxError {
+    SyntaxError::new(message, text.len()..text.len())
+}
+
+/// The name of a command with one argument, and the command for it.
+type WithText = (&'static [u8], fn(String) -> SessionCommand);
+
+/// The commands with one argument, the rest of the line.
+const WITH_TEXT: &[WithText] = &[
+    (b"say", SessionCommand::Say),
+    (b"terminal", |command| SessionCommand::Terminal { command, seconds: None }),
+    (b"explain", SessionCommand::Explain),
+    (b"goal", |text| SessionCommand::Agent(AgentCommand::Goal(unquoted(text)))),
+    (b"progress", |text| SessionCommand::Agent(AgentCommand::Progress(text))),
+    (b"remember", |text| SessionCommand::Agent(AgentCommand::Remember(unquoted(text)))),
+    (b"hand_off", |text| SessionCommand::Agent(AgentCommand::HandOff(text))),
+];
+
+/// The command with that name, if it takes no arguments.
+fn without_arguments(name: &[u8]) -> Option<SessionCommand> {
+    let command = match name {
+        b"compact" => return Some(SessionCommand::Compact),
+        b"back" => AgentCommand::Back,
+        b"actions" => AgentCommand::Actions(ActionsCommand::List),
+        b"audit" => AgentCommand::Actions(ActionsCommand::Audit),
+        b"/accept-external" => AgentCommand::Actions(ActionsCommand::Accept),
+        _ => return None,
+    };
+    Some(SessionCommand::Agent(command))
+}
+
 fn parse(text: &[u8]) -> Result<FirstLine, SyntaxError> {
     let trimmed = text.trim_ascii_start();
-    let start = text.len() - trimmed.len();
     let first = trimmed.split(u8::is_ascii_whitespace).next().unwrap_or_default();
-    let rest = trimmed.get(first.len()..).unwrap_or_default();
-    let complete = |command| Ok(FirstLine::Complete(command));
-    let agent = |command| Ok(FirstLine::Complete(SessionCommand::Agent(command)));
-    let argument = || match std::str::from_utf8(rest.trim_ascii()) {
-        Ok("") => Err(SyntaxError {
-            message: "an argument is missing".into(),
-            at: text.len()..text.len(),
-        }),
+    let end = text.len() - trimmed.len() + first.len();
+    let rest = text[end..].trim_ascii();
+    let at = text.len() - text[end..].trim_ascii_start().len()..text.len();
+    let argument = || match std::str::from_utf8(rest) {
+        Ok("") => Err(incomplete(text, "an argument is missing")),
         Ok(text) => Ok(text.to_owned()),
-        Err(_) => Err(SyntaxError { message: "this is not UTF-8".into(), at: start..text.len() }),
+        Err(_) => Err(SyntaxError::new("this is not UTF-8", at.clone())),
     };
-    if let Some(command) = without_arguments(first) {
-        let at = text.len() - rest.trim_ascii_start().len()..text.len();
-        return match at.is_empty() {
-            true => agent(command),
-            false => Err(SyntaxError { message: "this command takes no arguments".into(), at }),
-        };
-    }
-    match first {
-        b"" => complete(SessionCommand::Nothing),
-        comment if comment.starts_with(b"#") => complete(SessionCommand::Nothing),
-        b"say" => complete(SessionCommand::Say(argument()?)),
-        b"terminal" => complete(SessionCommand::Terminal { command: argument()?, seconds: None }),
-        b"slow" => parse_slow(argument()?, text.len()),
-        b"write_file" | b"patch" => parse_file_tool(text, first == b"patch"),
-        b"/rollback" => {
-            let before = String::from_utf8_lossy(&text[..start + first.len()]).into_owned();
-            complete(SessionCommand::Rollback { before, rest: rest.to_vec() })
-        }
+    let two_arguments = || match argument()?.split_once(char::is_whitespace) {
+        Some((first, rest)) => Ok((first.to_owned(), rest.trim_start().to_owned())),
+        None => Err(incomplete(text, "two arguments are needed")),
+    };
+    let rollback = |end: usize| {
+        let (before, rest) = text.split_at(end);
+        let before = String::from_utf8_lossy(before).into_owned();
+        SessionCommand::Rollback { before, rest: rest.to_vec() }
+    };
+    let command = match first {
+        b"" => SessionCommand::Nothing,
+        comment if comment.starts_with(b"#") => SessionCommand::Nothing,
+        b"scratch" => SessionCommand::Scratch,
+        b"log" => SessionCommand::Log,
+        b"help" | b"/help" => SessionCommand::Help,
+        b"exit" | b"/exit" | b"quit" | b"/quit" => SessionCommand::Exit,
+        b"/rollback" => rollback(end),
         // The form in which answers suggest commands.
-        b"herma" if rest.trim_ascii_start().starts_with(b"rollback") => {
-            let word = rest.len() - rest.trim_ascii_start().len() + b"rollback".len();
-            let (before, rest) = text.split_at(start + first.len() + word);
-            let before = String::from_utf8_lossy(before).into_owned();
-            complete(SessionCommand::Rollback { before, rest: rest.to_vec() })
+        b"herma" if rest.starts_with(b"rollback") => rollback(at.start + b"rollback".len()),
+        b"write_file" | b"patch" => return parse_file_tool(text, first == b"patch"),
+        b"card" | b"outside" | b"/checkpoint" | b"/unpin" => parse_words(text)?,
+        b"slow" => {
+            let (seconds, command) = two_arguments()?;
+            let message = "slow needs a number of seconds, then a command";
+            let seconds = seconds.parse().map_err(|_| incomplete(text, message))?;
+            SessionCommand::Terminal { command, seconds: Some(seconds) }
         }
-        b"scratch" => complete(SessionCommand::Scratch),
-        b"log" => complete(SessionCommand::Log),
-        b"help" | b"/help" => complete(SessionCommand::Help),
-        b"exit" | b"/exit" | b"quit" | b"/quit" => complete(SessionCommand::Exit),
-        b"goal" => agent(AgentCommand::Goal(unquoted(argument()?))),
-        b"progress" => agent(AgentCommand::Progress(argument()?)),
-        b"remember" => agent(AgentCommand::Remember(unquoted(argument()?))),
         b"register" => {
-            let (kind, command) = split_first_word(argument()?, text.len())?;
-            agent(AgentCommand::Register { kind, command: unquoted(command) })
+            let (kind, command) = two_arguments()?;
+            let command = unquoted(command);
+            SessionCommand::Agent(AgentCommand::Register { kind, command })
         }
-        b"explain" => agent(AgentCommand::Explain(argument()?)),
-        b"hand_off" => agent(AgentCommand::HandOff(argument()?)),
-        b"/rollback-actions" => match rest.trim_ascii() {
-            b"" => agent(AgentCommand::Compensate { again: false }),
-            b"--again" => agent(AgentCommand::Compensate { again: true }),
-            _ => Err(SyntaxError {
-                message: "the only argument may be --again".into(),
-                at: text.len() - rest.trim_ascii_start().len()..text.len(),
-            }),
+        b"/rollback-actions" if matches!(rest, b"" | b"--again") => {
+            let command = ActionsCommand::Compensate { again: !rest.is_empty() };
+            SessionCommand::Agent(AgentCommand::Actions(command))
+        }
+        b"/rollback-actions" => {
+            return Err(SyntaxError::new("the only argument may be --again", at));
+        }
+        name => match (WITH_TEXT.iter().find(|row| row.0 == name), without_arguments(name)) {
+            (Some((_, command)), _) => command(argument()?),
+            (_, Some(command)) if rest.is_empty() => command,
+            (_, Some(_)) => return Err(SyntaxError::new("this command takes no arguments", at)),
+            (None, None) => {
+                let unknown = String::from_utf8_lossy(name);
+                let message = format!("unknown command {unknown}: try help");
+                return Err(SyntaxError::new(message, end - name.len()..end));
+            }
         },
-        b"card" | b"outside" | b"/checkpoint" | b"/unpin" => parse_words(text),
-        unknown => Err(SyntaxError {
-            message: format!("unknown command {}: try help", String::from_utf8_lossy(unknown)),
-            at: start..start + first.len(),
-        }),
-    }
-}
-
-/// The command about the agent with that name, if it takes no arguments.
-fn without_arguments(name: &[u8]) -> Option<AgentCommand> {
-    match name {
-        b"back" => Some(AgentCommand::Back),
-        b"compact" => Some(AgentCommand::Compact),
-        b"actions" => Some(AgentCommand::Actions),
-        b"audit" => Some(AgentCommand::Audit),
-        b"/accept-external" => Some(AgentCommand::Accept),
-        _ => None,
-    }
-}
-
-/// Parses the arguments of a line that ends at `end`: seconds, and a shell command.
-fn parse_slow(arguments: String, end: usize) -> Result<FirstLine, SyntaxError> {
-    let (seconds, command) = split_first_word(arguments, end)?;
-    let message = "slow needs a number of seconds, then a command";
-    let not_a_number = |_| SyntaxError { message: message.into(), at: end..end };
-    let seconds = Some(seconds.parse().map_err(not_a_number)?);
-    Ok(FirstLine::Complete(SessionCommand::Terminal { command, seconds }))
+    };
+    Ok(FirstLine::Complete(command))
 }
 
 /// The text, without its quotes if all of it is quoted.
@@ -243,51 +227,39 @@ fn unquoted(text: String) -> String {
     }
 }
 
-/// The first word of a text, and the rest.
-fn split_first_word(text: String, end: usize) -> Result<(String, String), SyntaxError> {
-    match text.split_once(char::is_whitespace) {
-        Some((first, rest)) => Ok((first.to_owned(), rest.trim_start().to_owned())),
-        None => Err(SyntaxError { message: "two arguments are needed".into(), at: end..end }),
-    }
-}
+/// What `outside` needs.
+const OUTSIDE_USAGE: &str = "outside needs a kind and an id, or a kind and: to RECIPIENT";
 
 /// Parses a line about the agent whose words may be quoted.
-fn parse_words(text: &[u8]) -> Result<FirstLine, SyntaxError> {
+fn parse_words(text: &[u8]) -> Result<SessionCommand, SyntaxError> {
     let line = Line::split(text)?;
     let words: Vec<String> =
         line.words.iter().map(|word| String::from_utf8_lossy(&word.bytes).into_owned()).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let owned = |text: &str| text.to_owned();
-    let incomplete =
-        |message: &str| SyntaxError { message: message.into(), at: text.len()..text.len() };
+    let outside = |kind: &str, id: Option<&str>, to: Option<&str>| AgentCommand::Outside {
+        kind: owned(kind),
+        id: id.map(owned),
+        to: to.map(owned),
+    };
     let command = match words[..] {
         ["card", id, state, ref title @ ..] => {
-            AgentCommand::Card { id: owned(id), state: owned(state), title: title.join(" ") }
+            Ok(AgentCommand::Card { id: owned(id), state: owned(state), title: title.join(" ") })
         }
-        ["card", ..] => return Err(incomplete("card needs an id and a state: card c1 doing")),
-        ["outside", "", ..] | ["outside", _, "to" | ""] => {
-            return Err(incomplete("outside needs a kind and an id, or a kind and: to RECIPIENT"));
-        }
-        ["outside", kind, "to", to] => {
-            AgentCommand::Outside { kind: owned(kind), id: None, to: Some(owned(to)) }
-        }
-        ["outside", kind, id] => {
-            AgentCommand::Outside { kind: owned(kind), id: Some(owned(id)), to: None }
-        }
-        ["outside", ..] => {
-            return Err(incomplete("outside needs a kind and an id, or a kind and: to RECIPIENT"));
-        }
-        ["/checkpoint", label] => AgentCommand::Label(owned(label)),
-        ["/unpin", target] => AgentCommand::Unpin(owned(target)),
-        _ => return Err(incomplete("one argument is needed: quote it if it contains spaces")),
+        ["card", ..] => Err("card needs an id and a state: card c1 doing"),
+        ["outside", "", ..] | ["outside", _, "to" | ""] => Err(OUTSIDE_USAGE),
+        ["outside", kind, "to", to] => Ok(outside(kind, None, Some(to))),
+        ["outside", kind, id] => Ok(outside(kind, Some(id), None)),
+        ["outside", ..] => Err(OUTSIDE_USAGE),
+        ["/checkpoint", label] => Ok(AgentCommand::Label(owned(label))),
+        ["/unpin", target] => Ok(AgentCommand::Unpin(owned(target))),
+        _ => Err("one argument is needed: quote it if it contains spaces"),
     };
-    Ok(FirstLine::Complete(SessionCommand::Agent(command)))
+    command.map(SessionCommand::Agent).map_err(|message| incomplete(text, message))
 }
 
 fn parse_file_tool(text: &[u8], is_patch: bool) -> Result<FirstLine, SyntaxError> {
     let line = Line::split(text)?;
-    let incomplete =
-        |message: &str| SyntaxError { message: message.into(), at: text.len()..text.len() };
     let end = |word: &Word| {
         word.bytes.strip_prefix(b"<<").filter(|end| !end.is_empty()).map(<[u8]>::to_vec)
     };
@@ -302,14 +274,14 @@ fn parse_file_tool(text: &[u8], is_patch: bool) -> Result<FirstLine, SyntaxError
                 FirstLine::Complete(SessionCommand::WriteFile { path: path.bytes.clone(), content })
             }
         }),
-        (true, _) => Err(incomplete("patch needs <<END, and after it the lines of the patch")),
-        (false, [_] | [_, _]) => Err(incomplete("write_file needs a path, and a text or <<END")),
-        (false, [_, _, _, surplus @ ..]) => Err(SyntaxError {
-            message: "write_file takes one path and one text: quote those that contain spaces"
-                .into(),
-            at: surplus.first().map_or(0..0, |word| word.range.clone()),
-        }),
-        (false, []) => Err(incomplete("write_file needs a path")),
+        (true, _) => {
+            Err(incomplete(text, "patch needs <<END, and after it the lines of the patch"))
+        }
+        (false, [_, _, _, surplus, ..]) => Err(SyntaxError::new(
+            "write_file takes one path and one text: quote those that contain spaces",
+            surplus.range.clone(),
+        )),
+        (false, _) => Err(incomplete(text, "write_file needs a path, and a text or <<END")),
     }
 }
 
@@ -375,18 +347,18 @@ mod tests {
             AgentCommand::Register { kind: "pr".into(), command: "gh pr close $HERMA_ID".into() },
             AgentCommand::Label("before it".into()),
             AgentCommand::Unpin("3".into()),
-            AgentCommand::Compensate { again: false },
-            AgentCommand::Compensate { again: true },
-            AgentCommand::Accept,
-            AgentCommand::Actions,
-            AgentCommand::Audit,
+            AgentCommand::Actions(ActionsCommand::Compensate { again: false }),
+            AgentCommand::Actions(ActionsCommand::Compensate { again: true }),
+            AgentCommand::Actions(ActionsCommand::Accept),
+            AgentCommand::Actions(ActionsCommand::List),
+            AgentCommand::Actions(ActionsCommand::Audit),
             AgentCommand::HandOff("claude".into()),
             AgentCommand::Back,
-            AgentCommand::Compact,
-            AgentCommand::Explain("rm a".into()),
         ]
         .map(|command| Ok(SessionCommand::Agent(command)))
         .into();
+        expected.push(Ok(SessionCommand::Compact));
+        expected.push(Ok(SessionCommand::Explain("rm a".into())));
         expected
             .push(Ok(SessionCommand::Terminal { command: "make all".into(), seconds: Some(60) }));
         assert_eq!(commands(text), expected);

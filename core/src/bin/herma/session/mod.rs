@@ -12,9 +12,10 @@ mod scratch;
 mod tools;
 
 use crate::commands::{Failure, Herma};
+use crate::pages::{self, remarked};
 use crate::rollback_pages;
 use crate::shell;
-use crate::text::{self, Style, Tone};
+use crate::text::{self, Style, Tone, short_id};
 use herma_core::agent::{CheckpointManager, Conversation, Event, Protected, Tool};
 use herma_core::rollback_line::SyntaxError;
 use herma_core::{Environment, Outcome};
@@ -103,7 +104,7 @@ impl<W: Write> Session<W> {
             output,
             style,
             checkpoints: CheckpointManager::configured(environment.clone()),
-            herma: Herma::new(environment.clone(), false, style).map(|(herma, _)| herma),
+            herma: Herma::new(environment.clone(), false, style),
             conversation: Conversation::default(),
             steps: Steps::default(),
             failures: 0,
@@ -154,21 +155,18 @@ impl<W: Write> Session<W> {
 
     /// Prints what went wrong with checkpoints, each kind once; the session goes on.
     fn report_trouble(&mut self) -> io::Result<()> {
-        for trouble in self.checkpoints.trouble() {
-            self.notice(&trouble)?;
-        }
-        Ok(())
+        self.checkpoints.trouble().iter().try_for_each(|trouble| self.notice(trouble))
     }
 
     fn notice(&mut self, text: &str) -> io::Result<()> {
         let word = self.style.paint(Tone::Notable, "notice:");
-        writeln!(self.output, "{word} {}", text::line(text.as_bytes()))
+        writeln!(self.output, "{word} {}", text::line(text))
     }
 
     fn failed(&mut self, text: &str) -> io::Result<()> {
         self.failures += 1;
         let word = self.style.paint(Tone::Bad, "failed:");
-        writeln!(self.output, "{word} {}", text::line(text.as_bytes()))
+        writeln!(self.output, "{word} {}", text::line(text))
     }
 
     fn misread(&mut self, before: &str, words: &[u8], misread: &SyntaxError) -> io::Result<()> {
@@ -202,6 +200,16 @@ impl<W: Write> Session<W> {
             SessionCommand::Terminal { command, seconds } => self.terminal(&command, seconds),
             SessionCommand::Rollback { before, rest } => self.roll_back(&before, &rest),
             SessionCommand::Log => self.log(),
+            SessionCommand::Compact => {
+                let turns = text::count(self.conversation.turns().len(), "turn", "turns");
+                self.conversation.compact("earlier conversation");
+                self.print(&format!("{turns} compacted into one"))
+            }
+            SessionCommand::Explain(command) => {
+                let decision = self.checkpoints.explain(&Event::Command(&command));
+                let would = if decision.trigger.is_some() { "would" } else { "would not" };
+                self.print(&format!("{would} take a checkpoint: {}", decision.why))
+            }
             SessionCommand::Help => write!(self.output, "{}", HELP),
         }
     }
@@ -210,11 +218,8 @@ impl<W: Write> Session<W> {
         let path = PathBuf::from(OsStr::from_bytes(path));
         let directory = self.directory.clone();
         let tool = Tool::WriteFile { path: &path, directory: &directory };
-        self.protect(&tool)?;
-        let shown = text::name(path.as_os_str().as_bytes());
-        let written = tools::write_file(&directory.join(&path), content);
-        self.checkpoints.after(&tool);
-        match written {
+        let shown = pages::directory(&path);
+        match self.use_tool(&tool, || tools::write_file(&directory.join(&path), content))? {
             Ok(()) => {
                 let bytes = text::count(content.len(), "byte", "bytes");
                 self.did(&format!("wrote {bytes} to {shown}"))
@@ -226,10 +231,7 @@ impl<W: Write> Session<W> {
     fn patch(&mut self, body: &[u8]) -> io::Result<()> {
         let directory = self.directory.clone();
         let tool = Tool::Patch { body, directory: &directory };
-        self.protect(&tool)?;
-        let applied = tools::apply_patch(&directory, body);
-        self.checkpoints.after(&tool);
-        match applied {
+        match self.use_tool(&tool, || tools::apply_patch(&directory, body))? {
             Ok(done) => done.iter().try_for_each(|step| self.did(step)),
             Err(why) => self.failed(&format!("the patch was not applied: {why}")),
         }
@@ -242,12 +244,10 @@ impl<W: Write> Session<W> {
             self.report_event(&Event::LongCall { what: command, seconds })?;
         }
         let tool = Tool::Terminal { command, directory: &directory };
-        self.protect(&tool)?;
         let mut line = shell::line(command);
         line.current_dir(&directory);
-        let finished = shell::run(line, self.limit);
-        self.checkpoints.after(&tool);
-        match finished {
+        let limit = self.limit;
+        match self.use_tool(&tool, || shell::run(line, limit))? {
             Ok(finished) => {
                 for line in
                     finished.output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
@@ -261,18 +261,25 @@ impl<W: Write> Session<W> {
         }
     }
 
+    /// Runs a tool after the checkpoints that it needs.
+    fn use_tool<T>(&mut self, tool: &Tool<'_>, work: impl FnOnce() -> T) -> io::Result<T> {
+        self.protect(tool)?;
+        let done = work();
+        self.checkpoints.after(tool);
+        Ok(done)
+    }
+
     /// Takes the checkpoints that a tool needs, and prints them.
     fn protect(&mut self, tool: &Tool<'_>) -> io::Result<()> {
         for Protected { project, taken } in self.checkpoints.before(tool) {
             let Some(taken) = taken else { continue };
             if let Outcome::Created { id } = &taken.outcome {
                 self.took(id, false);
-                let id = id.get(..7).unwrap_or(id);
-                let project = text::name(project.as_os_str().as_bytes());
-                writeln!(self.output, "  took checkpoint {id} of {project}")?;
+                let project = pages::directory(&project);
+                writeln!(self.output, "  took checkpoint {} of {project}", short_id(id))?;
             }
             for remark in &taken.skipped {
-                writeln!(self.output, "  left out: {}", crate::pages::remarked(remark))?;
+                writeln!(self.output, "  left out: {}", remarked(remark))?;
             }
         }
         Ok(())
@@ -282,14 +289,14 @@ impl<W: Write> Session<W> {
     fn did(&mut self, step: &str) -> io::Result<()> {
         self.conversation.note(step);
         self.remember_call(step)?;
-        writeln!(self.output, "  {}", text::line(step.as_bytes()))
+        self.print(step)
     }
 
     fn log(&mut self) -> io::Result<()> {
         for (number, turn) in self.conversation.turns().iter().enumerate() {
-            writeln!(self.output, "  {}. {}", number + 1, text::line(turn.message.as_bytes()))?;
+            writeln!(self.output, "  {}. {}", number + 1, text::line(&turn.message))?;
             for step in &turn.steps {
-                writeln!(self.output, "       {}", text::line(step.as_bytes()))?;
+                writeln!(self.output, "       {}", text::line(step))?;
             }
         }
         Ok(())

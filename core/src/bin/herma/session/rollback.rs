@@ -2,12 +2,12 @@
 //! checkpoint was taken, and forward again when the rollback is undone.
 
 use super::Session;
-use crate::commands::{Answer, ConversationRollback, Ending};
+use crate::commands::{Answer, Ending, Rollback};
 use crate::request::StoreRequest;
 use crate::text;
-use herma_core::Direction;
 use herma_core::agent::Turn;
 use herma_core::rollback_line::{self, Line};
+use herma_core::{Direction, Restored, Trigger};
 use std::collections::HashMap;
 use std::io::{self, Write};
 
@@ -57,31 +57,36 @@ impl<W: Write> Session<W> {
         }
         match answer {
             Err(failure) => self.failed(&failure.message),
-            Ok(Answer { bytes, ending, restored }) => {
+            Ok(Answer { bytes, ending, rollback }) => {
                 self.output.write_all(&bytes)?;
                 let failure = match ending {
                     Ending::Incomplete(failure) => Some(failure.message),
                     _ => None,
                 };
                 failure.iter().try_for_each(|message| self.failed(message))?;
-                let Some(restored) = restored else { return Ok(()) };
-                match restored.direction {
-                    None => self.went_back(restored),
+                let Some(Rollback { restored, direction }) = rollback else { return Ok(()) };
+                let changed = !restored.restored.is_empty() || !restored.removed.is_empty();
+                match direction {
+                    None => self.went_back(&restored, changed),
                     // A step that is not complete is not recorded: it can be repeated.
                     Some(_) if failure.is_some() => Ok(()),
-                    Some(direction) => self.stepped(direction, restored.changed),
+                    Some(direction) => self.stepped(direction, changed),
                 }
             }
         }
     }
 
     /// A checkpoint was restored: the conversation goes back to where it was taken.
-    fn went_back(&mut self, restored: ConversationRollback) -> io::Result<()> {
-        let ConversationRollback { id, changed, undoes_turn, turn, .. } = restored;
+    fn went_back(&mut self, restored: &Restored, changed: bool) -> io::Result<()> {
         let mut undone = Vec::new();
-        if undoes_turn {
+        if restored.undoes_turn {
             self.checkpoints.rolled_back();
-            let (article, turns) = match turn.or_else(|| self.steps.turns.get(&id).cloned()) {
+            let turn = restored.agent.as_ref().and_then(|agent| {
+                let stays = !agent.trigger.is_some_and(Trigger::is_before_work);
+                Some((agent.turn.clone()?, stays))
+            });
+            let turn = turn.or_else(|| self.steps.turns.get(&restored.id).cloned());
+            let (article, turns) = match turn {
                 Some((id, _)) if self.conversation.has_compacted(&id) => {
                     self.print("the conversation was compacted since, and stays as it is")?;
                     ("A", self.conversation.undo_to(&id, true))
@@ -91,7 +96,7 @@ impl<W: Write> Session<W> {
             };
             undone = turns;
             for turn in &undone {
-                let message = text::line(turn.message.as_bytes());
+                let message = text::line(&turn.message);
                 writeln!(self.output, "{article} turn of the conversation was undone: {message}")?;
             }
         }
@@ -119,7 +124,7 @@ impl<W: Write> Session<W> {
         };
         for (word, turns) in [("undone", &replaced), ("restored", &returned)] {
             for turn in turns {
-                let message = text::line(turn.message.as_bytes());
+                let message = text::line(&turn.message);
                 writeln!(self.output, "A turn of the conversation was {word}: {message}")?;
             }
         }

@@ -67,7 +67,7 @@ impl<W: Write> Session<W> {
         };
         self.directory = environment.current_directory.clone();
         self.checkpoints = CheckpointManager::configured(environment.clone());
-        self.herma = Herma::new(environment.clone(), false, self.style).map(|(herma, _)| herma);
+        self.herma = Herma::new(environment.clone(), false, self.style);
         self.environment = environment;
         self.print("in an empty temporary project, which is removed when the session ends")?;
         Ok(true)
