@@ -34,7 +34,7 @@ const HARNESS: &str = "
     database sandbox workspace
     oracle protocol generate
     subject bundled null runner
-    canary export transcript trial apart shrink arbitrary check compare
+    canary export transcript trial apart shrink special arbitrary check compare
     large
     planted cases hostile
     suite careful results expectations levels html power

@@ -4,12 +4,14 @@
 
 use herma_harness::generate::Options;
 use herma_harness::history::file::from_yaml;
+use herma_harness::planted::find;
 use herma_harness::protocol::capabilities::Capabilities;
+use herma_harness::results::{Results, SCHEMA, Started};
 use herma_harness::runner::Until;
 use herma_harness::sandbox::{Sandbox, Scratch};
 use herma_harness::share::Share;
 use herma_harness::shrink::BUDGET_DEFAULT;
-use herma_harness::subject::{Call, CoreSubject, HookedDisk, Identity, Subject};
+use herma_harness::subject::{Call, CoreSubject, HookedDisk, Identity, NewSubject, Subject};
 use herma_harness::suite::{Plan, Reproduced, run_suite};
 use herma_harness::trial::trial;
 use herma_model::answer::{Change, Changed};
@@ -182,15 +184,8 @@ impl Subject for FourBugs {
     }
 }
 
-#[test]
-fn run_suite_finds_the_failures_that_an_aborting_user_hook_would_hide() {
-    let open = |sandbox: &Sandbox, settings: &Settings, seconds| {
-        let settings = opaque_store_capabilities().restrict_settings(settings);
-        let core = CoreSubject::new(sandbox, &settings, seconds);
-        let hook = sandbox.root().join("hostile/hooks/reference-transaction");
-        Box::new(FourBugs { core, hook }) as Box<dyn Subject>
-    };
-    let plan = Plan {
+fn short_plan() -> Plan {
+    Plan {
         seeds: vec![1],
         histories: 20,
         options: Options::default(),
@@ -203,8 +198,18 @@ fn run_suite_finds_the_failures_that_an_aborting_user_hook_would_hide() {
         time_budget: None,
         known: BTreeSet::new(),
         share: Share::default(),
+    }
+}
+
+#[test]
+fn run_suite_finds_the_failures_that_an_aborting_user_hook_would_hide() {
+    let open = |sandbox: &Sandbox, settings: &Settings, seconds| {
+        let settings = opaque_store_capabilities().restrict_settings(settings);
+        let core = CoreSubject::new(sandbox, &settings, seconds);
+        let hook = sandbox.root().join("hostile/hooks/reference-transaction");
+        Box::new(FourBugs { core, hook }) as Box<dyn Subject>
     };
-    let found = run_suite(&plan, &open, &Scratch::in_default_directory(), &|_| {}).unwrap();
+    let found = run_suite(&short_plan(), &open, &Scratch::in_default_directory(), &|_| {}).unwrap();
     let broken: BTreeSet<&str> =
         found.failures.keys().map(|fingerprint| &fingerprint.rule[..]).collect();
     let expected = ["capture/reason", "diff/preview", "isolation/user-config", "restore/honest"];
@@ -216,4 +221,112 @@ fn run_suite_finds_the_failures_that_an_aborting_user_hook_would_hide() {
         assert_eq!(reports_plain_home, plain_home, "{:#?}", failure.asked);
         assert!(!plain_home || fingerprint.rule != "isolation/user-config");
     }
+}
+
+/// A core that does not see links; with a second bug, its previews show no change at all.
+struct NoLinks {
+    core: Box<dyn Subject>,
+    has_second_bug: bool,
+}
+
+impl NoLinks {
+    fn opener(
+        has_second_bug: bool,
+    ) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
+        let open = find("links-are-left-out").unwrap().opener();
+        move |sandbox, settings, seconds| {
+            let settings = opaque_store_capabilities().restrict_settings(settings);
+            let core = open(sandbox, &settings, seconds);
+            Box::new(NoLinks { core, has_second_bug })
+        }
+    }
+}
+
+impl Subject for NoLinks {
+    fn identity(&self) -> Identity {
+        Identity::new("no-links", "1.0.0")
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let few = [
+            "capture.default_excludes",
+            "capture.gitignore",
+            "checkpoint",
+            "diff",
+            "restore.exact",
+            "take.declines_empty",
+            "target.number",
+        ];
+        few.into_iter().fold(Capabilities::none(), Capabilities::with)
+    }
+
+    fn ask(&mut self, request: &Request) -> Answer {
+        let mut answer = self.core.ask(request);
+        match &mut answer {
+            Answer::Diffed { entries, .. } if self.has_second_bug => entries.clear(),
+            _ => {}
+        }
+        answer
+    }
+}
+
+/// A new link that is restored, removed, and previewed.
+const LINKS: [&str; 3] = [
+    "- write: {path: work/alpha/b, content: x}\n\
+     - link: {path: work/alpha/a, target: x}\n\
+     - checkpoint: {dir: work/alpha, reason: r}\n\
+     - remove: {path: work/alpha/a}\n\
+     - restore: {dir: work/alpha, target: {number: 1}}\n",
+    "- write: {path: work/alpha/b, content: x}\n\
+     - checkpoint: {dir: work/alpha, reason: r}\n\
+     - link: {path: work/alpha/a, target: x}\n\
+     - restore: {dir: work/alpha, target: {number: 1}, exact: true}\n",
+    "- write: {path: work/alpha/b, content: x}\n\
+     - checkpoint: {dir: work/alpha, reason: r}\n\
+     - link: {path: work/alpha/a, target: x}\n\
+     - diff: {dir: work/alpha, target: {number: 1}}\n",
+];
+
+/// The rules of each entry of the failures in these histories.
+fn rules_of_entries(open: &NewSubject<'_>) -> Vec<Vec<String>> {
+    let history = |text: &&str| {
+        let text = format!("operations:\n{text}");
+        (String::new(), from_yaml(&text, Path::new("history")).unwrap())
+    };
+    let plan = Plan { histories: 0, kept: LINKS.iter().map(history).collect(), ..short_plan() };
+    let findings = run_suite(&plan, open, &Scratch::in_default_directory(), &|_| {}).unwrap();
+    let started = Started {
+        schema: SCHEMA,
+        suite: String::new(),
+        subject: findings.subject.clone(),
+        capabilities: Vec::new(),
+        seeds: vec![1],
+        histories: 20,
+        operations: 60,
+        inject: false,
+        cases_of: None,
+        preset: String::new(),
+        kept: 0,
+        canary: findings.failures.keys().next().unwrap().clone(),
+        share: Share::default(),
+        replay: String::new(),
+    };
+    let results = Results::of(started, &findings, |_| String::new());
+    let entries = results.entries();
+    let rules = entries
+        .iter()
+        .map(|entry| entry.fingerprints().map(|fingerprint| fingerprint.rule.clone()).collect());
+    rules.collect()
+}
+
+#[test]
+fn entries_has_one_entry_for_links_that_a_store_does_not_see() {
+    let rules = rules_of_entries(&NoLinks::opener(false));
+    assert_eq!(rules, [["restore/type", "restore/exact", "diff/preview"]]);
+}
+
+#[test]
+fn entries_has_two_entries_for_two_bugs_even_if_a_link_shows_both() {
+    let rules = rules_of_entries(&NoLinks::opener(true));
+    assert_eq!(rules, [vec!["restore/type", "restore/exact"], vec!["diff/preview"]]);
 }

@@ -77,6 +77,7 @@ pub mod scripted_model;
 pub mod severity;
 pub mod share;
 pub mod shrink;
+pub mod special;
 pub mod subject;
 pub mod suite;
 pub mod transcript;

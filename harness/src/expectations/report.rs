@@ -1,18 +1,21 @@
 //! The output of a gate, on a terminal and as GitHub annotations.
 
 use super::Judgement;
-use crate::results::Results;
 use crate::results::github::{annotation, command};
 use crate::results::text::{counted, failure, figures, following};
+use crate::results::{Results, entries};
 
 /// The output of a gate on a terminal: everything unexpected, then the figures.
 pub fn text(results: &Results, judgement: &Judgement<'_>) -> String {
     let mut text = String::new();
-    for found in &judgement.regressions {
-        text.push_str(&format!("NOT EXPECTED  {}\n{}\n", found.fingerprint, failure(found)));
-    }
-    for found in &judgement.unstable {
-        text.push_str(&format!("UNSTABLE      {}\n{}\n", found.fingerprint, failure(found)));
+    for (word, failures) in
+        [("NOT EXPECTED  ", &judgement.regressions), ("UNSTABLE      ", &judgement.unstable)]
+    {
+        for entry in entries(failures.iter().copied()) {
+            let lines: String =
+                entry.fingerprints().map(|found| format!("{word}{found}\n")).collect();
+            text.push_str(&format!("{lines}{}{}\n", failure(entry.failure), entry.lines()));
+        }
     }
     for sentence in &judgement.needs_work {
         text.push_str(&format!("NEEDS WORK    {sentence}\n"));
@@ -45,8 +48,8 @@ pub fn text(results: &Results, judgement: &Judgement<'_>) -> String {
 
 /// Everything unexpected as annotations, on the expectations file where they concern the file.
 pub fn annotations(judgement: &Judgement<'_>, file: &str) -> String {
-    let failures = judgement.regressions.iter().chain(&judgement.unstable);
-    let failures = failures.map(|failure| annotation(failure));
+    let failures = judgement.regressions.iter().chain(&judgement.unstable).copied();
+    let failures = entries(failures).into_iter().map(|entry| annotation(&entry));
     let sentences = judgement.needs_work.iter().chain(&judgement.too_little);
     let on_file = sentences.map(|sentence| command("file", file, sentence));
     failures.chain(on_file).collect()

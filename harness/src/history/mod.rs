@@ -17,6 +17,7 @@ pub use operation::{DatabaseEnd, DatabaseWrite, Event, JournalMode, Operation, T
 use herma_model::store_edit::{Damage, Likeness, StoreFile};
 use herma_model::{ByteString, Edit, Piece, Settings};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A history: the initial conditions and the operations of one run, which starts with a fresh sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,20 +40,23 @@ impl History {
     /// The unusual initial conditions, one per line: settings that differ from the defaults, and a home
     /// directory without a git configuration.
     pub fn conditions(&self) -> Vec<String> {
+        let unusual = self.unusual_settings().into_iter();
+        let unusual: Vec<String> =
+            unusual.map(|(name, value)| format!("{name}: {value}")).collect();
+        let settings = (!unusual.is_empty()).then(|| format!("settings: {}", unusual.join(", ")));
+        let home = self.plain_home.then(|| "home: without a git configuration".to_owned());
+        settings.into_iter().chain(home).collect()
+    }
+
+    /// The settings that differ from the defaults.
+    pub fn unusual_settings(&self) -> BTreeMap<String, serde_json::Value> {
         let fields = |settings: &Settings| match serde_json::to_value(settings) {
             Ok(serde_json::Value::Object(fields)) => fields,
             _ => serde_json::Map::new(),
         };
         let default = fields(&Settings::default());
-        let differing: Vec<String> = fields(&self.settings)
-            .into_iter()
-            .filter(|(name, value)| default.get(name) != Some(value))
-            .map(|(name, value)| format!("{name}: {value}"))
-            .collect();
-        let settings =
-            (!differing.is_empty()).then(|| format!("settings: {}", differing.join(", ")));
-        let home = self.plain_home.then(|| "home: without a git configuration".to_owned());
-        settings.into_iter().chain(home).collect()
+        let differs = |(name, value): &(String, _)| default.get(name) != Some(value);
+        fields(&self.settings).into_iter().filter(differs).collect()
     }
 
     /// Whether the damage of the history is possible for a store with these capabilities: a file is damaged by

@@ -9,7 +9,7 @@ use herma_model::plain::plain;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 
-/// The list of the failures, for each implementation the worst first.
+/// The list of the failures, for each implementation the worst first; failures with one cause follow one another.
 pub(super) fn index(implementations: &[Implementation<'_>]) -> Markup {
     html! {
         section.view #failures aria-labelledby="failures-title" {
@@ -17,13 +17,18 @@ pub(super) fn index(implementations: &[Implementation<'_>]) -> Markup {
             @for implementation in implementations {
                 h3 { (implementation.title()) " " span.count { (implementation.failures.len()) } }
                 @if implementation.failures.is_empty() { p.dim { "no failure" } }
-                ul.failures { @for (anchor, failure) in &implementation.failures { li {
-                    a href={ "#" (anchor) } {
-                        span.of { span.mark.broken { (failure.severity) } } " "
-                        strong { (failure.fingerprint.rule) } " "
-                        span { (failure.fingerprint.symptom) }
-                    }
-                } } }
+                ul.failures { @for entry in implementation.entries() {
+                    @for (index, (anchor, failure)) in entry.iter().enumerate() { li {
+                        a href={ "#" (anchor) } {
+                            span.of {
+                                @if index == 0 { span.mark.broken { (failure.severity) } }
+                                @else { span.dim { "also breaks" } }
+                            } " "
+                            strong { (failure.fingerprint.rule) } " "
+                            span { (failure.fingerprint.symptom) }
+                        }
+                    } }
+                } }
                 (following(implementation))
             }
         }

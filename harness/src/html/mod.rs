@@ -13,7 +13,7 @@ mod versions;
 
 use crate::history::file::HistoryError;
 use crate::results::text::word;
-use crate::results::{FailureFound, Results, RuleJudged};
+use crate::results::{Entry, FailureFound, Results, RuleJudged};
 use crate::subject::Identity;
 use crate::suite::Verdict;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -25,7 +25,7 @@ const SCRIPT: &str = include_str!("script.js");
 /// One set of results, as the page names it.
 struct Implementation<'a> {
     results: &'a Results,
-    /// The failures, the worst first, each with the anchor of its section.
+    /// The failures in the order of their entries, each with the anchor of its section.
     failures: Vec<(String, &'a FailureFound)>,
     /// What distinguishes two results of the same version; empty if there are no two.
     plan: String,
@@ -35,7 +35,9 @@ struct Implementation<'a> {
 
 impl<'a> Implementation<'a> {
     fn new(index: usize, results: &'a Results, same: usize) -> Self {
-        let failures = results.by_rule().into_iter().flat_map(|(_, failures)| failures);
+        let entries = results.entries().into_iter();
+        let failures =
+            entries.flat_map(|entry| std::iter::once(entry.failure).chain(entry.same_cause));
         let anchored = |(number, failure)| (format!("failure-{index}-{number}"), failure);
         let injections = if results.started.inject { ", injections" } else { "" };
         let plan = format!("seed {}{injections}", results.started.seeds());
@@ -61,6 +63,17 @@ impl<'a> Implementation<'a> {
 
     fn rule(&self, id: &str) -> Option<&'a RuleJudged> {
         self.results.rules.iter().find(|rule| rule.id == id)
+    }
+
+    /// The failures of each entry.
+    fn entries(&self) -> Vec<&[(String, &'a FailureFound)]> {
+        let mut failures = &self.failures[..];
+        let mut next = |entry: &Entry<'_>| {
+            let (of_entry, rest) = failures.split_at(1 + entry.same_cause.len());
+            failures = rest;
+            of_entry
+        };
+        self.results.entries().iter().map(&mut next).collect()
     }
 
     fn failures_of<'b>(

@@ -6,6 +6,7 @@ use crate::severity::Severity;
 use crate::suite::Failure;
 use crate::transcript::TreesOfRequest;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// One way in which a rule is broken, with the shortest history that shows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,6 +51,9 @@ pub struct FailureFound {
     /// rule, it is among these.
     #[serde(default)]
     pub also: Vec<String>,
+    /// What is special in that history without which the operation breaks no rule, such as a link.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub special: BTreeSet<String>,
     /// The severity of the failure.
     #[serde(default)]
     pub severity: Severity,
@@ -80,6 +84,7 @@ impl FailureFound {
             asked: failure.asked.clone(),
             trees: failure.trees.clone(),
             also: divergence.symptoms.iter().map(also).collect(),
+            special: failure.special.clone(),
             severity: Severity::of_failure(divergence),
             replay,
         }

@@ -1,26 +1,27 @@
 //! The results for GitHub: annotations on the command's output, and a step summary in Markdown.
 
 use super::text::{UNSTABLE, asked, counted, word};
-use super::{AcceptedFailures, FailureFound, Results, RuleJudged};
+use super::{AcceptedFailures, Entry, FailureFound, Results, RuleJudged};
 use crate::suite::Verdict;
 
-/// Every failure as an annotation.
+/// Every entry as an annotation.
 pub fn annotations(results: &Results) -> String {
-    let failures = results.by_rule().into_iter().flat_map(|(_, failures)| failures);
-    failures.map(annotation).collect()
+    results.entries().iter().map(annotation).collect()
 }
 
-/// One failure as an annotation.
-pub(crate) fn annotation(failure: &FailureFound) -> String {
+/// One entry as an annotation.
+pub(crate) fn annotation(entry: &Entry<'_>) -> String {
+    let failure = entry.failure;
     let unstable =
         if failure.is_unstable() { format!("unstable, {UNSTABLE}: ") } else { String::new() };
     let message = format!(
-        "{unstable}{}: expected {}, found {}\n{}\nreplay: {}\n{}",
+        "{unstable}{}: expected {}, found {}\n{}\nreplay: {}\n{}{}",
         failure.fingerprint.symptom,
         failure.expected,
         failure.found,
         failure.statement,
         failure.replay,
+        entry.lines(),
         asked(failure)
     );
     let message = message.trim_end();
@@ -43,9 +44,7 @@ pub fn summary(results: &Results, accepted: &AcceptedFailures) -> String {
     let finished = &results.finished;
     let name = plain(&started.subject.name);
     let version = plain(&started.subject.version);
-    let failures = results.by_rule().into_iter().flat_map(|(_, failures)| failures);
-    let unexpected: Vec<&FailureFound> =
-        failures.filter(|failure| accepted.is_unexpected(failure)).collect();
+    let unexpected = results.entries_of(|failure| accepted.is_unexpected(failure));
     format!(
         "## {name} {version}\n\n{} {} histories with {} operations ran in {:.1} s, with seed \
          {}.\n\n{}{}{}| Verdict | Rules |\n| --- | ---: |\n{}\nRepeat this run: {}\n",
@@ -96,17 +95,24 @@ fn problems(accepted: &AcceptedFailures) -> String {
     if lines.is_empty() { lines } else { format!("The expectations need work:\n\n{lines}\n") }
 }
 
-/// The table of failures; empty if there are none.
-fn broken(failures: &[&FailureFound]) -> String {
-    let row = |failure: &&FailureFound| {
+/// The table of failures, each followed by those with the same cause; empty if there are none.
+fn broken(entries: &[Entry<'_>]) -> String {
+    let row = |(failure, mark): (&FailureFound, &str)| {
         let again =
             failure.reproduced.map_or("not run".into(), |(times, of)| format!("{times} of {of}"));
         let rule = plain(&failure.fingerprint.rule);
         let symptom = plain(&failure.fingerprint.symptom);
         let verdict = plain(&failure.fingerprint.verdict.to_string());
-        format!("| {rule} | {verdict} | {symptom} | {} | {again} |\n", failure.histories)
+        format!("| {mark}{rule} | {verdict} | {symptom} | {} | {again} |\n", failure.histories)
     };
-    let rows: String = failures.iter().map(row).collect();
+    let rows: String = entries
+        .iter()
+        .flat_map(|entry| {
+            let same_cause = entry.same_cause.iter().map(|failure| (*failure, "also breaks "));
+            std::iter::once((entry.failure, "")).chain(same_cause)
+        })
+        .map(row)
+        .collect();
     if rows.is_empty() {
         return rows;
     }
@@ -116,9 +122,9 @@ fn broken(failures: &[&FailureFound]) -> String {
     )
 }
 
-/// Each failure with the shortest history that shows it, collapsed.
-fn shown(failures: &[&FailureFound]) -> String {
-    let details = |failure: &&FailureFound| {
+/// Each entry with the shortest history that shows it, collapsed.
+fn shown(entries: &[Entry<'_>]) -> String {
+    let details = |failure: &FailureFound| {
         let rule = plain(&failure.fingerprint.rule);
         let symptom = plain(&failure.fingerprint.symptom);
         // An indented block needs no fence, which a reply could end.
@@ -133,7 +139,8 @@ fn shown(failures: &[&FailureFound]) -> String {
             asked(failure)
         )
     };
-    failures.iter().filter(|failure| !failure.asked.is_empty()).map(details).collect()
+    let failures = entries.iter().map(|entry| entry.failure);
+    failures.filter(|failure| !failure.asked.is_empty()).map(details).collect()
 }
 
 fn verdicts(results: &Results) -> String {

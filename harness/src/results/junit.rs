@@ -1,6 +1,6 @@
 //! The results as JUnit XML: one test case for every rule.
 
-use super::{AcceptedFailures, FailureFound, Results, RuleJudged, text};
+use super::{AcceptedFailures, Entry, FailureFound, Results, RuleJudged, text};
 use crate::suite::Verdict;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
@@ -21,14 +21,20 @@ pub fn report(results: &Results, accepted: &AcceptedFailures) -> String {
         ("suite", &started.suite),
         ("subject", &format!("{} {}{commit}", subject.name, subject.version)),
     ]);
-    suite.add_test_cases(results.rules.iter().map(|rule| case(rule, results, accepted)));
+    let entries = results.entries_of(|failure| accepted.is_unexpected(failure));
+    suite.add_test_cases(results.rules.iter().map(|rule| case(rule, results, accepted, &entries)));
     suite.add_test_cases((!accepted.problems.is_empty()).then(|| problems(accepted)));
     let mut report = Report::unnamed();
     report.add_test_suite(suite);
     report.to_string().expect("a report in memory takes all that is written")
 }
 
-fn case(rule: &RuleJudged, results: &Results, accepted: &AcceptedFailures) -> TestCase {
+fn case(
+    rule: &RuleJudged,
+    results: &Results,
+    accepted: &AcceptedFailures,
+    entries: &[Entry<'_>],
+) -> TestCase {
     let of_rule = || results.failures.iter().filter(|found| found.fingerprint.rule == rule.id);
     let mut failures = of_rule().filter(|found| accepted.is_unexpected(found)).peekable();
     let status = match rule.verdict {
@@ -38,8 +44,8 @@ fn case(rule: &RuleJudged, results: &Results, accepted: &AcceptedFailures) -> Te
             status.set_message(shown(&reasons.join("; ")).replace('\n', "␊"));
             status
         }
-        Verdict::Broken => failure(NonSuccessKind::Failure, failures),
-        Verdict::Unstable => failure(NonSuccessKind::Error, failures),
+        Verdict::Broken => failure(NonSuccessKind::Failure, failures, entries),
+        Verdict::Unstable => failure(NonSuccessKind::Error, failures, entries),
         _ => {
             why_skipped(rule.verdict).map_or_else(TestCaseStatus::success, |why| skipped(why, rule))
         }
@@ -63,6 +69,7 @@ fn problems(accepted: &AcceptedFailures) -> TestCase {
 fn failure<'a>(
     kind: NonSuccessKind,
     failures: impl Iterator<Item = &'a FailureFound>,
+    entries: &[Entry<'_>],
 ) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(kind);
     let mut failures: Vec<&FailureFound> = failures.collect();
@@ -75,10 +82,20 @@ fn failure<'a>(
         status.set_type(first.fingerprint.verdict.to_string());
         // XML readers turn a line end in an attribute into a space.
         status.set_message(shown(&message).replace('\n', "␊"));
-        let texts: Vec<String> = failures.iter().map(|failure| text::failure(failure)).collect();
+        let texts: Vec<String> = failures
+            .iter()
+            .map(|failure| text::failure(failure) + &same_cause(failure, entries))
+            .collect();
         status.set_description(shown(&texts.join("\n")));
     }
     status
+}
+
+/// A line with the failure that a reader should look at first, if this one has the same cause.
+fn same_cause(failure: &FailureFound, entries: &[Entry<'_>]) -> String {
+    let is_failure = |found: &FailureFound| found.fingerprint == failure.fingerprint;
+    let entry = entries.iter().find(|entry| entry.same_cause.iter().any(|found| is_failure(found)));
+    entry.map_or_else(String::new, |entry| format!("same cause as {}\n", entry.failure.fingerprint))
 }
 
 /// Why a rule was not judged.

@@ -5,6 +5,7 @@
 //! [`github`] depend on the stream alone.
 
 mod accepted;
+mod causes;
 pub mod delta;
 pub mod enough;
 pub mod excused;
@@ -20,6 +21,7 @@ mod unjudged;
 mod verdicts;
 
 pub use accepted::AcceptedFailures;
+pub use causes::{Entry, entries};
 pub use failure::FailureFound;
 pub use kept::kept_histories;
 pub use merge::{MergeError, merge};
@@ -361,20 +363,24 @@ impl Results {
         failures.chain(following).chain(rules).chain(coverage).chain(finished).collect()
     }
 
-    /// The failures of each broken rule: the worst rules first, and for each rule the failures that most
+    /// The failures, one entry for each cause: those of the worst rules first, and of each rule those that most
     /// histories show first.
-    pub fn by_rule(&self) -> Vec<(&RuleJudged, Vec<&FailureFound>)> {
+    pub fn entries(&self) -> Vec<Entry<'_>> {
+        self.entries_of(|_| true)
+    }
+
+    /// The entries of only those failures that `is_shown` accepts.
+    pub fn entries_of(&self, is_shown: impl Fn(&FailureFound) -> bool) -> Vec<Entry<'_>> {
         let failures_of = |rule: &RuleJudged| {
-            let failures = self.failures.iter();
+            let failures = self.failures.iter().filter(|failure| is_shown(failure));
             let mut failures: Vec<_> =
                 failures.filter(|failure| failure.fingerprint.rule == rule.id).collect();
             failures
                 .sort_by_key(|failure| (failure.severity, std::cmp::Reverse(failure.histories)));
             failures
         };
-        let by_rule = self.rules.iter().map(|rule| (rule, failures_of(rule)));
-        let mut broken: Vec<_> = by_rule.filter(|(_, failures)| !failures.is_empty()).collect();
-        broken.sort_by_key(|(_, failures)| failures.iter().map(|failure| failure.severity).min());
-        broken
+        let mut by_rule: Vec<_> = self.rules.iter().map(failures_of).collect();
+        by_rule.sort_by_key(|failures| failures.first().map(|failure| failure.severity));
+        entries(by_rule.into_iter().flatten())
     }
 }

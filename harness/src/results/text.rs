@@ -2,6 +2,7 @@
 
 use super::{FailureFound, Results, excused, verdicts};
 use crate::depth::Depth;
+use crate::divergence::Fingerprint;
 use crate::history::file::to_yaml;
 use crate::suite::Verdict;
 use serde_json::json;
@@ -105,11 +106,13 @@ pub struct Style {
 /// The complete report: failures first, then the verdicts, then the figures.
 pub fn report(results: &Results, style: Style) -> String {
     let mut text = String::new();
-    for (_, failures) in results.by_rule() {
-        for found in failures {
-            text.push_str(&failure(found));
-            text.push('\n');
-        }
+    let entries = results.entries();
+    for entry in &entries {
+        text.push_str(&format!("{}{}\n", failure(entry.failure), entry.lines()));
+    }
+    if entries.len() < results.failures.len() {
+        let causes = counted(entries.len() as u64, "cause", "causes");
+        text.push_str(&format!("{} failures, of {causes}\n", results.failures.len()));
     }
     text.push_str(&following(results));
     text.push_str(&match style.rules {
@@ -203,11 +206,14 @@ pub fn figures(results: &Results) -> String {
     )
 }
 
-/// The results for programs, as one JSON document.
+/// The results for programs, as one JSON document; `causes` has the fingerprints of the failures with one cause.
 pub fn json(results: &Results) -> String {
+    let causes: Vec<Vec<&Fingerprint>> =
+        results.entries().iter().map(|entry| entry.fingerprints().collect()).collect();
     let document = json!({
         "started": results.started,
         "failures": results.failures,
+        "causes": causes,
         "rules": results.rules,
         "met": results.coverage,
         "finished": results.finished,

@@ -5,9 +5,11 @@ use super::{Failure, Plan, REPRODUCTIONS, Reproduced};
 use crate::divergence::{Divergence, Fingerprint};
 use crate::sandbox::Scratch;
 use crate::shrink::{self, Budget, FailingHistory, Shrunk, is_past};
+use crate::special::special_things;
 use crate::subject::NewSubject;
 use crate::transcript::{Transcript, transcript};
 use crate::trial::trial;
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// How failures are shrunk and reproduced.
@@ -27,10 +29,17 @@ impl Examination<'_> {
         let Examination { plan, budget, until, new_subject, scratch } = *self;
         let UnshrunkFailure { origin, history, divergence, histories, .. } = failure;
         let unshrunk = Shrunk { history, divergence, executions: 0 };
-        let asked = Vec::new();
-        let trees = Vec::new();
+        let unexamined = |shrunk, reproduced| Failure {
+            origin: origin.clone(),
+            histories,
+            shrunk,
+            reproduced,
+            asked: Vec::new(),
+            trees: Vec::new(),
+            special: BTreeSet::new(),
+        };
         if plan.known.contains(fingerprint) || is_past(until) {
-            return Failure { origin, histories, shrunk: unshrunk, reproduced: None, asked, trees };
+            return unexamined(unshrunk, None);
         }
         let fresh = scratch.with_fresh_processes();
         let failing =
@@ -47,17 +56,22 @@ impl Examination<'_> {
             shrunk.executions += executions;
             reproduced = self.reproduce(&shrunk, &fresh, fingerprint);
         }
+        let is_stable = reproduced.times > 0;
         let reproduced = (reproduced.of > 0).then_some(reproduced);
         if is_past(until) {
-            return Failure { origin, histories, shrunk, reproduced, asked, trees };
+            return unexamined(shrunk, reproduced);
         }
+        let special = match is_stable && shrunk.executions > 0 {
+            true => special_things(&shrunk, new_subject, &fresh),
+            false => BTreeSet::new(),
+        };
         let until = shrink::until(&shrunk.divergence);
         // A run that cannot be made leaves the transcript empty; `reproduced` shows that.
         let transcript =
             transcript(&shrunk.history, new_subject, &fresh, until).unwrap_or_default();
         shrunk.divergence = transcript.own(&shrunk.divergence).clone();
         let Transcript { lines: asked, trees, .. } = transcript;
-        Failure { origin, histories, shrunk, reproduced, asked, trees }
+        Failure { asked, trees, special, ..unexamined(shrunk, reproduced) }
     }
 
     /// Runs a history again, each time in a fresh process, and counts how often it fails in the same way.

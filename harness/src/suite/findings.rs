@@ -10,7 +10,7 @@ use crate::transcript::TreesOfRequest;
 use herma_model::Excuse;
 use herma_model::rules::{self, RuleRef};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// How often a shortest history is run again, each time in a fresh process and sandbox.
@@ -42,6 +42,8 @@ pub struct Failure {
     pub asked: Vec<String>,
     /// The files around each of these requests.
     pub trees: Vec<TreesOfRequest>,
+    /// What is special in the shortest history without which the operation breaks no rule.
+    pub special: BTreeSet<String>,
 }
 
 impl Failure {
