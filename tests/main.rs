@@ -37,5 +37,6 @@ mod side_by_side;
 mod steady;
 mod texts;
 mod triggers;
+mod unclaimed;
 mod whole;
 mod worlds;

@@ -80,6 +80,7 @@ fn section(anchor: &str, failure: &FailureFound, implementation: &Implementation
                 p { strong { "The same operation also broke: " } (failure.also.join("; ")) }
             }
             @if let Some(hint) = &failure.hint { p { strong { "Usual cause: " } (prose(hint)) } }
+            @if let Some(question) = &failure.question { p { strong { "Question: " } (prose(question)) } }
             h3 { "Again" }
             p { "The command that replays it:" }
             (copied(&failure.replay))

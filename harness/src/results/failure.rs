@@ -54,6 +54,9 @@ pub struct FailureFound {
     /// What is special in that history without which the operation breaks no rule, such as a link.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub special: BTreeSet<String>,
+    /// The question whether a capability that is not claimed explains the failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
     /// The severity of the failure.
     #[serde(default)]
     pub severity: Severity,
@@ -85,9 +88,15 @@ impl FailureFound {
             trees: failure.trees.clone(),
             also: divergence.symptoms.iter().map(also).collect(),
             special: failure.special.clone(),
+            question: failure.question.clone(),
             severity: Severity::of_failure(divergence),
             replay,
         }
+    }
+
+    /// A line with the question, if there is one.
+    pub(super) fn question_line(&self) -> String {
+        self.question.as_ref().map(|question| format!("question: {question}\n")).unwrap_or_default()
     }
 
     /// Whether the shortest history never failed again, so that there is no verdict.

@@ -15,11 +15,12 @@ pub(crate) fn annotation(entry: &Entry<'_>) -> String {
     let unstable =
         if failure.is_unstable() { format!("unstable, {UNSTABLE}: ") } else { String::new() };
     let message = format!(
-        "{unstable}{}: expected {}, found {}\n{}\nreplay: {}\n{}{}",
+        "{unstable}{}: expected {}, found {}\n{}\n{}replay: {}\n{}{}",
         failure.fingerprint.symptom,
         failure.expected,
         failure.found,
         failure.statement,
+        failure.question_line(),
         failure.replay,
         entry.lines(),
         asked(failure)

@@ -38,6 +38,9 @@ pub fn failure(failure: &FailureFound) -> String {
     if let Some(hint) = &failure.hint {
         text.push_str(&format!("  hint:     {hint}\n"));
     }
+    if failure.question.is_some() {
+        text.push_str(&format!("  {}", failure.question_line()));
+    }
     let again = again(failure);
     text.push_str(&format!(
         "  first in {}, {} in all; {again}\n  replay:   {}\n{}",

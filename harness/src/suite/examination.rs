@@ -1,8 +1,10 @@
 //! The examination of a failure that a suite found: its shortest history, and whether it occurs again.
 
 use super::collected::UnshrunkFailure;
+use super::unclaimed::question;
 use super::{Failure, Plan, REPRODUCTIONS, Reproduced};
 use crate::divergence::{Divergence, Fingerprint};
+use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::Scratch;
 use crate::shrink::{self, Budget, FailingHistory, Shrunk, is_past};
 use crate::special::special_things;
@@ -15,6 +17,8 @@ use std::time::Instant;
 /// How failures are shrunk and reproduced.
 pub(super) struct Examination<'a> {
     pub(super) plan: &'a Plan,
+    /// The capabilities of the subject.
+    pub(super) capabilities: &'a Capabilities,
     pub(super) budget: Budget,
     /// No history is run again after this moment, if there is one.
     pub(super) until: Option<Instant>,
@@ -26,7 +30,7 @@ impl Examination<'_> {
     /// Searches for the shortest history of a failure and repeats it to see whether it is stable, as long as
     /// there is time.
     pub(super) fn examine(&self, failure: UnshrunkFailure, fingerprint: &Fingerprint) -> Failure {
-        let Examination { plan, budget, until, new_subject, scratch } = *self;
+        let Examination { plan, budget, until, new_subject, scratch, .. } = *self;
         let UnshrunkFailure { origin, history, divergence, histories, .. } = failure;
         let unshrunk = Shrunk { history, divergence, executions: 0 };
         let unexamined = |shrunk, reproduced| Failure {
@@ -37,6 +41,7 @@ impl Examination<'_> {
             asked: Vec::new(),
             trees: Vec::new(),
             special: BTreeSet::new(),
+            question: None,
         };
         if plan.known.contains(fingerprint) || is_past(until) {
             return unexamined(unshrunk, None);
@@ -71,7 +76,8 @@ impl Examination<'_> {
             transcript(&shrunk.history, new_subject, &fresh, until).unwrap_or_default();
         shrunk.divergence = transcript.own(&shrunk.divergence).clone();
         let Transcript { lines: asked, trees, .. } = transcript;
-        Failure { asked, trees, special, ..unexamined(shrunk, reproduced) }
+        let question = question(&shrunk, &special, self.capabilities);
+        Failure { asked, trees, special, question, ..unexamined(shrunk, reproduced) }
     }
 
     /// Runs a history again, each time in a fresh process, and counts how often it fails in the same way.

@@ -44,6 +44,8 @@ pub struct Failure {
     pub trees: Vec<TreesOfRequest>,
     /// What is special in the shortest history without which the operation breaks no rule.
     pub special: BTreeSet<String>,
+    /// The question whether a capability that is not claimed explains the failure, if its history indicates one.
+    pub question: Option<String>,
 }
 
 impl Failure {

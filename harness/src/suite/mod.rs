@@ -5,6 +5,7 @@
 mod collected;
 mod examination;
 mod findings;
+mod unclaimed;
 
 use crate::cases::Case;
 use crate::divergence::{Divergence, Fingerprint};
@@ -132,7 +133,8 @@ pub fn run_suite(
     progress(SuiteEvent::Found(collected.independent.len()));
     let budget = Budget { executions: plan.shrink_budget, until: deadline(SHRINKING_UNTIL) };
     let until = deadline(1.0);
-    let examination = Examination { plan, budget, until, new_subject, scratch };
+    let capabilities = &findings.capabilities.clone();
+    let examination = Examination { plan, capabilities, budget, until, new_subject, scratch };
     let failures =
         parallel::map(collected.independent.into_iter(), plan.jobs, |(fingerprint, failure)| {
             let failure = examination.examine(failure, &fingerprint);
