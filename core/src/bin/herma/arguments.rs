@@ -102,7 +102,7 @@ enum Command {
     },
 }
 
-// The commands that prepare what they need themselves, so that they work whatever is wrong with it.
+// The commands that prepare what they need themselves: some work without a home, a configuration and a store.
 #[derive(Debug, Subcommand)]
 pub enum OtherCommand {
     /// Have an agent take a checkpoint before each turn's first change
