@@ -9,6 +9,7 @@ mod configuration;
 mod doctor;
 mod excluded;
 mod hooks;
+mod incomplete;
 mod init;
 mod left_out;
 mod looking;

@@ -67,7 +67,7 @@ pub use report::{
     Preview, ProjectState, ProjectStatus, Pruned, Remark, Restored, SizeKept, Stats, Status, Swept,
     Taken, Unlisted, Verified,
 };
-pub use restore::{INTERRUPTED, LEFT_OUT};
+pub use restore::{EXCLUDED, INTERRUPTED, KEPT, LEFT_OUT};
 pub use store::left_out::{LeftOut, Reason, Stamp};
 pub use store::metadata::SessionTurn;
 pub use store::rollbacks::Direction;

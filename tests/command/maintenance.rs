@@ -244,14 +244,14 @@ fn clear_and_clear_legacy_do_not_ask_with_force() {
 }
 
 #[test]
-fn checkpoint_prunes_silently_when_the_interval_has_passed() {
+fn checkpoint_prunes_when_the_interval_has_passed_and_names_the_projects_that_are_gone() {
     let world = used();
     let marker = world.base().join(".last_prune");
     assert!(marker.is_file());
     let gone = world.home().join("gone");
-    let gone = ["rollback", "--dir", gone.to_str().unwrap(), "--json"];
     let listed = || {
-        let list = world.herma(&gone).done().json();
+        let words = ["rollback", "--dir", gone.to_str().unwrap(), "--json"];
+        let list = world.herma(&words).done().json();
         list["checkpoints"].as_array().unwrap().len()
     };
     world.write("a.txt", "two\n");
@@ -262,8 +262,10 @@ fn checkpoint_prunes_silently_when_the_interval_has_passed() {
     world.herma(&["rollback", "1"]).done();
     assert_eq!(listed(), 1, "only a checkpoint sweeps");
     world.write("a.txt", "three\n");
-    let said = world.herma(&["checkpoint"]).done().text();
-    assert_eq!(said.lines().count(), 1, "{said}");
+    let said = world.herma(&["checkpoint"]);
+    assert_eq!((said.exit, said.text().lines().count()), (Some(0), 1), "{}", said.text());
+    let removed = format!("Removed the checkpoints of {}", gone.display());
+    assert!(said.stderr.contains(&removed), "{}", said.stderr);
     assert_eq!(listed(), 0);
     assert!(!world.base().join("legacy-20260506-050616").exists());
 }

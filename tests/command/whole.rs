@@ -306,10 +306,7 @@ fn verify_reports_a_damaged_envelope_and_prune_reports_pins_over_the_size_limit(
     world.write("large", noise);
     world.herma(&["checkpoint", "--label", "large"]).done();
     let pruned = world.herma(&["checkpoints", "prune", "--max-size-mb", "1"]).done().text();
-    assert!(
-        pruned.contains("over its size limit: all remaining checkpoints are pinned"),
-        "{pruned}"
-    );
+    assert!(pruned.contains("over its size limit: the pinned checkpoints"), "{pruned}");
 }
 
 // rule: scope/base-not-captured

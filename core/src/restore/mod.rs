@@ -45,7 +45,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-const KEPT: &str = "the present content is in no checkpoint and would be lost";
+/// Why a path is kept that a restore would overwrite or remove.
+pub const KEPT: &str = "the present content is in no checkpoint and would be lost";
+/// Begins why a path is kept that the checkpoint excludes: it was no content of the project then.
+pub const EXCLUDED: &str = "in the checkpoint it is";
 /// The remark on a path that an interrupted restore did not reach.
 pub const INTERRUPTED: &str = "the restore was interrupted before this path";
 /// The remark on a path that another process changed during the restore.

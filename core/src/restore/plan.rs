@@ -3,7 +3,7 @@
 //!
 //! Nothing is written here. What fails or changes during the restore is known only to the restore.
 
-use super::{KEPT, Restore};
+use super::{EXCLUDED, KEPT, Restore};
 use crate::agent_state::PathState;
 use crate::ignore::{EntryKind, Exclusion};
 use crate::path::on_disk;
@@ -62,7 +62,7 @@ impl Restore<'_> {
             // rule: restore/undo-redo
             Surplus::Leave
         } else if let Some(exclusion) = self.exclusion(path) {
-            Surplus::Keep(Remark::new(path, format!("in the checkpoint it is {exclusion}")))
+            Surplus::Keep(Remark::new(path, format!("{EXCLUDED} {exclusion}")))
         } else {
             // rule: restore/exact
             Surplus::Remove

@@ -3,6 +3,7 @@
 use crate::agent_folder;
 use crate::arguments::CheckpointArguments;
 use crate::classify;
+use crate::maintenance_pages;
 use crate::pages;
 use crate::programs::{self, InProject};
 use crate::request::{StoreRequest, Task};
@@ -232,11 +233,12 @@ impl Herma {
     /// Maintains the store after the answer was printed; returns messages about that. Only taking a
     /// checkpoint prunes, so that a deleted project can still be restored.
     pub fn afterwards(&self, request: &StoreRequest) -> Vec<String> {
-        let for_size = self.manager.collect_deferred();
+        let mut messages = pages::for_size(self.manager.collect_deferred());
         if matches!(request.task, Task::Take(_)) {
-            self.manager.sweep();
+            self.manager
+                .sweep_and_report(&mut |step| messages.extend(maintenance_pages::swept(&step)));
         }
-        pages::for_size(for_size)
+        messages
     }
 
     /// The named directory itself, or the project that the current directory belongs to.

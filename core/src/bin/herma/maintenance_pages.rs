@@ -27,8 +27,11 @@ pub fn pruned(answer: &PruneAnswer, is_preview: bool) -> String {
     if pruned.over_bytes > 0 {
         let over = size(pruned.over_bytes);
         let why = match is_preview {
-            true => "then the oldest checkpoints would go until it is not",
-            false => "all remaining checkpoints are pinned, or the newest of their projects",
+            true => {
+                "then the oldest checkpoints would go, but no pinned one and not the newest of a \
+                 project"
+            }
+            false => "the pinned checkpoints and the newest of each project alone are larger",
         };
         writeln!(page, "The store is {over} over its size limit: {why}");
     }
@@ -36,6 +39,15 @@ pub fn pruned(answer: &PruneAnswer, is_preview: bool) -> String {
         writeln!(page, "Nothing was changed");
     }
     page.0
+}
+
+/// What the automatic prune removed in that step, if it is a project.
+pub fn swept(step: &PruneStep<'_>) -> Option<String> {
+    let PruneStep::Removed(path) = step else { return None };
+    let directory = directory(path);
+    Some(format!(
+        "Removed the checkpoints of {directory}: it does not exist any more, or was not used for retention_days"
+    ))
 }
 
 /// What a prune removes, and what it keeps although its directory is gone. The verb is that within a line,

@@ -11,7 +11,9 @@ use crate::text::shell_word;
 use crate::{maintenance_pages, pages, text};
 use herma_core::rollback_line::{Task, nearest};
 use herma_core::state::LOCK_FILE;
-use herma_core::{Direction, Error, Held, LEFT_OUT, Remark, RestoreOptions, Restored, Scope};
+use herma_core::{
+    Direction, EXCLUDED, Error, Held, KEPT, LEFT_OUT, Remark, RestoreOptions, Restored, Scope,
+};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -48,7 +50,9 @@ impl Herma {
                 let scope = scope(&paths, options);
                 let target = turn.as_ref().map_or(&target[..], |turn| turn.as_bytes());
                 let is_named = request.dir.is_some();
-                let wanted = RestoreRequest { project, is_named, target, scope, token: *token };
+                let continues = self.manager.interrupted(project)?.is_some();
+                let token = *token;
+                let wanted = RestoreRequest { project, is_named, target, scope, token, continues };
                 if *dry_run { self.preview(&wanted) } else { self.restore(&wanted) }
             }
         }
@@ -155,7 +159,7 @@ impl Herma {
         let answer = self.answer_in_project(project, &restored, || {
             rollback_pages::restored(self.style, wanted, &restored, newest.as_deref())
         })?;
-        let answer = match incomplete(&restored) {
+        let answer = match incomplete(wanted, &restored) {
             None => answer,
             Some(message) if restored.interrupted => answer.incomplete("interrupted", message),
             Some(message) => answer.incomplete("incomplete", message),
@@ -212,23 +216,29 @@ fn scope(paths: &[NamedPath], options: RestoreOptions) -> Scope<&[u8]> {
 
 /// What differs from the checkpoint after a restore, and what to do about it; `None` where nothing
 /// does. Paths that no checkpoint could hold were not touched, and are only reported.
-fn incomplete(restored: &Restored) -> Option<String> {
-    let again = "roll back again";
-    let count = |number: usize| (number > 0).then(|| text::count(number, "path was", "paths were"));
+fn incomplete(wanted: &RestoreRequest<'_>, restored: &Restored) -> Option<String> {
     if restored.interrupted {
         return Some("interrupted before everything was restored; what was done is listed".into());
     }
+    let again = wanted.again(restored);
+    let count = |number: usize| (number > 0).then(|| text::count(number, "path was", "paths were"));
     let failed = count(restored.failed.len()).map(|paths| {
-        format!("{paths} not restored; the others are as listed: fix the cause and {again}")
+        format!("{paths} not restored; the others are as listed: fix the cause, then run `{again}`")
     });
     let is_left_out = |remark: &&Remark| remark.why.starts_with(LEFT_OUT);
-    let (left_out, kept): (Vec<&Remark>, Vec<&Remark>) =
-        restored.kept.iter().chain(&restored.missing).partition(is_left_out);
-    let kept = count(kept.len()).map(|paths| {
-        format!(
+    let differing = restored.kept.iter().chain(&restored.missing);
+    let differing = differing.filter(|remark| !remark.why.starts_with(EXCLUDED));
+    let (left_out, kept): (Vec<&Remark>, Vec<&Remark>) = differing.partition(is_left_out);
+    let is_in_the_way = kept.iter().all(|remark| remark.why == KEPT);
+    let kept = count(kept.len()).map(|paths| match is_in_the_way {
+        true => format!(
             "{paths} not restored, because the present content is in no checkpoint; the others are as \
-             listed: move that content away and {again}"
-        )
+             listed: move that content away, then run `{again}`"
+        ),
+        false => format!(
+            "{paths} not restored, for the reason that is listed with each; the others are as listed: \
+             fix that, then run `{again}`"
+        ),
     });
     let left_out = count(left_out.len()).map(|paths| {
         format!("{paths} not restored, being left out of the checkpoint; the others are as listed")

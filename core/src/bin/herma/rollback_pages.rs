@@ -23,12 +23,21 @@ pub struct RestoreRequest<'a> {
     pub scope: Scope<&'a [u8]>,
     /// The token of the preview that it must follow.
     pub token: Option<Token>,
+    /// Whether it continues a rollback that was interrupted.
+    pub continues: bool,
 }
 
 impl RestoreRequest<'_> {
     /// Which step it is, if it undoes a rollback or redoes it.
     pub fn direction(&self) -> Option<Direction> {
         Direction::parse(self.target)
+    }
+
+    /// The command that restores what was not restored. `undo` once more would undo something else.
+    pub fn again(&self, restored: &Restored) -> String {
+        let exact = if self.scope.options().exact { " --exact" } else { "" };
+        let id = short_id(&restored.id);
+        format!("herma rollback {id}{}{exact}{}", self.named(), paths(&self.scope))
     }
 
     /// The option that names the project in a suggested command, empty if the command did not name it.
@@ -193,9 +202,14 @@ fn footer(
             );
         }
     }
-    let is_saved = restored.safety.is_some() || newest.is_some();
-    if changed && is_saved && restored.forced_past.is_none() {
-        let step = if direction == Some(Direction::Undo) { "redo" } else { "undo" };
+    let saved = restored.safety.as_deref().or(newest);
+    if let Some(saved) = saved.filter(|_| changed && restored.forced_past.is_none()) {
+        let step = match direction {
+            // Undo goes back to before the rollback that was interrupted.
+            _ if wanted.continues => format!("rollback {}", short_id(saved)),
+            Some(Direction::Undo) => "redo".to_owned(),
+            Some(Direction::Redo) | None => "undo".to_owned(),
+        };
         writeln!(page, "To get it back: herma {step}{}", wanted.named());
     }
     if restored.interrupted {
@@ -279,7 +293,7 @@ mod tests {
     fn request(target: &[u8]) -> RestoreRequest<'_> {
         let scope = Scope::All(RestoreOptions { exact: false, force: false });
         let project = Path::new("/home/you/project");
-        RestoreRequest { project, is_named: false, target, scope, token: None }
+        RestoreRequest { project, is_named: false, target, scope, token: None, continues: false }
     }
 
     #[test]
@@ -290,6 +304,15 @@ mod tests {
         };
         assert!(shown(vec![b"a".to_vec()]).contains("was already saved as checkpoint 0123456"));
         assert!(!shown(Vec::new()).contains("already saved"));
+    }
+
+    #[test]
+    fn footer_names_the_checkpoint_to_go_back_to_after_a_rollback_that_continues_another() {
+        let wanted = RestoreRequest { continues: true, ..request(b"1") };
+        let safety = Some("0123456789".to_owned());
+        let done = Restored { restored: vec![b"a".to_vec()], safety, ..Restored::default() };
+        let shown = footer(Style::default(), &wanted, &done, None);
+        assert!(shown.contains("To get it back: herma rollback 0123456\n"), "{shown}");
     }
 
     #[test]
