@@ -28,7 +28,8 @@ const LIMITS: Limits = Limits {
     grace: Duration::from_millis(400),
 };
 
-fn plan(seed: u64, histories: u64) -> Plan {
+/// A plan of generated histories alone.
+pub fn plan(seed: u64, histories: u64) -> Plan {
     Plan {
         seeds: vec![seed],
         histories,

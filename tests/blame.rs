@@ -2,7 +2,6 @@
 //! passes without it.
 #![allow(clippy::unwrap_used)]
 
-use herma_harness::generate::Options;
 use herma_harness::history::file::from_yaml;
 use herma_harness::planted::find;
 use herma_harness::protocol::capabilities::Capabilities;
@@ -10,7 +9,6 @@ use herma_harness::results::{Results, SCHEMA, Started};
 use herma_harness::runner::Until;
 use herma_harness::sandbox::{Sandbox, Scratch};
 use herma_harness::share::Share;
-use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::{Call, CoreSubject, HookedDisk, Identity, NewSubject, Subject};
 use herma_harness::suite::{Plan, Reproduced, run_suite};
 use herma_harness::trial::trial;
@@ -185,20 +183,7 @@ impl Subject for FourBugs {
 }
 
 fn short_plan() -> Plan {
-    Plan {
-        seeds: vec![1],
-        histories: 20,
-        options: Options::default(),
-        kept: Vec::new(),
-        cases: Vec::new(),
-        jobs: 2,
-        shrink_budget: BUDGET_DEFAULT,
-        cases_of: None,
-        preset: String::new(),
-        time_budget: None,
-        known: BTreeSet::new(),
-        share: Share::default(),
-    }
+    crate::adapters::plan(1, 20)
 }
 
 #[test]

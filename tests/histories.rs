@@ -6,8 +6,6 @@ use herma_harness::generate::{self, Options};
 use herma_harness::history::{History, Operation, file};
 use herma_harness::protocol::units::Units;
 use herma_harness::sandbox::Scratch;
-use herma_harness::share::Share;
-use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::CoreSubject;
 use herma_harness::suite::{Plan, run_suite};
 use herma_model::{Edit, Request};
@@ -77,20 +75,7 @@ fn a_project_that_became_a_link_holds_every_rule() {
 #[test]
 fn run_suite_is_deterministic_for_a_seed() {
     let run = |jobs| {
-        let plan = Plan {
-            seeds: vec![11],
-            histories: 15,
-            options: Options::default(),
-            kept: Vec::new(),
-            cases: Vec::new(),
-            jobs,
-            shrink_budget: BUDGET_DEFAULT,
-            cases_of: None,
-            preset: String::new(),
-            time_budget: None,
-            known: BTreeSet::new(),
-            share: Share::default(),
-        };
+        let plan = Plan { jobs, ..crate::adapters::plan(11, 15) };
         let findings =
             run_suite(&plan, &CoreSubject::boxed, &Scratch::in_default_directory(), &|_| {})
                 .unwrap();

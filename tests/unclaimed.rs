@@ -2,13 +2,10 @@
 //! implementation has that capability.
 #![allow(clippy::unwrap_used)]
 
-use herma_harness::generate::Options;
 use herma_harness::history::History;
 use herma_harness::history::file::from_yaml;
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::sandbox::{Sandbox, Scratch};
-use herma_harness::share::Share;
-use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::{CoreSubject, Identity, Subject};
 use herma_harness::suite::{Plan, run_suite};
 use herma_model::{Answer, Request, Settings};
@@ -81,20 +78,8 @@ fn questions(history: &str, capabilities: &Capabilities, habit: Habit) -> BTreeS
     };
     let text = format!("operations:\n{history}");
     let history: History = from_yaml(&text, Path::new("history")).unwrap();
-    let plan = Plan {
-        seeds: vec![1],
-        histories: 0,
-        options: Options::default(),
-        kept: vec![("kept".into(), history)],
-        cases: Vec::new(),
-        jobs: 1,
-        shrink_budget: BUDGET_DEFAULT,
-        cases_of: None,
-        preset: String::new(),
-        time_budget: None,
-        known: BTreeSet::new(),
-        share: Share::default(),
-    };
+    let plan =
+        Plan { kept: vec![("kept".into(), history)], jobs: 1, ..crate::adapters::plan(1, 0) };
     let found = run_suite(&plan, &open, &Scratch::in_default_directory(), &|_| {}).unwrap();
     found.failures.into_values().filter_map(|failure| failure.question).collect()
 }

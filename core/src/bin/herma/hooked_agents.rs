@@ -14,7 +14,7 @@ pub struct HookedAgent {
     pub title: &'static str,
     /// Its folder in the home directory.
     folder: &'static str,
-    /// A variable that names another folder; empty if there is none.
+    /// The environment variable that names another folder; empty if the agent has no such variable.
     variable: &'static str,
     /// Its settings in that folder.
     file: &'static str,
