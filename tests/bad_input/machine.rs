@@ -91,8 +91,7 @@ pub struct Step {
 impl Step {
     /// A disk on which `action` runs before that call; an error of the action fails the call.
     pub fn disk(&self, action: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> HookedDisk {
-        let number = self.number;
-        self.counting_disk(move |call| if call == number { action() } else { Ok(()) })
+        self.disk_among(|_| true, action)
     }
 
     /// A disk on which `action` runs before each call, with the number of the call; an error of the action fails
@@ -101,8 +100,20 @@ impl Step {
         &self,
         action: impl Fn(usize) -> io::Result<()> + Send + Sync + 'static,
     ) -> HookedDisk {
+        self.counting_disk_among(|_| true, action)
+    }
+
+    /// The same, but only for calls whose path is counted.
+    pub fn counting_disk_among(
+        &self,
+        is_counted: impl Fn(&Path) -> bool + Send + Sync + 'static,
+        action: impl Fn(usize) -> io::Result<()> + Send + Sync + 'static,
+    ) -> HookedDisk {
         let calls = Arc::clone(&self.calls);
-        HookedDisk::new(move |_, _| action(calls.fetch_add(1, Ordering::Relaxed)))
+        HookedDisk::new(move |_, path| match is_counted(path) {
+            true => action(calls.fetch_add(1, Ordering::Relaxed)),
+            false => Ok(()),
+        })
     }
 
     /// Whether that call was made.
@@ -117,14 +128,11 @@ impl Step {
         is_counted: impl Fn(&Path) -> bool + Send + Sync + 'static,
         action: impl Fn() -> io::Result<()> + Send + Sync + 'static,
     ) -> HookedDisk {
-        let calls = Arc::clone(&self.calls);
         let number = self.number;
-        HookedDisk::new(move |_, path| {
-            match is_counted(path) && calls.fetch_add(1, Ordering::Relaxed) == number {
-                true => action(),
-                false => Ok(()),
-            }
-        })
+        self.counting_disk_among(
+            is_counted,
+            move |call| if call == number { action() } else { Ok(()) },
+        )
     }
 
     /// A disk that fails the call of that number among the calls whose path is counted. The number of other calls
