@@ -146,10 +146,11 @@ fn changes_with_any_failing_call_are_complete_or_report_that_they_are_not() {
     ];
     for (name, setup, change) in changes {
         let machine = setup();
+        let before = machine.copied();
         assert!(change(&machine.manager(), &machine.project()).unwrap(), "{name}");
         let complete = state(&machine);
         let steps = at_each_call(|step| {
-            let machine = setup();
+            machine.put_back(&before);
             let disk = step.failing_disk(TROUBLE);
             let step = step.number;
             match change(&machine.manager_on(disk), &machine.project()) {

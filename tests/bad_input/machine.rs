@@ -3,6 +3,7 @@
 use crate::maintenance::world::{StoreFixture, git, take_checkpoint};
 use herma_core::disk::Disk;
 use herma_core::{Config, Error, Manager, RestoreOptions, Restored};
+use herma_harness::sandbox::Scratch;
 use herma_harness::subject::HookedDisk;
 use std::fs;
 use std::io;
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tempfile::TempDir;
 
 /// A home, a base and one project, and managers over them.
 pub struct Machine {
@@ -60,6 +62,21 @@ impl Machine {
         self.manager_on(HookedDisk::of_an_ordinary_user())
     }
 
+    /// A copy of everything, for [`Machine::put_back`].
+    pub fn copied(&self) -> TempDir {
+        let copied = Scratch::in_default_directory().temporary().unwrap();
+        copy_folder(&self.root(), copied.path());
+        copied
+    }
+
+    /// Puts everything back as it was when it was copied, which is faster than to do again what led there.
+    pub fn put_back(&self, copied: &TempDir) {
+        for entry in fs::read_dir(self.root()).unwrap() {
+            fs::remove_dir_all(entry.unwrap().path()).unwrap();
+        }
+        copy_folder(copied.path(), &self.root());
+    }
+
     #[track_caller]
     pub fn take(&self) -> String {
         take_checkpoint(&self.manager(), &self.project(), "taken")
@@ -78,6 +95,21 @@ impl Machine {
     /// Git on the store, isolated from the configuration of the machine.
     pub fn git(&self) -> Command {
         git(&self.fixture.store())
+    }
+}
+
+/// Copies folders and files with their permissions.
+fn copy_folder(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            fs::create_dir(&target).unwrap();
+            copy_folder(&entry.path(), &target);
+            fs::set_permissions(&target, entry.metadata().unwrap().permissions()).unwrap();
+        } else {
+            fs::copy(entry.path(), &target).unwrap();
+        }
     }
 }
 
