@@ -24,7 +24,8 @@ enum WrittenContent {
 /// Incompressible bytes, always the same for the same seed. They begin with the seed, so that it can be
 /// read back; longer noise begins with shorter noise of the same seed.
 pub fn noise(size: usize, seed: u32) -> ByteString {
-    let mut bytes = seed.to_le_bytes().to_vec();
+    let mut bytes = Vec::with_capacity(size + 8);
+    bytes.extend_from_slice(&seed.to_le_bytes());
     // SplitMix64: each step of the state, well mixed.
     let mut state = u64::from(seed);
     while bytes.len() < size {
@@ -32,7 +33,7 @@ pub fn noise(size: usize, seed: u32) -> ByteString {
         let mut mixed = state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bytes.extend((mixed ^ (mixed >> 31)).to_le_bytes());
+        bytes.extend_from_slice(&(mixed ^ (mixed >> 31)).to_le_bytes());
     }
     bytes.truncate(size);
     ByteString::from(bytes)
@@ -43,7 +44,10 @@ fn written(content: &ByteString) -> WrittenContent {
     let size = content.len();
     if size > SHORT_MAX {
         let seed = u32::from_le_bytes([content[0], content[1], content[2], content[3]]);
-        if noise(size, seed) == *content {
+        // Mostly its first bytes tell that it is none.
+        let is_noise =
+            content.starts_with(&noise(SHORT_MAX, seed)) && noise(size, seed) == *content;
+        if is_noise {
             return WrittenContent::Noise { noise: size, seed };
         }
         if content.iter().all(|byte| *byte == content[0]) {
