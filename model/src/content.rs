@@ -24,16 +24,16 @@ enum WrittenContent {
 /// Incompressible bytes, always the same for the same seed. They begin with the seed, so that it can be
 /// read back; longer noise begins with shorter noise of the same seed.
 pub fn noise(size: usize, seed: u32) -> ByteString {
-    let mut bytes = Vec::with_capacity(size + 8);
-    bytes.extend_from_slice(&seed.to_le_bytes());
+    let mut bytes = seed.to_le_bytes().to_vec();
+    bytes.resize(size.max(bytes.len()), 0);
     // SplitMix64: each step of the state, well mixed.
     let mut state = u64::from(seed);
-    while bytes.len() < size {
+    for word in bytes[4..].chunks_mut(8) {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bytes.extend_from_slice(&(mixed ^ (mixed >> 31)).to_le_bytes());
+        word.copy_from_slice(&(mixed ^ (mixed >> 31)).to_le_bytes()[..word.len()]);
     }
     bytes.truncate(size);
     ByteString::from(bytes)
