@@ -102,7 +102,9 @@ fn plain(edit: &Edit) -> Option<(String, Operation)> {
             ("an executable bit", write(path, content))
         }
         Edit::SetReadable { .. } => ("an unreadable file", nothing()),
-        Edit::SetPermissions { .. } => ("permissions", nothing()),
+        Edit::SetPermissions { .. } | Edit::SetFolderPermissions { .. } => {
+            ("permissions", nothing())
+        }
         _ => return None,
     };
     Some((special.to_owned(), plain))

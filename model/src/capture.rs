@@ -4,7 +4,7 @@
 //! the file later counts as a check of these rules.
 
 use crate::bytes::{self, ByteString};
-use crate::files::{Files, Node};
+use crate::files::{Files, Node, permissions};
 use crate::ignore::{DEFAULT_EXCLUDES, Excludes, IgnoreFile, SECRETS};
 use crate::path_map::PathMap;
 use crate::rules::{self, RuleRef};
@@ -41,6 +41,9 @@ pub struct Captured {
     pub tree: Tree,
     /// The permission bits of the captured files.
     pub permissions: PathMap<u32>,
+    /// The permission bits of all folders of the project with other than the default bits; the path of the
+    /// project is empty.
+    pub folders: PathMap<u32>,
     /// The paths that were left out, each with the rule for it.
     pub left_out: BTreeMap<ByteString, RuleRef>,
     /// The nodes at those of these paths that no pattern excludes.
@@ -77,6 +80,24 @@ impl Captured {
     /// created since.
     pub fn has_unrecorded(&self, path: &[u8]) -> bool {
         self.unrecorded.contains_key(path)
+    }
+
+    /// Whether the files and folders of both captures have the same permissions.
+    pub fn has_permissions_of(&self, captured: &Captured) -> bool {
+        self.permissions == captured.permissions && self.folders == captured.folders
+    }
+
+    /// The permission bits that a folder above a captured file had; `None` if they are not known, or there is
+    /// no such file.
+    pub fn folder_permissions(&self, folder: &[u8]) -> Option<u32> {
+        let is_inside =
+            |path: &ByteString| folder.is_empty() || bytes::below(folder, path).is_some();
+        let first = ByteString::from(folder);
+        let mut files = self.permissions.range(first..).map(|(path, _)| path);
+        files
+            .find(|path| !path.starts_with(folder) || is_inside(path))
+            .filter(|path| is_inside(path))?;
+        Some(self.folders.get(folder).copied().unwrap_or(permissions::FOLDER_DEFAULT))
     }
 
     fn count_test(&mut self, rule: RuleRef) {

@@ -8,6 +8,9 @@ use crate::bytes::ByteString;
 use crate::files::{Files, Node, SpecialKind};
 use serde::{Deserialize, Serialize};
 
+/// The owner may read, write and enter a directory.
+const OWNER: u32 = 0o700;
+
 /// One edit of the world's files; paths are relative to the world's root.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -72,6 +75,15 @@ pub enum Edit {
         #[serde(with = "crate::files::permissions::octal")]
         bits: u32,
     },
+    /// Sets the permission bits of a directory; no effect on anything else.
+    SetFolderPermissions {
+        /// The directory.
+        path: ByteString,
+        /// The bits, as three octal digits. The owner may read, write and enter: otherwise the result would
+        /// depend on the user who runs the history.
+        #[serde(with = "crate::files::permissions::octal")]
+        bits: u32,
+    },
     /// Makes a hard link to a file; no effect when there is no file.
     HardLink {
         /// The new name.
@@ -99,7 +111,7 @@ pub enum Change {
     Rewrite(ByteString, ByteString),
     /// Set whether the owner may read the file at the path.
     SetReadable(ByteString, bool),
-    /// Set the permission bits of the file at the path.
+    /// Set the permission bits of the file or directory at the path.
     SetPermissions(ByteString, u32),
     /// Make a hard link at the first path, which is free, to the file at the second.
     HardLink(ByteString, ByteString),
@@ -120,7 +132,8 @@ macro_rules! paths_of {
             | Edit::Link { path, .. }
             | Edit::MakeSpecial { path, .. }
             | Edit::SetReadable { path, .. }
-            | Edit::SetPermissions { path, .. } => vec![path],
+            | Edit::SetPermissions { path, .. }
+            | Edit::SetFolderPermissions { path, .. } => vec![path],
         }
     };
 }
@@ -167,6 +180,13 @@ impl Edit {
                 if files.obstacle(path).is_none() && files.permissions(path).is_some() {
                     files.set_permissions(path, *bits);
                     changes.push(Change::SetPermissions(path.clone(), *bits));
+                }
+            }
+            Edit::SetFolderPermissions { path, bits } => {
+                let is_folder = files.obstacle(path).is_none() && files.is_directory(path);
+                if is_folder && !path.is_empty() {
+                    files.set_folder_permissions(path, *bits | OWNER);
+                    changes.push(Change::SetPermissions(path.clone(), *bits | OWNER));
                 }
             }
             Edit::HardLink { path, to } => hard_link(files, path, to, &mut changes),
@@ -254,10 +274,11 @@ fn rename(files: &mut Files, from: &ByteString, to: &ByteString, changes: &mut V
     let Some(node) = files.get(from).cloned() else {
         return;
     };
-    let outermost = (to.clone(), node, files.permissions(from));
+    let bits = |path: &[u8]| files.permissions(path).or_else(|| files.folder_permissions(path));
+    let outermost = (to.clone(), node, bits(from));
     let inner = files.below(from).map(|(path, node)| {
         let destination = ByteString::from([to, &path[from.len()..]].concat());
-        (destination, node.clone(), files.permissions(path))
+        (destination, node.clone(), bits(path))
     });
     let moved: Vec<_> = std::iter::once(outermost).chain(inner).collect();
     files.remove(from);
@@ -265,6 +286,7 @@ fn rename(files: &mut Files, from: &ByteString, to: &ByteString, changes: &mut V
         files.insert(&path, node);
         if let Some(bits) = bits {
             files.set_permissions(&path, bits);
+            files.set_folder_permissions(&path, bits);
         }
     }
     changes.push(Change::Rename(from.clone(), to.clone()));

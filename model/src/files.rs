@@ -57,7 +57,7 @@ impl SpecialKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
     nodes: PathMap<Node>,
-    /// The permission bits of files whose bits differ from the default for their node.
+    /// The permission bits of files and folders whose bits differ from the default for their node.
     explicit_permissions: PathMap<u32>,
 }
 

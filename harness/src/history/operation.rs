@@ -174,6 +174,7 @@ const EDITS: &[&str] = &[
     "make_special",
     "set_readable",
     "set_permissions",
+    "set_folder_permissions",
     "hard_link",
     "rename",
 ];

@@ -39,7 +39,9 @@ pub fn apply(root: &Path, change: &Change) -> io::Result<()> {
 }
 
 fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
-    break_hard_links(path)?;
+    if !fs::symlink_metadata(path)?.is_dir() {
+        break_hard_links(path)?;
+    }
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
@@ -71,7 +73,11 @@ fn break_hard_links(path: &Path) -> io::Result<()> {
 
 fn make(root: &Path, path: &Path, node: &Node) -> io::Result<()> {
     match node {
-        Node::Directory => fs::create_dir(path),
+        Node::Directory => {
+            fs::create_dir(path)?;
+            // Independent of the process's umask.
+            fs::set_permissions(path, Permissions::from_mode(0o755))
+        }
         Node::Link { target } => symlink(OsStr::from_bytes(target), path),
         Node::Special(SpecialKind::Socket) => make_socket(root, path),
         Node::Special(SpecialKind::Fifo) => make_fifo(path, "644"),
@@ -138,6 +144,19 @@ pub fn copy_with(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn apply_sets_the_permissions_of_a_folder_and_makes_one_with_default_permissions() {
+        let folder = tempfile::tempdir().unwrap();
+        let apply = |change: Change| apply(folder.path(), &change).unwrap();
+        let mode = || fs::metadata(folder.path().join("d")).unwrap().mode() & 0o777;
+        apply(Change::Make("d".into(), Node::Directory));
+        assert_eq!(mode(), 0o755);
+        // A folder with folders in it has several links, but no other names.
+        apply(Change::Make("d/e".into(), Node::Directory));
+        apply(Change::SetPermissions("d".into(), 0o711));
+        assert_eq!(mode(), 0o711);
+    }
 
     #[test]
     fn apply_rewrite_keeps_time_and_permissions_and_the_bytes_of_hard_links() {

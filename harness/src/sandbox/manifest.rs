@@ -54,6 +54,7 @@ struct FolderItem {
     name: ByteString,
     /// `None` for a folder.
     stat: Option<StatData>,
+    mode: u32,
 }
 
 impl Manifest {
@@ -189,10 +190,11 @@ impl<'a> Reading<'a> {
             // Unchanged folders are listed in the same order.
             let same = earlier
                 .get(items.len())
-                .filter(|earlier| earlier.name == name && earlier.stat == data);
+                .filter(|earlier| earlier.name == name && earlier.stat == data)
+                .filter(|earlier| earlier.mode == stat.mode);
             items.push(match same {
                 Some(same) => same.clone(),
-                None => FolderItem { name, stat: data },
+                None => FolderItem { name, stat: data, mode: stat.mode },
             });
         }
         let is_settled = || items.iter().all(|item| self.last.is_settled(item));
@@ -227,16 +229,22 @@ impl<'a> Reading<'a> {
             .map(|item| (&item.name, item))
             .collect();
         for item in items {
-            let same = earlier.remove(&item.name).filter(|earlier| *earlier == item);
+            let earlier = earlier.remove(&item.name);
+            let same = earlier.filter(|earlier| *earlier == item);
             if same.is_some_and(|same| self.last.is_settled(same)) {
                 continue;
             }
             let path = path_in(directory, &item.name);
-            self.now.files.remove(&path);
+            let is_folder_as_before =
+                item.stat.is_none() && earlier.is_some_and(|earlier| earlier.stat.is_none());
+            if !is_folder_as_before {
+                self.now.files.remove(&path);
+            }
             let Some(stat) = &item.stat else {
-                if !(self.is_of_subject)(&path) {
+                if !is_folder_as_before && !(self.is_of_subject)(&path) {
                     self.now.files.insert(&path, Node::Directory);
                 }
+                self.now.files.set_folder_permissions(&path, item.mode & 0o777);
                 continue;
             };
             self.now.files.insert(&path, node(top, &path, stat)?);

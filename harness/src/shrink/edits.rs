@@ -40,6 +40,13 @@ pub fn proposals(edit: Edit) -> Vec<Edit> {
             }
             proposals
         }
+        Edit::SetFolderPermissions { path, bits } => {
+            let simpler_paths = paths(&path).into_iter();
+            let mut proposals: Vec<_> =
+                simpler_paths.map(|path| Edit::SetFolderPermissions { path, bits }).collect();
+            proposals.push(Edit::SetFolderPermissions { path, bits: 0o700 });
+            proposals
+        }
         Edit::HardLink { path, to } => hard_links(&path, &to),
         Edit::Rename { from, to } => renames(&from, &to),
     }

@@ -101,7 +101,10 @@ fn weight(operation: &Operation) -> (usize, usize, usize) {
         Operation::Ask(Request::EnsureCheckpoint { .. } | Request::Sweep)
             | Operation::Event(Event::RestoreEach { .. })
             | Operation::Edit(
-                Edit::Rename { .. } | Edit::SetPermissions { .. } | Edit::Rewrite { .. }
+                Edit::Rename { .. }
+                    | Edit::SetPermissions { .. }
+                    | Edit::SetFolderPermissions { .. }
+                    | Edit::Rewrite { .. }
             )
     ) || matches!(operation, Operation::Edit(Edit::HardLink { to, .. }) if **to != *SENTINEL);
     // The first project is the simplest, however long its name is.

@@ -6,6 +6,7 @@ use super::{Bounds, Captured, Capturer, DirectoryContext, FoundPath};
 use crate::bytes::{self, ByteString};
 use crate::files::{Files, Node};
 use crate::ignore::IgnoreFile;
+use crate::path_map::PathMap;
 use crate::rules;
 use crate::unit::{Role, Unit};
 use std::collections::BTreeMap;
@@ -73,6 +74,7 @@ impl<'a> Pass<'a> {
                 self.visit(path, node);
             }
         }
+        self.captured.folders = folder_permissions(self.files, self.project);
         self.captured.record_units(self.units.clone(), self.files, self.project);
         LastCapture {
             files: self.files.clone(),
@@ -85,10 +87,12 @@ impl<'a> Pass<'a> {
     /// Captures the files that changed since the last capture; `None` where one of them may decide about
     /// others.
     fn update(mut self, last: LastCapture) -> Option<LastCapture> {
-        let changed = last.files.changed(self.files).into_iter();
+        let all_changed = last.files.changed(self.files);
+        let is_project_changed = all_changed.contains(&ByteString::from(self.project));
+        let changed = all_changed.into_iter();
         let changed = changed.filter_map(|full| bytes::below(self.project, full));
         let changed: Vec<ByteString> = changed.map(ByteString::from).collect();
-        if changed.is_empty() {
+        if changed.is_empty() && !is_project_changed {
             return Some(LastCapture { files: self.files.clone(), ..last });
         }
         let decides = |path: &ByteString| {
@@ -106,6 +110,7 @@ impl<'a> Pass<'a> {
         self.visit_all(&changed);
         let mut captured = Captured::clone(&last.captured);
         captured.replace(&changed, &before.captured, self.captured);
+        captured.folders = folder_permissions(self.files, self.project);
         Some(LastCapture { files: self.files.clone(), captured: Arc::new(captured), ..last })
     }
 
@@ -194,6 +199,15 @@ impl<'a> Pass<'a> {
         }
         DirectoryContext { ignores, nested_repository, is_named, is_entered_by_own }
     }
+}
+
+/// The permission bits of the folders of a project that differ from the default.
+fn folder_permissions(files: &Files, project: &[u8]) -> PathMap<u32> {
+    let inside = files.explicit_folder_permissions().filter_map(|(full, bits)| {
+        let path = if **full == *project { Some(&b""[..]) } else { bytes::below(project, full) };
+        path.map(|path| (ByteString::from(path), bits))
+    });
+    inside.collect()
 }
 
 impl Captured {

@@ -335,6 +335,8 @@ fn edits() -> Vec<Edit> {
             executable: false,
         },
         Edit::SetPermissions { path: path("f"), bits: 0o700 },
+        Edit::SetFolderPermissions { path: path("d"), bits: 0o700 },
+        Edit::SetFolderPermissions { path: PROJECT.into(), bits: 0o750 },
         Edit::SetReadable { path: path("f"), readable: false },
         Edit::Link { path: path("d/e"), target: "f".into() },
         Edit::MakeSpecial { path: path("d/f"), kind: SpecialKind::Fifo },

@@ -150,6 +150,26 @@ fn set_permissions_changes_only_files_and_rename_keeps_the_bits() {
 }
 
 #[test]
+fn set_folder_permissions_changes_only_folders_which_the_owner_may_always_enter() {
+    let set = |path: &str, bits| Edit::SetFolderPermissions { path: path.into(), bits };
+    let mut files = files();
+    let changes = set("a/b", 0o050).apply(&mut files);
+    assert_eq!(changes, [Change::SetPermissions("a/b".into(), 0o750)]);
+    rename("a", "d").apply(&mut files);
+    assert_eq!(files.folder_permissions(b"d/b"), Some(0o750));
+    rename("d/b", "e").apply(&mut files);
+    assert_eq!(files.folder_permissions(b"e"), Some(0o750));
+    Edit::MakeDirectory { path: "e".into() }.apply(&mut files);
+    assert_eq!(files.folder_permissions(b"e"), Some(0o750));
+    Edit::Remove { path: "e".into() }.apply(&mut files);
+    Edit::MakeDirectory { path: "e".into() }.apply(&mut files);
+    assert_eq!(files.folder_permissions(b"e"), Some(0o755));
+    for path in ["a/g", "none", "c/below", ""] {
+        assert_no_effect(&set(path, 0o700));
+    }
+}
+
+#[test]
 fn hard_link_has_the_content_and_permissions_of_its_file_and_needs_a_file() {
     let link = |path: &str, to: &str| Edit::HardLink { path: path.into(), to: to.into() };
     let mut files = files();

@@ -1,5 +1,5 @@
-//! The permission bits of files. A [`Node`] itself only records whether the owner may read and execute the
-//! file.
+//! The permission bits of files and folders. A [`Node`] itself only records whether the owner may read and
+//! execute a file.
 //!
 //! How a restore may change the bits is judged in [`crate::operations::restore`].
 
@@ -10,6 +10,9 @@ use crate::bytes::ByteString;
 const READS: u32 = 0o400;
 /// The owner may execute the file.
 const EXECUTES: u32 = 0o100;
+
+/// The bits of a folder that was made without choosing them.
+pub(crate) const FOLDER_DEFAULT: u32 = 0o755;
 
 /// The bits of a file that was made without choosing them.
 fn default_bits(executable: bool, readable: bool) -> u32 {
@@ -36,6 +39,31 @@ impl Files {
             self.explicit_permissions.remove(path);
         } else {
             self.explicit_permissions.insert(name, bits);
+        }
+    }
+
+    /// The permission bits of the folder at `path`; `None` where there is no folder. Those of the root are
+    /// the default.
+    pub fn folder_permissions(&self, path: &[u8]) -> Option<u32> {
+        let explicit = self.explicit_permissions.get(path).copied();
+        self.is_directory(path).then(|| explicit.unwrap_or(FOLDER_DEFAULT))
+    }
+
+    /// The folders with other than the default permission bits, and these.
+    pub(crate) fn explicit_folder_permissions(&self) -> impl Iterator<Item = (&ByteString, u32)> {
+        let explicit = self.explicit_permissions.iter();
+        explicit.filter(|(path, _)| self.is_directory(path)).map(|(path, bits)| (path, *bits))
+    }
+
+    /// Sets the permission bits of the folder at `path`; no effect on the root, or where there is no folder.
+    pub fn set_folder_permissions(&mut self, path: &[u8], bits: u32) {
+        if path.is_empty() || !self.is_directory(path) {
+            return;
+        }
+        if bits == FOLDER_DEFAULT {
+            self.explicit_permissions.remove(path);
+        } else {
+            self.explicit_permissions.insert(ByteString::from(path), bits);
         }
     }
 }
@@ -86,6 +114,27 @@ mod tests {
             assert_eq!(files.permissions(path), None);
         }
         assert_eq!(files, before);
+    }
+
+    #[test]
+    fn set_folder_permissions_sets_the_bits_of_folders_only_until_they_are_removed() {
+        let mut files = files(false);
+        assert_eq!(files.folder_permissions(b"d"), Some(0o755));
+        for path in [&b"a"[..], b"none", b""] {
+            files.set_folder_permissions(path, 0o700);
+            assert_eq!(files, self::files(false));
+        }
+        assert_eq!(files.folder_permissions(b"a"), None);
+        files.set_folder_permissions(b"d", 0o700);
+        assert_eq!(files.folder_permissions(b"d"), Some(0o700));
+        assert_eq!(files.permissions(b"d"), None);
+        assert_ne!(files, self::files(false));
+        let mut replaced = files.clone();
+        replaced.remove(b"d");
+        replaced.insert(b"d", Node::Directory);
+        files.set_folder_permissions(b"d", 0o755);
+        assert_eq!(files, self::files(false));
+        assert_eq!(replaced, files);
     }
 
     #[test]

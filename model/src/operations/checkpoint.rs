@@ -81,7 +81,7 @@ impl World {
         let same = captured_before.is_some_and(|before| before.tree == captured.tree);
         // No rule says whether a change of permissions alone is a change.
         let other_permissions =
-            captured_before.is_some_and(|before| before.permissions != captured.permissions);
+            captured_before.is_some_and(|before| !before.has_permissions_of(&captured));
         let state = newest.and_then(|newest| self.is_state_of(newest));
         // Where the newest is damaged, the one before it may be the newest that can be read.
         let is_newest_damaged = newest.is_some_and(|newest| self.is_damaged(newest));
@@ -133,7 +133,7 @@ impl World {
         };
         let before = newest.captured.as_ref().filter(|before| before.tree == captured.tree);
         let Some(before) = before else { return created };
-        let is_unchanged = recognises_unchanged && before.permissions == captured.permissions;
+        let is_unchanged = recognises_unchanged && before.has_permissions_of(captured);
         match self.is_state_of(newest) {
             Some(false) => (CheckpointKind::Created, &rules::AGENT_PARTS),
             Some(true) if is_unchanged => (CheckpointKind::Unchanged, &rules::CAPTURE_UNCHANGED),

@@ -89,7 +89,7 @@ fn read_shares_the_content_of_what_is_unchanged() {
 }
 
 /// Changes of whole folders, one after the other.
-const CHANGES_OF_FOLDERS: [fn(&Path) -> io::Result<()>; 12] = [
+const CHANGES_OF_FOLDERS: [fn(&Path) -> io::Result<()>; 14] = [
     |root| fs::write(root.join("gone"), ""),
     |root| fs::create_dir(root.join("new")),
     // The folder keeps the time of the change before.
@@ -108,6 +108,8 @@ const CHANGES_OF_FOLDERS: [fn(&Path) -> io::Result<()>; 12] = [
         fs::remove_dir_all(root.join("deep/a")).and_then(|()| fs::write(root.join("deep/a"), ""))
     },
     |root| fs::remove_file(root.join("base")).and_then(|()| fs::create_dir(root.join("base"))),
+    |root| fs::set_permissions(root.join("deep"), PermissionsExt::from_mode(0o700)),
+    |root| fs::set_permissions(root.join("deep"), PermissionsExt::from_mode(0o755)),
     |root| fs::remove_dir_all(root.join("deep")),
 ];
 
