@@ -85,6 +85,7 @@ static WORSE: &[(Severity, &[RuleRef])] = &[
             &rules::LIST_OWN_PROJECT,
             &rules::RESTORE_OWN_CHECKPOINT,
             &rules::RESTORE_PERMISSIONS,
+            &rules::RESTORE_FOLDER_PERMISSIONS,
             &rules::ISOLATION_PRIVATE,
         ],
     ),

@@ -172,6 +172,7 @@ pub static INDEPENDENT: &[RuleRef] = &[
     &rules::LAYOUT_METADATA,
     &rules::RESTORE_UNTOUCHED,
     &rules::RESTORE_PERMISSIONS,
+    &rules::RESTORE_FOLDER_PERMISSIONS,
 ];
 
 /// Rules about the worst violations: they are always reported, whatever else is the cause.

@@ -158,6 +158,52 @@ fn restore_keeps_a_file_of_a_closed_folder_closed_in_an_open_folder() {
     assert_eq!(bits(&file), 0o600);
 }
 
+// rule: restore/folder-permissions
+#[test]
+fn restore_recreates_folders_with_their_permissions_and_leaves_those_of_existing_folders() {
+    let machine = Machine::new();
+    let project = machine.project();
+    let folders = ["private", "private/deep", "listed", "src"].map(|name| project.join(name));
+    folders.iter().for_each(|folder| fs::create_dir_all(folder).unwrap());
+    machine.write("private/deep/a", "one\n");
+    machine.write("listed/a", "one\n");
+    let recorded = [0o700, 0o755, 0o711, 0o755];
+    folders.iter().zip(recorded).for_each(|(folder, bits)| permit(folder, bits));
+    permit(&project, 0o750);
+    let id = machine.take();
+    let all = || folders.each_ref().map(|folder| bits(folder));
+    fs::remove_dir_all(&project).unwrap();
+    restore(&machine, &id);
+    assert_eq!((all(), bits(&project)), (recorded, 0o750));
+    let present = [0o755, 0o700, 0o700, 0o711];
+    folders.iter().zip(present).for_each(|(folder, bits)| permit(folder, bits));
+    for file in ["private/deep/a", "listed/a", "src/b.txt"] {
+        machine.write(file, "changed\n");
+    }
+    restore(&machine, &id);
+    assert_eq!(all(), present);
+}
+
+#[test]
+fn restore_recreates_the_folders_of_a_checkpoint_without_permissions_for_the_owner_only() {
+    let machine = Machine::new();
+    let folder = machine.project().join("src");
+    permit(&folder, 0o755);
+    let id = machine.take();
+    let git = |arguments: &[&str]| {
+        let named = ["-c", "user.name=a", "-c", "user.email=a"];
+        let output = machine.git().args(named).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    // As other tools write it, and as Herma did before it recorded permissions.
+    let plain = git(&["commit-tree", &format!("{id}^{{tree}}"), "-p", &id, "-m", "plain"]);
+    git(&["update-ref", &format!("refs/hermes/{}", machine.hash()), &plain]);
+    fs::remove_dir_all(&folder).unwrap();
+    restore(&machine, &plain);
+    assert_eq!((bits(&folder), bits(&folder.join("b.txt"))), (0o700, 0o600));
+}
+
 #[test]
 fn restore_creates_the_parents_of_a_project_for_the_owner_only() {
     let machine = Machine::new();

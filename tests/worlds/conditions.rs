@@ -74,12 +74,16 @@ pub const PROJECT: &[(&str, Occurrence)] = &[
     (
         "an unreadable folder",
         Never(
-            "the model has no permissions of folders, and the harness must list the folder itself; `tests/bad_input/project.rs` tries it",
+            "the harness must list the folder itself, so its owner may always read it; `tests/bad_input/project.rs` tries it",
         ),
     ),
     (
         "other permission bits",
         In(|history| any_edit(history, |edit| matches!(edit, Edit::SetPermissions { .. }))),
+    ),
+    (
+        "other permission bits of a folder",
+        In(|history| any_edit(history, |edit| matches!(edit, Edit::SetFolderPermissions { .. }))),
     ),
     (
         "a socket",

@@ -101,7 +101,7 @@ impl Permissions {
     }
 
     /// The bits of a folder that is restored.
-    // rule: restore/permissions
+    // rule: restore/folder-permissions
     pub fn of_folder(&self, path: &[u8]) -> u32 {
         let bits = self.exceptions.get(&[path, b"/"].concat()).copied();
         bits.unwrap_or(self.folder) | FOLDER_MIN

@@ -13,6 +13,7 @@ mod collected;
 mod content;
 mod damage;
 mod damages;
+mod folder_permissions;
 pub mod guided;
 mod idiom;
 mod injections;
@@ -31,7 +32,7 @@ mod units;
 
 use crate::history::History;
 use crate::protocol::capabilities::Capabilities;
-use crate::protocol::known::{INJECTION, MEASUREMENT, OWN_IGNORE_FILE};
+use crate::protocol::known::{FOLDER_PERMISSIONS, INJECTION, MEASUREMENT, OWN_IGNORE_FILE};
 use crate::protocol::units::Units;
 use herma_model::{ByteString, Settings};
 use proptest::prelude::*;
@@ -81,6 +82,8 @@ pub struct Options {
     pub own_ignore_files: bool,
     /// Whether composed commands are classified.
     pub cautious: bool,
+    /// Whether the permissions of folders change.
+    pub folder_permissions: bool,
     /// The multiples in which the subject can set its size limits.
     pub units: Units,
 }
@@ -103,6 +106,7 @@ impl Default for Options {
             undo: true,
             own_ignore_files: true,
             cautious: true,
+            folder_permissions: true,
             units: Units::default(),
         }
     }
@@ -123,10 +127,11 @@ impl Options {
         let undo = self.undo && capabilities.has("restore.undo");
         let own_ignore_files = self.own_ignore_files && capabilities.has(OWN_IGNORE_FILE);
         let cautious = self.cautious && capabilities.has("classify.cautious");
+        let folder_permissions = self.folder_permissions && capabilities.has(FOLDER_PERMISSIONS);
         let units = capabilities.units();
         let options = Options { maintenance, attribution, damage, injections, ..self.clone() };
         let options = Options { measured, together, agent, databases, undo, ..options };
-        Options { own_ignore_files, cautious, units, ..options }
+        Options { own_ignore_files, cautious, folder_permissions, units, ..options }
     }
 
     /// These options without anything that a real workspace cannot have, if there is one.

@@ -7,8 +7,8 @@ use super::content::SizeLimits;
 use super::idiom::{self, once_in};
 use super::operation::{self, Kinds};
 use super::{
-    Options, agent, attributes, attribution, collected, damage, injections, kept_times, last,
-    maintenance, measured, own_ignores, together, units,
+    Options, agent, attributes, attribution, collected, damage, folder_permissions, injections,
+    kept_times, last, maintenance, measured, own_ignores, together, units,
 };
 use crate::history::{Event, History, Operation};
 use herma_model::{ByteString, Request, Settings};
@@ -42,6 +42,8 @@ pub struct OtherParts {
     ending: [Vec<Operation>; 7],
     /// The damage at the end, in a history without agent state and injections.
     last_damage: Vec<Operation>,
+    /// The operations after all others.
+    folder_permissions: Vec<Operation>,
     databases: Placed,
     injections: Placed,
     /// A history without any of the other parts, which replaces them.
@@ -96,12 +98,14 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
     let own_ignores = once_in(u32::from(options.own_ignore_files), own_ignores);
     let refused = once_in(u32::from(options.damage), option::weighted(0.1, damage::refused_file()));
     let composed = once_in(u32::from(options.cautious), option::weighted(0.3, last::composed()));
+    let folders = option::weighted(0.3, folder_permissions::fragment(limits));
+    let folders = once_in(u32::from(options.folder_permissions), folders);
     let latest = (measured, packs, together, unlisted, steps, rare, own_ignores, refused, composed);
-    let rest = (ending, databases, injected, latest);
+    let rest = (ending, databases, injected, latest, folders);
     let parts = (attributes, command, last, attribution, damage, agent, gc, rest);
     parts
         .prop_map(|(attributes, command, last, attribution, damage, agent, gc, rest)| {
-            let ((kept_times, leftovers), databases, injected, alone_or_last) = rest;
+            let ((kept_times, leftovers), databases, injected, alone_or_last, folders) = rest;
             let (measured, packs, together, unlisted, steps, rare, own_ignores, refused, composed) =
                 alone_or_last;
             OtherParts {
@@ -122,6 +126,7 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
                     composed.unwrap_or_default(),
                 ],
                 last_damage: refused.unwrap_or_default(),
+                folder_permissions: folders.unwrap_or_default(),
                 databases,
                 injections: [injected, packs].concat(),
                 alone: measured.or(together),
@@ -161,6 +166,9 @@ impl HistoryParts {
         }
         if may_be_damaged && operations.len() + others.last_damage.len() <= options.operations_max {
             operations.extend(others.last_damage);
+        }
+        if operations.len() + others.folder_permissions.len() <= options.operations_max {
+            operations.extend(others.folder_permissions);
         }
         let workspace = options.workspace.as_ref().map(|(path, _)| path.clone());
         if workspace.is_some() {

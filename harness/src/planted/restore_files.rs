@@ -1,4 +1,4 @@
-//! Bugs of what a restore does to files besides their content: files that need not be written,
+//! Bugs of what a restore does to files and folders besides their content: files that need not be written,
 //! permissions, and hard links.
 
 use super::Flaw::Intercepted as Intercept;
@@ -6,7 +6,7 @@ use super::PlantedBug;
 use super::after_restore::{RestoreOutcome, after_each_restored, after_restore};
 use crate::sandbox::manifest;
 use crate::sandbox::manifest::on_disk;
-use herma_model::bytes::join;
+use herma_model::bytes::{ancestors, join};
 use herma_model::{ByteString, Node, rules};
 use std::fs::{self, Permissions};
 use std::io;
@@ -61,6 +61,23 @@ pub static BUGS: &[PlantedBug] = &[
                     }
                     _ => Ok(()),
                 }
+            })
+        }),
+    },
+    PlantedBug {
+        name: "a-folder-comes-back-open-to-all",
+        rule: &rules::RESTORE_FOLDER_PERMISSIONS,
+        about: "A deleted folder is restored with default permissions.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| {
+            after_each_restored(subject, request, |outcome, path| {
+                let is_new = |folder: &&[u8]| {
+                    let is_folder = |node: Option<&Node>| matches!(node, Some(Node::Directory));
+                    !is_folder(outcome.before(folder)) && is_folder(outcome.after(folder))
+                };
+                ancestors(path).filter(is_new).try_for_each(|folder| {
+                    fs::set_permissions(outcome.on_disk(folder), Permissions::from_mode(0o755))
+                })
             })
         }),
     },

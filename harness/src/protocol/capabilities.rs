@@ -5,8 +5,8 @@
 //! capability are reported as *not applicable*, never as held.
 
 use super::known::{
-    COMPLETE, INJECTION, MAX_FILE_BYTES, MAX_TOTAL_BYTES, MEANINGS, MEASUREMENT, OWN_IGNORE_FILE,
-    OWN_WAYS, WHOLE_AGENT, find, known, unknown_message,
+    COMPLETE, FOLDER_PERMISSIONS, INJECTION, MAX_FILE_BYTES, MAX_TOTAL_BYTES, MEANINGS,
+    MEASUREMENT, OWN_IGNORE_FILE, OWN_WAYS, WHOLE_AGENT, find, known, unknown_message,
 };
 use super::message::Hello;
 use super::units::{Units, least_common_multiple, unit};
@@ -92,6 +92,7 @@ impl Capabilities {
         let optional = [
             "capture.units",
             OWN_IGNORE_FILE,
+            FOLDER_PERMISSIONS,
             "restore.keeps_undo",
             "restore.undo",
             "target.stable_number",

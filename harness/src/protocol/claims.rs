@@ -1,7 +1,7 @@
 //! Every capability that can be claimed, for people and programs: its meaning, its values, its operations
 //! and answer fields, and the rules that need it. `capabilities` holds what claims mean for judging.
 
-use super::known::{OWN_IGNORE_FILE, SIZES, known};
+use super::known::{FOLDER_PERMISSIONS, OWN_IGNORE_FILE, SIZES, known};
 use crate::nearest::nearest;
 use herma_model::request::{REQUESTS, RequestKind};
 use herma_model::rules;
@@ -32,6 +32,7 @@ const ROWS: &[Row] = &[
     Row("target.stable_number", &["checkpoints[].number"], &["renumber", "same", "undo"]),
     Row("target.short", &[], &["prefix", "abbreviated", "hash"]),
     Row("restore.exact", &[], &["clean", "delete", "mirror"]),
+    Row(FOLDER_PERMISSIONS, &[], &["mode", "chmod", "directory"]),
     Row("restore.leaves_new", &[], &["untracked", "keep"]),
     Row("restore.safety", &["safety"], &["undo", "backup", "before"]),
     Row("restore.force", &["forced_past"], &["override"]),

@@ -97,6 +97,11 @@ static CAPABILITIES: &[Capability] = &[
         "A single path to restore may be a directory of the checkpoint, which is restored \
          entirely.",
     ),
+    (
+        FOLDER_PERMISSIONS,
+        "A checkpoint records the permissions of folders, and a restore creates a missing folder \
+         with them.",
+    ),
     ("restore.force", "A restore can be forced where no pre-restore checkpoint can be taken."),
     ("restore.safety", "A restore takes a pre-restore checkpoint before it writes."),
     ("restore.file_safety", "A restore of a single path takes a pre-restore checkpoint, too."),
@@ -170,6 +175,8 @@ pub(super) const MAX_TOTAL_BYTES: &str = "settings.max_total_bytes";
 
 /// The capability to have an own ignore file, whose value is the name of that file.
 pub const OWN_IGNORE_FILE: &str = "capture.own_ignore_file";
+/// The capability to keep the permissions of folders.
+pub const FOLDER_PERMISSIONS: &str = "restore.folder_permissions";
 /// The capability that faults can be injected at calls.
 pub const INJECTION: &str = "test.injection";
 /// The capability that requests can be measured.
@@ -184,6 +191,7 @@ pub(super) const OWN_WAYS: &[&str] = &[
     "capture.units",
     OWN_IGNORE_FILE,
     "restore.directory",
+    FOLDER_PERMISSIONS,
     "restore.keeps_undo",
     "restore.undo",
     "target.stable_number",

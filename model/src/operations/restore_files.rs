@@ -5,20 +5,30 @@
 //! was captured are known only for checkpoints whose capture was observed.
 
 use super::restore_outcome::RestoreOutcome;
-use crate::bytes::{ByteString, below, join};
+use crate::bytes::{ByteString, ancestors, below, join};
 use crate::files::Node;
 use crate::observation::{Names, Observation};
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
+use std::collections::BTreeSet;
 
 /// The permissions of group and others.
 const OPEN: u32 = 0o077;
+/// The permissions of group and others for a folder that all may read and enter.
+const OPEN_FOLDER: u32 = 0o055;
 /// All permissions except the right to execute.
 const NOT_EXECUTE: u32 = 0o666;
 
 /// Compares what a restore did to files apart from their content.
 pub(super) fn compare(outcome: &RestoreOutcome<'_>, seen: &Observation, checks: &mut Checks) {
     untouched(outcome, seen, checks);
+    let restored = outcome.recorded().map(|(path, _)| path);
+    let restored = restored.filter(|path| outcome.changed(path) && outcome.is_as_recorded(path));
+    let folders: BTreeSet<&[u8]> =
+        restored.flat_map(|path| std::iter::once(&b""[..]).chain(ancestors(path))).collect();
+    for folder in folders {
+        folder_permissions(outcome, seen, folder, checks);
+    }
     for (path, _) in outcome.recorded() {
         permissions(outcome, seen, path, checks);
         if other_names(&seen.names.0, &outcome.full(path)).next().is_some() && outcome.changed(path)
@@ -77,6 +87,39 @@ fn permissions(
     };
     checks.check(Judge::Disk, &rules::RESTORE_PERMISSIONS, holds, || {
         Mismatch::new(symptom, format!("{path}: {expected:03o}"), format!("{path}: {current:03o}"))
+    });
+}
+
+/// Judges a folder above a restored path.
+///
+/// Implements [`rules::RESTORE_FOLDER_PERMISSIONS`].
+fn folder_permissions(
+    outcome: &RestoreOutcome<'_>,
+    seen: &Observation,
+    folder: &[u8],
+    checks: &mut Checks,
+) {
+    let full = match folder {
+        b"" => outcome.allowed.project.clone(),
+        _ => outcome.full(folder),
+    };
+    let captured = outcome.allowed.target.folder_permissions(folder);
+    let (Some(current), Some(captured)) = (seen.files.folder_permissions(&full), captured) else {
+        return;
+    };
+    let before = outcome.world.files.folder_permissions(&full).unwrap_or_default();
+    let allowed = captured | before;
+    let holds = current & OPEN & !allowed == 0;
+    // A folder that all users could enter, as with the default permissions, shows nothing.
+    if holds && allowed & OPEN_FOLDER == OPEN_FOLDER {
+        return;
+    }
+    checks.check(Judge::Disk, &rules::RESTORE_FOLDER_PERMISSIONS, holds, || {
+        let shown = |bits: u32| match folder {
+            b"" => format!("the project: {bits:03o}"),
+            _ => format!("{}: {bits:03o}", ByteString::from(folder)),
+        };
+        Mismatch::new("a folder has wider permissions", shown(captured), shown(current))
     });
 }
 

@@ -246,6 +246,19 @@ super::rules! {
         hint: "Files are created with the default permissions: record those of each file, since a \
             git tree keeps the executable bit alone, and `chmod` before the rename.",
     }
+    RESTORE_FOLDER_PERMISSIONS {
+        id: "restore/folder-permissions",
+        statement: "A restore opens no folder to a user who had access to it neither before the \
+            restore nor when it was captured: a folder that is created again has no wider \
+            permissions than it had at the checkpoint.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        source: "behaviour: Restore",
+        needs: ["restore.folder_permissions"],
+        hint: "Missing folders are created with the default permissions: record those of each \
+            folder, since a git tree has none, and pass them to `mkdir`.",
+    }
     RESTORE_HARD_LINKS {
         id: "restore/hard-links",
         statement: "Other names of a file (hard links) keep their bytes when one of its names is \

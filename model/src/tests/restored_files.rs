@@ -59,6 +59,70 @@ fn restore_permissions_judges_only_restored_files_whose_capture_was_observed() {
     assert_eq!(count(&scene.checks(&observation), "restore/permissions"), 1);
 }
 
+/// The observation of a restore of `d/a`, where `d` has these permission bits when it is captured, before the
+/// restore (`None` if it is gone) and afterwards.
+fn restored_folder(captured: u32, before: Option<u32>, after: u32) -> (Scene, Observation) {
+    let mut scene = Scene::with("d/a=1");
+    scene.world.files.set_folder_permissions(b"work/alpha/d", captured);
+    scene.perform("take alpha");
+    scene.edit("-d b=");
+    if let Some(bits) = before {
+        scene.edit("d/a=2");
+        scene.world.files.set_folder_permissions(b"work/alpha/d", bits);
+    }
+    let mut observation = scene.correct_observation("restore alpha 1");
+    observation.files.set_folder_permissions(b"work/alpha/d", after);
+    (scene, observation)
+}
+
+#[test]
+fn restore_opens_no_folder_that_was_closed_when_captured_and_before() {
+    let rule = "restore/folder-permissions";
+    for (captured, before, after, rules, checked) in [
+        (0o700, None, 0o700, "", 1),
+        (0o700, None, 0o755, rule, 1),
+        (0o700, None, 0o711, rule, 1),
+        (0o750, None, 0o700, "", 1),
+        (0o711, None, 0o755, rule, 1),
+        // The default permissions show nothing, unless they are exceeded.
+        (0o755, None, 0o700, "", 0),
+        (0o755, None, 0o755, "", 0),
+        (0o755, None, 0o777, rule, 1),
+        // A folder that exists may keep its permissions, or get those of the checkpoint.
+        (0o700, Some(0o755), 0o755, "", 0),
+        (0o700, Some(0o711), 0o711, "", 1),
+        (0o711, Some(0o700), 0o711, "", 1),
+        (0o711, Some(0o700), 0o700, "", 1),
+        (0o711, Some(0o700), 0o755, rule, 1),
+        (0o700, Some(0o700), 0o755, rule, 1),
+    ] {
+        let (scene, observation) = restored_folder(captured, before, after);
+        assert_eq!(scene.broken_rules(&observation), rules, "{captured:o} {before:?} {after:o}");
+        let checks = scene.checks(&observation);
+        assert_eq!(count(&checks, rule), checked, "{captured:o} {before:?} {after:o}");
+    }
+}
+
+#[test]
+fn restore_folder_permissions_judges_the_project_and_only_folders_above_restored_files() {
+    let mut scene = Scene::with("d/a=1 e/a=1");
+    scene.world.files.set_folder_permissions(b"work/alpha", 0o700);
+    scene.perform("take alpha");
+    scene.edit("d/a=2");
+    for (opened, rules) in
+        [("work/alpha", "restore/folder-permissions"), ("work/alpha/e", ""), ("work", "")]
+    {
+        let mut observation = scene.correct_observation("restore alpha 1");
+        observation.files.set_folder_permissions(opened.as_bytes(), 0o777);
+        assert_eq!(scene.broken_rules(&observation), rules, "{opened}");
+    }
+    let (mut scene, observation) = restored_folder(0o700, None, 0o755);
+    let listed =
+        Listed { number: 1, id: checkpoint_id(9), time: 0, reason: String::new(), stats: None };
+    scene.learn_answer("list alpha", Answer::Listed(vec![listed]));
+    assert_eq!(scene.broken_rules(&observation), "", "the capture was not observed");
+}
+
 #[test]
 fn restore_does_not_rewrite_unchanged_files() {
     for (path, rules) in [
@@ -117,18 +181,26 @@ fn restore_keeps_the_bytes_of_other_hard_links_of_a_file() {
 
 #[test]
 fn checkpoint_may_or_may_not_treat_permissions_alone_as_a_change() {
-    let mut scene = Scene::with("a=1");
-    scene.perform("take alpha");
-    assert_eq!(scene.broken_by("take alpha", created(2)), "capture/unchanged");
-    scene.world.files.set_permissions(b"work/alpha/a", 0o600);
-    for answer in [created(2), taken(CheckpointOutcome::Unchanged)] {
-        assert_eq!(scene.broken_by("take alpha", answer), "");
-    }
-    for safety in [None, Some(checkpoint_id(2))] {
-        let mut observation = scene.correct_observation("restore alpha 1");
-        if let Answer::Restored(report) = &mut observation.answer {
-            report.safety = safety;
+    let of_file: fn(&mut Scene) =
+        |scene| scene.world.files.set_permissions(b"work/alpha/d/a", 0o600);
+    let of_folder: fn(&mut Scene) =
+        |scene| scene.world.files.set_folder_permissions(b"work/alpha/d", 0o700);
+    let of_project: fn(&mut Scene) =
+        |scene| scene.world.files.set_folder_permissions(b"work/alpha", 0o700);
+    for change in [of_file, of_folder, of_project] {
+        let mut scene = Scene::with("d/a=1");
+        scene.perform("take alpha");
+        assert_eq!(scene.broken_by("take alpha", created(2)), "capture/unchanged");
+        change(&mut scene);
+        for answer in [created(2), taken(CheckpointOutcome::Unchanged)] {
+            assert_eq!(scene.broken_by("take alpha", answer), "");
         }
-        assert_eq!(scene.broken_rules(&observation), "");
+        for safety in [None, Some(checkpoint_id(2))] {
+            let mut observation = scene.correct_observation("restore alpha 1");
+            if let Answer::Restored(report) = &mut observation.answer {
+                report.safety = safety;
+            }
+            assert_eq!(scene.broken_rules(&observation), "");
+        }
     }
 }
