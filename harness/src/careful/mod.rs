@@ -145,7 +145,13 @@ pub static ALL: &[Careful] = &[
     Careful {
         name: "careful-mirror",
         about: "A restore always makes the project what it was, and removes the rest.",
-        capabilities: &["checkpoint", "restore.exact", "restore.report", "take.unchanged"],
+        capabilities: &[
+            "checkpoint",
+            "restore.exact",
+            "restore.folder_permissions",
+            "restore.report",
+            "take.unchanged",
+        ],
         keeps_unchanged: false,
         ..COMMON
     },
@@ -158,6 +164,7 @@ pub static ALL: &[Careful] = &[
             "refusal.reasons",
             "restore.directory",
             "restore.file",
+            "restore.folder_permissions",
             "restore.leaves_new",
             "target.number",
         ],

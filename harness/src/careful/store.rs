@@ -6,7 +6,7 @@ mod target;
 mod undo;
 
 use super::agent::{AgentRecord, Parts};
-use super::snapshot::{CapturedSnapshot, Snapshot, snapshot_of};
+use super::snapshot::{CapturedSnapshot, FolderPermissions, Snapshot, folders_of, snapshot_of};
 use super::{Careful, bounds, units};
 use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::{Sandbox, manifest};
@@ -22,6 +22,7 @@ struct StoredCheckpoint {
     time: i64,
     reason: String,
     captured: CapturedSnapshot,
+    folders: FolderPermissions,
     label: Option<String>,
     /// Whether it is a pre-restore checkpoint.
     is_pre_restore: bool,
@@ -218,11 +219,13 @@ impl Store {
     ) -> String {
         self.ids += 1;
         let id = (self.habits.id)(self.ids, self.seconds);
+        let folders = self.files().map(|files| folders_of(&files, project)).unwrap_or_default();
         let checkpoint = StoredCheckpoint {
             id: id.clone(),
             time: self.seconds,
             reason: reason.to_owned(),
             captured,
+            folders,
             label: None,
             is_pre_restore: false,
             parts: self.agent.parts.clone(),

@@ -1,14 +1,16 @@
 //! Restores a checkpoint: plans, stores a pre-restore checkpoint, and writes and removes files.
 
 use super::{CodedMessage, Store, StoredCheckpoint};
-use crate::careful::snapshot::{Snapshot, snapshot_of};
+use crate::careful::snapshot::{FolderPermissions, Snapshot, snapshot_of};
 use crate::careful::units::Present;
 use crate::careful::{bounds, units};
+use crate::protocol::known::FOLDER_PERMISSIONS;
 use crate::sandbox::{edits, manifest};
 use herma_model::answer::Restored;
 use herma_model::bytes::{ancestors, join};
 use herma_model::edit::Change;
-use herma_model::{Answer, ByteString, Code, Node};
+use herma_model::{Answer, ByteString, Code, Files, Node};
+use std::collections::BTreeSet;
 use std::io;
 
 impl Store {
@@ -49,6 +51,7 @@ impl Store {
         let checkpoint = &self.histories[project][index];
         let target_id = checkpoint.id.clone();
         let target = checkpoint.captured.clone();
+        let folders = self.folders_to_permit(checkpoint, &files);
         let newest = self.histories.get(project).and_then(|checkpoints| checkpoints.last());
         let is_present_state = |newest: &StoredCheckpoint| {
             let captured = before.clone().map(|present| self.captured(present).snapshot);
@@ -84,6 +87,7 @@ impl Store {
         self.remove(plan.remove.iter().map(in_sandbox)).map_err(not_written)?;
         self.write(part.iter().map(|(path, file)| (in_sandbox(path), file)))
             .map_err(not_written)?;
+        self.permit(&folders, part.keys().map(in_sandbox)).map_err(not_written)?;
         let after = snapshot_of(&self.files()?, project);
         let node =
             |files: &Snapshot, path: &ByteString| files.get(path).map(|(node, _)| node.clone());
@@ -95,6 +99,33 @@ impl Store {
             left: new_files().filter(|path| after.contains_key(*path)).cloned().collect(),
             kept: self.remarks(&plan.kept),
             ..Restored::default()
+        })
+    }
+
+    /// The folders that get the permissions of a checkpoint: those that are missing; in a store whose restores
+    /// are exact, all.
+    fn folders_to_permit(&self, checkpoint: &StoredCheckpoint, files: &Files) -> FolderPermissions {
+        let is_missing = |folder: &ByteString| !files.is_directory(folder);
+        let is_permitted = |folder: &ByteString| {
+            self.habits.can(FOLDER_PERMISSIONS)
+                && (self.habits.can("restore.exact") || is_missing(folder))
+        };
+        let folders = checkpoint.folders.clone().into_iter();
+        folders.filter(|(folder, _)| is_permitted(folder)).collect()
+    }
+
+    /// Sets the permissions of those of the folders that are above restored paths.
+    fn permit(
+        &self,
+        folders: &FolderPermissions,
+        restored: impl Iterator<Item = ByteString>,
+    ) -> io::Result<()> {
+        let above: BTreeSet<ByteString> = restored
+            .flat_map(|path| ancestors(&path).map(ByteString::from).collect::<Vec<_>>())
+            .collect();
+        let mut permitted = folders.iter().filter(|(folder, _)| above.contains(*folder));
+        permitted.try_for_each(|(folder, bits)| {
+            edits::apply(self.sandbox.root(), &Change::SetPermissions(folder.clone(), *bits))
         })
     }
 
