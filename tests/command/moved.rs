@@ -149,9 +149,15 @@ fn checkpoints_move_refuses_what_would_mix_or_lose_histories() {
     fs::create_dir(&old).unwrap();
     assert_eq!(refused(words[0], words[1]), "cannot_move");
     fs::remove_dir(&old).unwrap();
-    // So does one that has its own.
+    // So does one that has its own, and no page prints the command.
     world.herma_in(&new, &["checkpoint", words[1]]).done();
     assert_eq!(refused(words[0], words[1]), "cannot_move");
+    world.herma_in(&new, &["unpin", "base", "--dir", words[0]]).done();
+    let pruned = world.herma_in(&world.home(), &["checkpoints", "prune"]).done().text();
+    let list = format!("herma list --dir {}", words[0]);
+    assert!(pruned.contains(&list) && !pruned.contains("checkpoints move"), "{pruned}");
+    let listed = world.herma_in(&world.home(), &["list", "--dir", words[0]]).done().text();
+    assert!(listed.contains("label: base"), "{listed}");
     assert_eq!(ids(&world, words[0]).len(), 3);
     assert_eq!(ids(&world, words[1]).len(), 1);
 }

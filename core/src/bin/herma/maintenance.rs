@@ -47,8 +47,10 @@ pub struct PruneAnswer {
     pub pruned: Pruned,
     /// The directories of the projects that it removed.
     pub removed: Vec<String>,
-    /// The directories of those that were renamed, each with the new directory.
+    /// The directories of those that were moved, each with the new directory, which can get their checkpoints.
     pub moved: Vec<(String, String)>,
+    /// The same where the new directory has checkpoints of its own, so that both stay separate.
+    pub separate: Vec<(String, String)>,
 }
 
 impl PruneAnswer {
@@ -93,6 +95,10 @@ impl Herma {
         };
         drop(display);
         data.pruned = pruned?;
+        let has_own = |(_, new): &mut (String, String)| {
+            self.manager.list(Path::new(new)).is_ok_and(|checkpoints| !checkpoints.is_empty())
+        };
+        data.separate = data.moved.extract_if(.., has_own).collect();
         let answer = Answer::of(self.json, &data, || pages::pruned(&data, arguments.dry_run))?;
         let message = match (data.pruned.errors, arguments.dry_run) {
             (0, _) => return Ok(answer),

@@ -53,7 +53,7 @@ pub fn swept(step: &PruneStep<'_>) -> Option<String> {
 /// What a prune removes, and what it keeps although its directory is gone. The verb is that within a line,
 /// and that at its beginning.
 fn removals(answer: &PruneAnswer, [verb, first]: [&str; 2]) -> Page {
-    let PruneAnswer { pruned, removed: directories, moved } = answer;
+    let PruneAnswer { pruned, removed: directories, moved, separate } = answer;
     let mut page = Page::default();
     let projects = count(pruned.scanned, "project", "projects");
     let rows = [
@@ -85,6 +85,15 @@ fn removals(answer: &PruneAnswer, [verb, first]: [&str; 2]) -> Page {
             line(old)
         );
         writeln!(page, "{}", move_command(old.as_bytes(), new.as_bytes()));
+    }
+    for (old, new) in separate {
+        let new = line(new);
+        writeln!(
+            page,
+            "{} was moved to {new}, which has checkpoints of its own, and is kept; its own:",
+            line(old)
+        );
+        writeln!(page, "  herma list --dir {}", shell_word(old.as_bytes()));
     }
     page
 }
