@@ -44,7 +44,7 @@ fn written(content: &ByteString) -> WrittenContent {
     let size = content.len();
     if size > SHORT_MAX {
         let seed = u32::from_le_bytes([content[0], content[1], content[2], content[3]]);
-        // Mostly its first bytes tell that it is none.
+        // Nearly all other content differs from noise in the first bytes already.
         let is_noise =
             content.starts_with(&noise(SHORT_MAX, seed)) && noise(size, seed) == *content;
         if is_noise {

@@ -3,19 +3,26 @@
 use super::*;
 use pretty_assertions::assert_eq;
 
-/// The observation of a restore of `a`, with these permission bits when it was captured, before the
-/// restore (`None` if it is gone) and afterwards.
-fn restored(captured: u32, before: Option<u32>, after: u32) -> (Scene, Observation) {
-    let mut scene = Scene::with("a=1");
-    scene.world.files.set_permissions(b"work/alpha/a", captured);
+/// The observation of a restore of a file, where the first name of its path has these permission bits when it is
+/// captured, before the restore (`None` if it is gone) and afterwards.
+fn restored(path: &str, captured: u32, before: Option<u32>, after: u32) -> (Scene, Observation) {
+    let (name, _) = path.split_once('/').unwrap_or((path, ""));
+    let full = format!("work/alpha/{name}");
+    let permit = |files: &mut Files, bits| {
+        // Each has no effect on what is of the other kind.
+        files.set_permissions(full.as_bytes(), bits);
+        files.set_folder_permissions(full.as_bytes(), bits);
+    };
+    let mut scene = Scene::with(&format!("{path}=1"));
+    permit(&mut scene.world.files, captured);
     scene.perform("take alpha");
-    scene.edit("-a b=");
+    scene.edit(&format!("-{name} b="));
     if let Some(bits) = before {
-        scene.edit("a=2");
-        scene.world.files.set_permissions(b"work/alpha/a", bits);
+        scene.edit(&format!("{path}=2"));
+        permit(&mut scene.world.files, bits);
     }
     let mut observation = scene.correct_observation("restore alpha 1");
-    observation.files.set_permissions(b"work/alpha/a", after);
+    permit(&mut observation.files, after);
     (scene, observation)
 }
 
@@ -39,7 +46,7 @@ fn restore_never_widens_permissions() {
         (0o755, Some(0o600), 0o700, ""),
         (0o755, Some(0o644), 0o744, ""),
     ] {
-        let (scene, observation) = restored(captured, before, after);
+        let (scene, observation) = restored("a", captured, before, after);
         assert_eq!(scene.broken_rules(&observation), rules, "{captured:o} {before:?} {after:o}");
         assert_eq!(count(&scene.checks(&observation), rule), 1);
     }
@@ -47,7 +54,7 @@ fn restore_never_widens_permissions() {
 
 #[test]
 fn restore_permissions_judges_only_restored_files_whose_capture_was_observed() {
-    let (mut scene, observation) = restored(0o600, None, 0o644);
+    let (mut scene, observation) = restored("a", 0o600, None, 0o644);
     let listed =
         Listed { number: 1, id: checkpoint_id(9), time: 0, reason: String::new(), stats: None };
     scene.learn_answer("list alpha", Answer::Listed(vec![listed]));
@@ -57,22 +64,6 @@ fn restore_permissions_judges_only_restored_files_whose_capture_was_observed() {
     let mut observation = scene.correct_observation("restore alpha 1");
     observation.files.set_permissions(b"work/alpha/a", 0o600);
     assert_eq!(count(&scene.checks(&observation), "restore/permissions"), 1);
-}
-
-/// The observation of a restore of `d/a`, where `d` has these permission bits when it is captured, before the
-/// restore (`None` if it is gone) and afterwards.
-fn restored_folder(captured: u32, before: Option<u32>, after: u32) -> (Scene, Observation) {
-    let mut scene = Scene::with("d/a=1");
-    scene.world.files.set_folder_permissions(b"work/alpha/d", captured);
-    scene.perform("take alpha");
-    scene.edit("-d b=");
-    if let Some(bits) = before {
-        scene.edit("d/a=2");
-        scene.world.files.set_folder_permissions(b"work/alpha/d", bits);
-    }
-    let mut observation = scene.correct_observation("restore alpha 1");
-    observation.files.set_folder_permissions(b"work/alpha/d", after);
-    (scene, observation)
 }
 
 #[test]
@@ -96,7 +87,7 @@ fn restore_opens_no_folder_that_was_closed_when_captured_and_before() {
         (0o711, Some(0o700), 0o755, rule, 1),
         (0o700, Some(0o700), 0o755, rule, 1),
     ] {
-        let (scene, observation) = restored_folder(captured, before, after);
+        let (scene, observation) = restored("d/a", captured, before, after);
         assert_eq!(scene.broken_rules(&observation), rules, "{captured:o} {before:?} {after:o}");
         let checks = scene.checks(&observation);
         assert_eq!(count(&checks, rule), checked, "{captured:o} {before:?} {after:o}");
@@ -116,7 +107,7 @@ fn restore_folder_permissions_judges_the_project_and_only_folders_above_restored
         observation.files.set_folder_permissions(opened.as_bytes(), 0o777);
         assert_eq!(scene.broken_rules(&observation), rules, "{opened}");
     }
-    let (mut scene, observation) = restored_folder(0o700, None, 0o755);
+    let (mut scene, observation) = restored("d/a", 0o700, None, 0o755);
     let listed =
         Listed { number: 1, id: checkpoint_id(9), time: 0, reason: String::new(), stats: None };
     scene.learn_answer("list alpha", Answer::Listed(vec![listed]));
