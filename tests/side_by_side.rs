@@ -34,7 +34,7 @@ fn compared_with_core(
 
 #[test]
 fn comparison_finds_no_difference_between_a_subject_and_itself() {
-    let differences = compared_with_core(&CoreSubject::boxed, 12);
+    let differences = compared_with_core(&CoreSubject::boxed, 24);
     assert!(differences.is_empty(), "{differences:#?}");
 }
 

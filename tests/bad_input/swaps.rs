@@ -64,13 +64,6 @@ impl Machine {
     /// Whether a checkpoint behind the ref of the project holds the outside content. If the project itself is a
     /// link when it is resolved, the outside folder is a project of its own.
     fn has_secret(&self, reference: &str) -> bool {
-        let objects = self.base().join("store/objects");
-        let (folder, name) = SECRET_BLOB.split_at(2);
-        let is_stored = objects.join(folder).join(name).exists();
-        let has_packs = fs::read_dir(objects.join("pack")).is_ok_and(|packs| packs.count() > 0);
-        if !is_stored && !has_packs {
-            return false;
-        }
         let objects = self.git().args(["rev-list", "--objects", reference]).output().unwrap();
         assert!(objects.status.success(), "{objects:?}");
         String::from_utf8(objects.stdout).unwrap().contains(SECRET_BLOB)
@@ -150,7 +143,7 @@ fn restore_file(machine: &Machine, disk: HookedDisk) {
 #[test]
 fn checkpoint_with_a_swapped_directory_captures_nothing_outside() {
     let rounds = swapped_at_each_call("src", no_change, take);
-    assert!(rounds > 20, "{rounds}");
+    assert!(rounds > 30, "{rounds}");
 }
 
 #[test]
@@ -162,7 +155,7 @@ fn checkpoint_with_a_swapped_project_captures_nothing_outside() {
 #[test]
 fn restore_with_a_swapped_directory_changes_nothing_outside() {
     let rounds = swapped_at_each_call("src", change, restore);
-    assert!(rounds > 150, "{rounds}");
+    assert!(rounds > 160, "{rounds}");
 }
 
 #[test]

@@ -39,9 +39,7 @@ pub fn apply(root: &Path, change: &Change) -> io::Result<()> {
 }
 
 fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
-    if !fs::symlink_metadata(path)?.is_dir() {
-        break_hard_links(path)?;
-    }
+    break_hard_links(path)?;
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
@@ -60,7 +58,8 @@ fn rewrite(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Makes a path with hard links a file of its own, since an edit is about a single name of a file.
 fn break_hard_links(path: &Path) -> io::Result<()> {
     let before = fs::symlink_metadata(path)?;
-    if before.nlink() > 1 {
+    // A folder has a link for each folder in it, but no other names.
+    if before.nlink() > 1 && !before.is_dir() {
         let copy = path.with_file_name(".herma-edit");
         // The owner may lack read permission.
         fs::set_permissions(path, Permissions::from_mode(before.mode() | 0o400))?;
@@ -152,7 +151,6 @@ mod tests {
         let mode = || fs::metadata(folder.path().join("d")).unwrap().mode() & 0o777;
         apply(Change::Make("d".into(), Node::Directory));
         assert_eq!(mode(), 0o755);
-        // A folder with folders in it has several links, but no other names.
         apply(Change::Make("d/e".into(), Node::Directory));
         apply(Change::SetPermissions("d".into(), 0o711));
         assert_eq!(mode(), 0o711);

@@ -188,14 +188,9 @@ impl<'a> Reading<'a> {
             self.find(path, stat);
             let data = (!stat.is_folder()).then_some(stat);
             // Unchanged folders are listed in the same order.
-            let same = earlier
-                .get(items.len())
-                .filter(|earlier| earlier.name == name && earlier.stat == data)
-                .filter(|earlier| earlier.mode == stat.mode);
-            items.push(match same {
-                Some(same) => same.clone(),
-                None => FolderItem { name, stat: data, mode: stat.mode },
-            });
+            let item = FolderItem { name, stat: data, mode: stat.mode };
+            let same = earlier.get(items.len()).filter(|earlier| **earlier == item);
+            items.push(same.cloned().unwrap_or(item));
         }
         let is_settled = || items.iter().all(|item| self.last.is_settled(item));
         let items = match last {
