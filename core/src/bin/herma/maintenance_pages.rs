@@ -90,7 +90,7 @@ fn removals(answer: &PruneAnswer, [verb, first]: [&str; 2]) -> Page {
         let new = line(new);
         writeln!(
             page,
-            "{} was moved to {new}, which has checkpoints of its own, and is kept; its own:",
+            "{} was moved to {new}, which has its own checkpoints; the old ones are kept; to list them:",
             line(old)
         );
         writeln!(page, "  herma list --dir {}", shell_word(old.as_bytes()));
