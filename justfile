@@ -35,8 +35,8 @@ fuzz-smoke seed="1" percent="100":
 # How soon each generator finds each planted bug: docs/generation.md (an hour on two cores).
 generators:
     .ci/fuzz build target/fuzz/targets
-    cargo run -p herma-harness --features quickcheck,arbitrary --example generators -- \
-        docs/generation.md --libfuzzer $PWD/target/fuzz/targets/history
+    cargo run -p herma-harness --example generators -- docs/generation.md \
+        --libfuzzer $PWD/target/fuzz/targets/history
 
 # How long each operation takes, beside other tools that are installed; `--page docs/speed.md` writes the page.
 bench *arguments:
