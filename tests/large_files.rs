@@ -53,7 +53,8 @@ fn a_large_file_is_stored_once_compared_in_full_and_restored() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
     take_checkpoint(&manager, &project, "first");
     let stored = fs::metadata(object(&fixture, content.as_bytes())).unwrap();
-    assert_eq!(manager.checkpoint(&project, "again").unwrap().outcome, Outcome::Unchanged);
+    let again = manager.checkpoint(&project, "again").unwrap();
+    assert!(matches!(again.outcome, Outcome::Unchanged { .. }));
     fs::write(&file, noise(2, BYTES)).unwrap();
     let diff = manager.diff(&project, b"1").unwrap();
     assert_eq!(diff.entries.iter().map(|entry| entry.lines).collect::<Vec<_>>(), [None]);

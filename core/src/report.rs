@@ -34,7 +34,11 @@ pub enum Outcome {
     /// This turn already has its checkpoint.
     Deduped,
     /// Nothing changed since the last one, or there is nothing to capture.
-    Unchanged,
+    Unchanged {
+        /// The full id of the last one; `None` if there is nothing to capture.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+    },
     /// Automatic checkpoints are off.
     Disabled,
 }

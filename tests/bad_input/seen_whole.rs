@@ -24,7 +24,7 @@ fn truncate(path: &Path) {
 #[track_caller]
 fn take_again(fixture: &StoreFixture) {
     let taken = fixture.manager().checkpoint(&fixture.project("project"), "again").unwrap();
-    assert_eq!(taken.outcome, Outcome::Unchanged);
+    assert!(matches!(taken.outcome, Outcome::Unchanged { .. }));
 }
 
 /// A disk on which `action` runs once, before the first write of a file whose name matches.
@@ -144,7 +144,7 @@ fn an_unchanged_checkpoint_reads_no_object_of_a_file_again() {
         });
         let manager = fixture.manager_on(disk, Config::default());
         let taken = manager.checkpoint(&fixture.project("project"), "again").unwrap();
-        assert_eq!(taken.outcome, Outcome::Unchanged);
+        assert!(matches!(taken.outcome, Outcome::Unchanged { .. }));
         let reads = reads.load(Ordering::Relaxed);
         assert!(reads < 10, "{files} files, {reads} times something was read");
     }

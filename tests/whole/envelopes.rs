@@ -80,12 +80,12 @@ fn a_change_of_only_a_part_creates_a_checkpoint() {
     let agent = Agent::new();
     agent.take("good");
     let again = || agent.manager().checkpoint(&agent.project(), "again").unwrap().outcome;
-    assert_eq!(again(), Outcome::Unchanged);
+    assert!(matches!(again(), Outcome::Unchanged { .. }));
     agent.set("goal", r#"{"active": "Ship it", "progress": 0.5}"#);
     assert!(matches!(again(), Outcome::Created { .. }));
     // A manager without parts sees no change.
     let plain = agent.machine.manager().checkpoint(&agent.project(), "plain").unwrap();
-    assert_eq!(plain.outcome, Outcome::Unchanged);
+    assert!(matches!(plain.outcome, Outcome::Unchanged { .. }));
 }
 
 // rule: agent/parts

@@ -108,12 +108,14 @@ impl Manager {
         occasion: &Occasion<'_>,
     ) -> Result<Committed> {
         match decision {
-            CommitDecision::Nothing => Ok(Committed { outcome: Outcome::Unchanged, newest: None }),
+            CommitDecision::Nothing => {
+                Ok(Committed { outcome: Outcome::Unchanged { id: None }, newest: None })
+            }
             CommitDecision::KeepNewest(newest) => {
                 keep_newest(open, newest, draft.tip)?;
                 let Checkpoint { id, seconds, parent, .. } = *newest;
-                let newest = Some(Newest { id, seconds, parent });
-                Ok(Committed { outcome: Outcome::Unchanged, newest })
+                let outcome = Outcome::Unchanged { id: Some(id.to_string()) };
+                Ok(Committed { outcome, newest: Some(Newest { id, seconds, parent }) })
             }
             CommitDecision::Add(tree) => {
                 let newest = self.add(open, draft, tree, occasion)?;

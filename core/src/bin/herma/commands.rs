@@ -14,8 +14,8 @@ use herma_core::configuration::{self, Configured, Warning};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::state::State;
 use herma_core::{
-    Clock, Code, Config, Direction, Environment, Error, FileProgress, Listed, Manager, Occasion,
-    Restored, SessionTurn, SystemClock, Trigger, project_directory, project_of_file,
+    Clock, Code, Config, Direction, Environment, Error, FileProgress, Manager, Occasion, Restored,
+    SessionTurn, SystemClock, Trigger, project_directory, project_of_file,
 };
 use serde::Serialize;
 use std::io;
@@ -252,10 +252,6 @@ impl Herma {
         project_directory(self.disk.as_ref(), &self.environment, &directory)
     }
 
-    pub(crate) fn newest(&self, project: &Path) -> Option<Listed> {
-        self.manager.list(project).ok()?.into_iter().next()
-    }
-
     fn take(&self, project: &Path, arguments: &CheckpointArguments) -> Result<Answer, Failure> {
         let CheckpointArguments { reason, label, turn, .. } = arguments;
         let label = label.as_deref();
@@ -277,9 +273,7 @@ impl Herma {
                 "{project:?} is a folder of the project {outer:?}: a checkpoint of that holds its files, too"
             ));
         }
-        self.answer_in_project(project, &taken, || {
-            pages::taken(self.style, project, &taken, || self.newest(project))
-        })
+        self.answer_in_project(project, &taken, || pages::taken(self.style, project, &taken))
     }
 
     /// A notice that a label no longer names a checkpoint, being that of several.

@@ -35,13 +35,8 @@ pub fn directory(path: &Path) -> String {
     name(path.as_os_str().as_bytes())
 }
 
-/// The outcome of a manual checkpoint; `newest` looks for the newest one, if none was taken.
-pub fn taken(
-    style: Style,
-    project: &Path,
-    taken: &Taken,
-    newest: impl FnOnce() -> Option<Listed>,
-) -> String {
+/// The outcome of a manual checkpoint.
+pub fn taken(style: Style, project: &Path, taken: &Taken) -> String {
     let mut page = Page::default();
     let project = directory(project);
     match &taken.outcome {
@@ -51,17 +46,15 @@ pub fn taken(
         Outcome::Deduped => {
             writeln!(page, "No checkpoint taken of {project}: this turn already has its checkpoint")
         }
+        Outcome::Unchanged { id: Some(id) } => writeln!(
+            page,
+            "No checkpoint taken of {project}: nothing changed since checkpoint {}",
+            short(style, id)
+        ),
         // A checkpoint that the command takes is never turned off.
-        Outcome::Unchanged | Outcome::Disabled => match newest() {
-            Some(Listed { id, .. }) => writeln!(
-                page,
-                "No checkpoint taken of {project}: nothing changed since checkpoint {}",
-                short(style, &id)
-            ),
-            None => {
-                writeln!(page, "No checkpoint taken of {project}: there are no files to capture")
-            }
-        },
+        Outcome::Unchanged { id: None } | Outcome::Disabled => {
+            writeln!(page, "No checkpoint taken of {project}: there are no files to capture")
+        }
     }
     if !taken.skipped.is_empty() {
         writeln!(page, "\nLeft out:");

@@ -155,7 +155,8 @@ impl Herma {
         let restored = restored.map_err(|error| self.refused(project, error))?;
         let is_in_newest =
             project_existed && restored.safety.is_none() && restored.forced_past.is_none();
-        let newest = is_in_newest.then(|| self.newest(project)).flatten().map(|newest| newest.id);
+        let newest = || Some(self.manager.list(project).ok()?.first()?.id.clone());
+        let newest = is_in_newest.then(newest).flatten();
         let answer = self.answer_in_project(project, &restored, || {
             rollback_pages::restored(self.style, wanted, &restored, newest.as_deref())
         })?;

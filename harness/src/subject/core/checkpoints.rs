@@ -90,7 +90,7 @@ pub(super) fn model_taken(taken: herma_core::Taken) -> Taken {
     let outcome = match taken.outcome {
         Outcome::Created { id } => CheckpointOutcome::Created { id },
         Outcome::Deduped => CheckpointOutcome::Deduped,
-        Outcome::Unchanged => CheckpointOutcome::Unchanged,
+        Outcome::Unchanged { .. } => CheckpointOutcome::Unchanged,
         Outcome::Disabled => CheckpointOutcome::Disabled,
     };
     Taken { outcome, skipped: remarks(taken.skipped) }
