@@ -23,11 +23,8 @@ pub fn write_atomically(
 /// As [`write_atomically`], for a file at `place` in the store, without waiting until it is durable: after a power
 /// loss it may be missing or damaged.
 pub fn write_soon(disk: &dyn Disk, store: &Path, place: &str, content: &[u8]) -> Result<()> {
-    let path = store.join(place);
     let fresh = write_fresh_soon(disk, store, &place.replace('/', "-"), content)?;
-    disk.rename(&fresh, &path).context("replacing", &path).inspect_err(|_| {
-        let _ = disk.remove_file(&fresh);
-    })
+    move_file(disk, &fresh, &store.join(place))
 }
 
 /// Writes a new durable file in the store's folder `fresh`, to be moved by [`replace_file`].
@@ -73,15 +70,17 @@ pub fn make_new_named(
     Err(Error::Busy(folder.to_owned()))
 }
 
-/// Renames a fresh file to `path` in one step and waits until that is durable.
-pub fn replace_file(disk: &dyn Disk, fresh: &Path, path: &Path) -> Result<()> {
-    let moved = disk.rename(fresh, path).context("replacing", path).and_then(|()| {
-        let folder = path.parent().unwrap_or(path);
-        disk.sync_directory(folder).context("replacing a file in", folder)
-    });
-    if moved.is_err() {
+/// Renames a fresh file to `path` in one step. If that fails, the file is removed.
+pub fn move_file(disk: &dyn Disk, fresh: &Path, path: &Path) -> Result<()> {
+    disk.rename(fresh, path).context("replacing", path).inspect_err(|_| {
         // A leftover only costs a name; the error itself is what matters.
         let _ = disk.remove_file(fresh);
-    }
-    moved
+    })
+}
+
+/// As [`move_file`], and waits until that is durable.
+pub fn replace_file(disk: &dyn Disk, fresh: &Path, path: &Path) -> Result<()> {
+    move_file(disk, fresh, path)?;
+    let folder = path.parent().unwrap_or(path);
+    disk.sync_directory(folder).context("replacing a file in", folder)
 }

@@ -97,8 +97,11 @@ pub fn after_checkpoint(
     SizeKept { evicted: evictions.count(), is_above_limit }
 }
 
-/// Whether the store takes more bytes; 0 is no limit.
-fn exceeds(disk: &dyn Disk, base: &Path, max_bytes: u64) -> Result<bool> {
+/// Whether the store takes more bytes, by its estimate; 0 is no limit.
+///
+/// # Errors
+/// A store that cannot be opened or measured.
+pub fn exceeds(disk: &dyn Disk, base: &Path, max_bytes: u64) -> Result<bool> {
     match Store::open(disk, base)?.filter(|_| max_bytes > 0) {
         Some(store) => Ok(usage::estimate(&store)? > max_bytes),
         None => Ok(false),

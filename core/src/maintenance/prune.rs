@@ -10,6 +10,7 @@ use crate::environment::Config;
 use crate::error::{Error, Result};
 use crate::maintenance::evidence;
 use crate::maintenance::fold::fold;
+use crate::maintenance::limits::exceeds;
 use crate::maintenance::moved;
 use crate::maintenance::reclaim::reclaim;
 use crate::maintenance::total::{Evictions, keep_total};
@@ -329,7 +330,9 @@ impl Prune<'_> {
             self.failed("reclaiming space", error);
         }
         let max_bytes = self.options.max_total_bytes;
-        if max_bytes == 0 {
+        // What was freed was measured.
+        let is_within = || exceeds(self.disk, self.base, max_bytes).is_ok_and(|exceeds| !exceeds);
+        if max_bytes == 0 || freed.is_ok() && is_within() {
             return;
         }
         let mut evictions = Evictions::default();

@@ -1,7 +1,7 @@
 //! The automatic prune. It runs at most once per interval, which a marker file in the base ensures, and
 //! never makes its caller fail.
 
-use crate::disk::atomic_write::{replace_file, write_new_named};
+use crate::disk::atomic_write::{make_new_named, move_file};
 use crate::disk::{Disk, Kind, Sharing};
 use crate::environment::{Clock, Config};
 use crate::error::{Error, Result};
@@ -83,6 +83,8 @@ fn is_interval_over(disk: &dyn Disk, base: &Path, now: i64, interval: u64) -> bo
 fn write_marker(disk: &dyn Disk, base: &Path, now: i64) -> Result<()> {
     // With a decimal point, as other tools write it.
     let text = format!("{:?}", now as f64);
-    let draft = write_new_named(disk, base, MARKER, text.as_bytes(), 0o600)?;
-    replace_file(disk, &draft, &base.join(MARKER))
+    // If a power loss takes it, the next sweep is only earlier than necessary.
+    let write = |path: &Path| disk.write_soon(path, text.as_bytes(), 0o600);
+    let draft = make_new_named(base, MARKER, write)?;
+    move_file(disk, &draft, &base.join(MARKER))
 }

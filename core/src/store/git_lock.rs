@@ -2,7 +2,7 @@
 //! is held, and this crate removes no object while `git gc` holds it. Otherwise each of the two could
 //! remove a copy of an object because it relies on the copy that the other one removes.
 
-use crate::disk::atomic_write::replace_file;
+use crate::disk::atomic_write::move_file;
 use crate::disk::{Disk, Stat};
 use crate::error::{Context, Error, Result};
 use crate::store::refs::take_git_lock;
@@ -44,9 +44,12 @@ pub fn take<'a>(disk: &'a dyn Disk, store: &Path) -> Result<GitLock<'a>> {
     let fresh = store.join("gc.pid.lock");
     let machine = uname().nodename().to_string_lossy().into_owned();
     let text = format!("{} {machine}", std::process::id());
-    let has_space = match take_git_lock(disk, &fresh, text.as_bytes()) {
+    // No process outlives a power loss, so that its lock need not.
+    let take =
+        |content: &[u8]| take_git_lock(disk, &fresh, |lock| disk.write_soon(lock, content, 0o600));
+    let has_space = match take(text.as_bytes()) {
         // An empty file takes no space, and git takes no lock while it exists.
-        Err(error) if error.is_full_disk() => take_git_lock(disk, &fresh, b"").map(|()| false)?,
+        Err(error) if error.is_full_disk() => take(b"").map(|()| false)?,
         taken => taken.map(|()| true)?,
     };
     let busy = is_held(disk, &path, &fresh, &machine);
@@ -57,7 +60,7 @@ pub fn take<'a>(disk: &'a dyn Disk, store: &Path) -> Result<GitLock<'a>> {
     if !has_space {
         return Ok(GitLock { disk, path: fresh });
     }
-    replace_file(disk, &fresh, &path)?;
+    move_file(disk, &fresh, &path)?;
     Ok(GitLock { disk, path })
 }
 

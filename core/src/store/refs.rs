@@ -13,7 +13,7 @@ use crate::store::packed_refs;
 use crate::store::pre_restore;
 use crate::store::repository::{is_directory, make_private};
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
@@ -96,7 +96,11 @@ fn lock_ref(disk: &dyn Disk, store: &Path, name: &str, content: &[u8]) -> Result
     let lock = path.with_extension("lock");
     let take = || {
         make_folder(disk, store, folder_of(name))?;
-        take_git_lock(disk, &lock, content)
+        take_git_lock(disk, &lock, |lock| match content {
+            // It replaces nothing, so that it need not survive a power loss.
+            [] => disk.write_soon(lock, content, 0o600),
+            _ => disk.write_new(lock, content, 0o600),
+        })
     };
     take().or_else(|error| if has_no_folder(disk, store, name) { take() } else { Err(error) })?;
     Ok(LockedRef { path, lock })
@@ -136,17 +140,16 @@ fn folder_of(name: &str) -> &str {
     name.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Takes git's lock on a file by making the lock file, with `content`. The caller renames the lock
-/// file onto the file, or removes it.
+/// Takes git's lock on a file by making the lock file with `make`. The caller renames the lock file onto the
+/// file, or removes it.
 // rule: lock/stale
-pub fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()> {
-    // An empty lock file replaces nothing, so that it need not survive a power loss.
-    let make = || match content {
-        [] => disk.write_soon(lock, content, 0o600),
-        _ => disk.write_new(lock, content, 0o600),
-    };
+pub fn take_git_lock(
+    disk: &dyn Disk,
+    lock: &Path,
+    make: impl Fn(&Path) -> io::Result<()>,
+) -> Result<()> {
     for step in 0..=LOCK_STEPS_MAX {
-        match make() {
+        match make(lock) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 if step + 1 == LOCK_STEPS_MAX {
                     disk.remove_file(lock).context("taking over", lock)?;
@@ -215,7 +218,7 @@ fn with_packed_lock(
     change: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
     let lock = store.join("packed-refs.lock");
-    take_git_lock(disk, &lock, b"")?;
+    take_git_lock(disk, &lock, |lock| disk.write_soon(lock, b"", 0o600))?;
     let changed = change();
     let _ = disk.remove_file(&lock);
     changed

@@ -1,7 +1,7 @@
 //! The store on disk: one bare git repository below the base, made on first use, completed if parts of
 //! it are missing, and locked while it is used.
 
-use crate::disk::atomic_write::write_atomically;
+use crate::disk::atomic_write::write_soon;
 use crate::disk::{Disk, Kind, Sharing, is_absence, is_unreadable};
 use crate::error::{Context, Error, Result};
 use crate::ignore::{DEFAULT_EXCLUDES, SECRETS};
@@ -137,12 +137,22 @@ impl<'a> Store<'a> {
             // HEAD is last, since to git a folder with a HEAD is a repository.
             ("HEAD", "ref: refs/heads/main\n"),
         ];
+        let mut written = Vec::new();
         for (name, content) in files {
             let file = path.join(name);
             if !compatibility::is_usable(disk, &file) {
                 // A file cannot replace a folder; a folder that is not empty stays.
                 let _ = disk.remove_directory(&file);
-                write_atomically(disk, &path, "layout", content.as_bytes(), &file)?;
+                write_soon(disk, &path, name, content.as_bytes())?;
+                written.push(file);
+            }
+        }
+        // rule: crash/power-loss
+        if !written.is_empty() {
+            let files: Vec<&Path> = written.iter().map(PathBuf::as_path).collect();
+            disk.sync_files(&files).context("waiting for files in", &path)?;
+            for folder in [&path, &path.join("info")] {
+                disk.sync_directory(folder).context("making files in", folder)?;
             }
         }
         Ok(Store { disk, path, _lock: Some(lock) })

@@ -52,7 +52,7 @@ pub fn change(disk: &dyn Disk, store: &Path, edit: impl FnOnce(&mut Boundaries))
     let path = store.join("shallow");
     let lock = store.join("shallow.lock");
     let content: String = boundaries.iter().map(|id| format!("{id}\n")).collect();
-    take_git_lock(disk, &lock, content.as_bytes())?;
+    take_git_lock(disk, &lock, |lock| disk.write_new(lock, content.as_bytes(), 0o600))?;
     if !folder::is_file_or_nothing(disk, &path)? {
         // A file cannot replace a folder; a folder that is not empty stays.
         let _ = disk.remove_directory(&path);

@@ -3,7 +3,7 @@
 //!
 //! The estimate only decides when the objects are really measured.
 
-use crate::disk::atomic_write::write_atomically;
+use crate::disk::atomic_write::write_soon;
 use crate::disk::folder;
 use crate::error::{Context, Result};
 use crate::store::repository::{Store, make_private};
@@ -44,7 +44,7 @@ fn sum(entries: &[u8]) -> Option<u64> {
 pub fn restart(store: &Store<'_>, bytes: u64) -> Result<()> {
     make_private(store.disk, &store.path.join("fresh"))?;
     let path = store.path.join("usage");
-    match write_atomically(store.disk, &store.path, "usage", &entry(bytes), &path) {
+    match write_soon(store.disk, &store.path, "usage", &entry(bytes)) {
         Err(error) if error.is_full_disk() => folder::remove_file(store.disk, &path),
         written => written,
     }
