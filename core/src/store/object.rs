@@ -64,7 +64,8 @@ impl Kind {
     pub fn compression(self) -> Compression {
         match self {
             Kind::Commit => Compression::none(),
-            _ => Compression::fast(),
+            // The first level is faster, but makes what cannot be compressed a twentieth larger.
+            _ => Compression::new(2),
         }
     }
 }
