@@ -31,10 +31,14 @@ pub struct FileEntry {
 }
 
 /// The files of a project when they were last read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Index {
-    /// Sorted by path.
-    entries: Vec<(Vec<u8>, FileEntry)>,
+    /// Git's header and its entries, sorted by path; they are read where they are.
+    bytes: Vec<u8>,
+    /// Where each entry begins.
+    starts: Vec<usize>,
+    /// For each entry, the digest of the mark of the file in which the blob was intact.
+    marks: Vec<Option<MarkDigest>>,
     /// The trees of the last checkpoint, sorted, each with the digest of the mark of the file in which it was
     /// intact.
     trees: Vec<(Oid, MarkDigest)>,
@@ -44,9 +48,15 @@ pub struct Index {
     next: AtomicUsize,
 }
 
+impl Default for Index {
+    fn default() -> Self {
+        Index::of(std::iter::empty())
+    }
+}
+
 impl PartialEq for Index {
     fn eq(&self, other: &Self) -> bool {
-        self.entries == other.entries && self.trees == other.trees
+        self.bytes == other.bytes && self.marks == other.marks && self.trees == other.trees
     }
 }
 
@@ -68,6 +78,9 @@ const PROBES_MAX: usize = 64;
 /// Positions among the stat words of an entry.
 const MODE: usize = 6;
 const SIZE: usize = 9;
+const HEADER_BYTES: usize = 12;
+const WORDS_BYTES: usize = 40;
+/// The length of an entry without its name.
 const FIXED_BYTES: usize = 62;
 const HASH_BYTES: usize = 20;
 /// The name of the extension that identifies this tool as the writer. It holds the digest of each entry's mark,
@@ -118,8 +131,23 @@ fn words_of(stat: &Stat, mode: Mode) -> [u32; 10] {
 
 impl Index {
     /// The index of these files, which are sorted by path.
-    pub fn of(entries: Vec<(Vec<u8>, FileEntry)>) -> Self {
-        Index { entries, ..Index::default() }
+    pub fn of<'p>(entries: impl Iterator<Item = (&'p [u8], FileEntry)>) -> Self {
+        let mut bytes = vec![0; HEADER_BYTES];
+        let mut starts = Vec::new();
+        let mut marks = Vec::new();
+        for (path, entry) in entries {
+            let start = bytes.len();
+            entry.words.iter().for_each(|word| bytes.extend_from_slice(&word.to_be_bytes()));
+            bytes.extend_from_slice(entry.id.as_bytes());
+            let length = path.len().min(NAME_LENGTH_MAX) as u16;
+            bytes.extend_from_slice(&length.to_be_bytes());
+            bytes.extend_from_slice(path);
+            bytes.resize(start + entry_bytes(path), 0);
+            starts.push(start);
+            marks.push(entry.mark);
+        }
+        bytes[..HEADER_BYTES].copy_from_slice(&header(starts.len()));
+        Index { bytes, starts, marks, trees: Vec::new(), written: None, next: AtomicUsize::new(0) }
     }
 
     /// What is known of a file with this stat, if the file certainly did not change. `started` is the stat of a
@@ -134,30 +162,43 @@ impl Index {
         let certain = stat.size > 0;
         let mark = RecordedMark { digest: entry.mark, moment: self.moment(started) };
         let item = entry.item().filter(|_| same && certain)?;
-        Some(Unchanged { item, entry: *entry, mark })
+        Some(Unchanged { item, entry, mark })
     }
 
     /// Whether any of some files is in that directory with the inode and the times that it had in the project:
     /// a directory that is moved keeps its files as they are.
     pub fn is_of(&self, disk: &dyn Disk, directory: &Path) -> bool {
-        let step = self.entries.len().div_ceil(PROBES_MAX).max(1);
-        self.entries.iter().step_by(step).any(|(path, entry)| {
-            let stat = disk.stat(&on_disk(directory, path));
+        let step = self.starts.len().div_ceil(PROBES_MAX).max(1);
+        (0..self.starts.len()).step_by(step).any(|position| {
+            let stat = disk.stat(&on_disk(directory, self.path(self.starts[position])));
             stat.is_ok_and(|stat| {
-                words_of(&stat, Mode::of_file(&stat))[..MODE] == entry.words[..MODE]
+                let words = words_of(&stat, Mode::of_file(&stat));
+                words[..MODE] == self.entry_at(position).words[..MODE]
             })
         })
     }
 
-    fn entry(&self, path: &[u8]) -> Option<&FileEntry> {
-        let is_next = |entry: &&(Vec<u8>, FileEntry)| entry.0 == path;
+    fn entry(&self, path: &[u8]) -> Option<FileEntry> {
         let next = self.next.load(Ordering::Relaxed);
-        let position = match self.entries.get(next).filter(is_next) {
+        let position = match self.starts.get(next).filter(|start| self.path(**start) == path) {
             Some(_) => next,
-            None => self.entries.binary_search_by(|entry| entry.0[..].cmp(path)).ok()?,
+            None => self.starts.binary_search_by(|start| self.path(*start).cmp(path)).ok()?,
         };
         self.next.store(position + 1, Ordering::Relaxed);
-        self.entries.get(position).map(|(_, entry)| entry)
+        Some(self.entry_at(position))
+    }
+
+    fn entry_at(&self, position: usize) -> FileEntry {
+        let bytes = &self.bytes[self.starts[position]..];
+        let (words, _) = bytes.as_chunks();
+        let (ids, _) = bytes[WORDS_BYTES..].as_chunks();
+        let words = std::array::from_fn(|word| u32::from_be_bytes(words[word]));
+        FileEntry { words, id: Oid(ids[0]), mark: self.marks[position] }
+    }
+
+    /// The path of the entry that begins there.
+    fn path(&self, start: usize) -> &[u8] {
+        name_in(&self.bytes[start..]).unwrap_or_default()
     }
 
     /// When the index was stored, unless that is still to come.
@@ -178,8 +219,9 @@ impl Index {
 
     /// Records the marks of the files in which the blobs and trees are intact.
     pub fn remember(&mut self, objects: &Objects<'_>) {
-        for (_, entry) in &mut self.entries {
-            entry.mark = objects.mark(entry.id, entry.mark);
+        for position in 0..self.marks.len() {
+            let FileEntry { id, mark, .. } = self.entry_at(position);
+            self.marks[position] = objects.mark(id, mark);
         }
         self.trees = objects.trees().collect();
         self.trees.sort_unstable();
@@ -188,33 +230,18 @@ impl Index {
 
     /// Reads an index that this tool wrote. An index of another tool counts as empty: git may have
     /// converted the content before hashing, so that its blobs are not the bytes of the files.
-    pub fn parse(bytes: &[u8]) -> Index {
+    pub fn parse(bytes: Vec<u8>) -> Index {
         parse(bytes).unwrap_or_default()
     }
 
     /// The bytes of this index as git reads them.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = b"DIRC".to_vec();
-        bytes.extend_from_slice(&2u32.to_be_bytes());
-        bytes.extend_from_slice(&(self.entries.len() as u32).to_be_bytes());
-        for (path, entry) in &self.entries {
-            let start = bytes.len();
-            for word in entry.words {
-                bytes.extend_from_slice(&word.to_be_bytes());
-            }
-            bytes.extend_from_slice(entry.id.as_bytes());
-            let length = path.len().min(NAME_LENGTH_MAX) as u16;
-            bytes.extend_from_slice(&length.to_be_bytes());
-            bytes.extend_from_slice(path);
-            // One to eight NULs end the name and align the next entry.
-            let padding = 8 - (bytes.len() - start) % 8;
-            bytes.extend(std::iter::repeat_n(0, padding));
-        }
+        let mut bytes = self.bytes.clone();
         bytes.extend_from_slice(&OUR_EXTENSION);
-        let length = self.entries.len() * Mark::BYTES + self.trees.len() * TREE_BYTES;
+        let length = self.marks.len() * Mark::BYTES + self.trees.len() * TREE_BYTES;
         bytes.extend_from_slice(&(length as u32).to_be_bytes());
-        for (_, entry) in &self.entries {
-            bytes.extend_from_slice(&entry.mark.unwrap_or(NO_MARK));
+        for mark in &self.marks {
+            bytes.extend_from_slice(&mark.unwrap_or(NO_MARK));
         }
         for (id, digest) in &self.trees {
             bytes.extend_from_slice(id.as_bytes());
@@ -230,7 +257,7 @@ impl Index {
 // rule: maintenance/heals
 pub fn load(store: &Store<'_>, hash: &str) -> Index {
     match store.disk.read(&store.path.join(place(hash)), INDEX_BYTES_MAX) {
-        Ok((bytes, stat)) => Index { written: Some(stat.modified), ..Index::parse(&bytes) },
+        Ok((bytes, stat)) => Index { written: Some(stat.modified), ..Index::parse(bytes) },
         Err(_) => Index::default(),
     }
 }
@@ -245,47 +272,59 @@ fn place(hash: &str) -> String {
     format!("indexes/{hash}")
 }
 
-fn parse(bytes: &[u8]) -> Option<Index> {
+fn header(entries: usize) -> [u8; HEADER_BYTES] {
+    let mut header = *b"DIRC\0\0\0\x02\0\0\0\0";
+    header[8..].copy_from_slice(&(entries as u32).to_be_bytes());
+    header
+}
+
+/// The length of an entry: one to eight NULs end the name and align the next entry.
+fn entry_bytes(name: &[u8]) -> usize {
+    let length = FIXED_BYTES + name.len();
+    length + 8 - length % 8
+}
+
+/// The name in the entry at the beginning of some bytes.
+fn name_in(entry: &[u8]) -> Option<&[u8]> {
+    let name = entry.get(FIXED_BYTES..)?;
+    Some(&name[..name.iter().position(|byte| *byte == 0)?])
+}
+
+fn parse(mut bytes: Vec<u8>) -> Option<Index> {
     let body = bytes.len().checked_sub(HASH_BYTES).map(|end| &bytes[..end])?;
     if Sha1::digest(body)[..] != bytes[body.len()..] {
         return None;
     }
-    let word = |offset: usize| -> Option<u32> {
-        Some(u32::from_be_bytes(body.get(offset..offset + 4)?.try_into().ok()?))
-    };
-    if body.get(..4)? != b"DIRC" || word(4)? != 2 {
+    let count = u32::from_be_bytes(*body.get(8..)?.first_chunk()?) as usize;
+    if !body.starts_with(&header(count)) {
         return None;
     }
-    let mut index = Index::default();
-    let mut offset = 12;
-    for _ in 0..word(8)? {
-        let mut words = [0; 10];
-        for (position, value) in words.iter_mut().enumerate() {
-            *value = word(offset + 4 * position)?;
+    let mut starts = Vec::new();
+    let mut end = HEADER_BYTES;
+    let mut before = None;
+    for _ in 0..count {
+        let name = name_in(body.get(end..)?)?;
+        if before >= Some(name) {
+            return None;
         }
-        let id = Oid(*body.get(offset + 40..)?.first_chunk()?);
-        let name = body.get(offset + FIXED_BYTES..)?;
-        let name = &name[..name.iter().position(|byte| *byte == 0)?];
-        index.entries.push((name.to_vec(), FileEntry { words, id, mark: None }));
-        let length = FIXED_BYTES + name.len();
-        offset += length + 8 - length % 8;
+        before = Some(name);
+        starts.push(end);
+        end += entry_bytes(name);
     }
-    let (length, marks) = body.get(offset..)?.strip_prefix(&OUR_EXTENSION)?.split_first_chunk()?;
+    let (length, marks) = body.get(end..)?.strip_prefix(&OUR_EXTENSION)?.split_first_chunk()?;
     let is_complete = u32::from_be_bytes(*length) as usize == marks.len();
-    let (marks, trees) = marks.split_at_checked(index.entries.len() * Mark::BYTES)?;
+    let (marks, trees) = marks.split_at_checked(count * Mark::BYTES)?;
     let (trees, rest) = trees.as_chunks::<TREE_BYTES>();
-    let is_sorted = index.entries.is_sorted_by(|(left, _), (right, _)| left < right);
-    if !is_complete || !rest.is_empty() || !is_sorted {
+    if !is_complete || !rest.is_empty() {
         return None;
     }
     // The marks are in the order of the entries.
     let (marks, _) = marks.as_chunks::<{ Mark::BYTES }>();
-    for ((_, entry), mark) in index.entries.iter_mut().zip(marks) {
-        entry.mark = Some(*mark).filter(|mark| *mark != NO_MARK);
-    }
+    let marks = marks.iter().map(|mark| Some(*mark).filter(|mark| *mark != NO_MARK)).collect();
     let tree = |bytes: &[u8; TREE_BYTES]| Some((Oid(*bytes.first_chunk()?), *bytes.last_chunk()?));
-    index.trees = trees.iter().filter_map(tree).collect();
-    Some(index)
+    let trees = trees.iter().filter_map(tree).collect();
+    bytes.truncate(end);
+    Some(Index { bytes, starts, marks, trees, written: None, next: AtomicUsize::new(0) })
 }
 
 #[cfg(test)]
@@ -312,15 +351,14 @@ mod tests {
     }
 
     fn index_of(paths: &[&[u8]], item: Item) -> Index {
-        let entry = |path: &&[u8]| (path.to_vec(), FileEntry::new(&stat(9, 100), item, true));
-        Index::of(paths.iter().map(entry).collect())
+        Index::of(paths.iter().map(|path| (*path, FileEntry::new(&stat(9, 100), item, true))))
     }
 
     #[test]
     fn parse_reads_what_to_bytes_wrote() {
         let mut index = index_of(&[b"a", b"dir/b\n", &[b'x'; 5000], b"\xff"], item());
         index.trees = vec![(Oid([1; 20]), [2; Mark::BYTES]), (Oid([3; 20]), [4; Mark::BYTES])];
-        let read = Index::parse(&index.to_bytes());
+        let read = Index::parse(index.to_bytes());
         assert_eq!(read, index);
         let unchanged = |path: &[u8], stat: &Stat| {
             read.unchanged(path, stat, None).map(|unchanged| unchanged.item)
@@ -337,11 +375,9 @@ mod tests {
     fn recorded_mark_returns_no_mark_from_an_index_written_in_the_future() {
         let mut index = index_of(&[b"a", b"b", b"c"], item());
         let mark = Mark::of(b"", &[stat(9, 100)]);
-        for (_, entry) in &mut index.entries[..2] {
-            entry.mark = Some(mark.digest());
-        }
+        index.marks[..2].fill(Some(mark.digest()));
         index.trees = vec![(Oid([1; 20]), mark.digest())];
-        let mut read = Index::parse(&index.to_bytes());
+        let mut read = Index::parse(index.to_bytes());
         assert_eq!(read, index);
         read.written = Some((200, 5));
         let is_unchanged = |path: &[u8], now| {
@@ -359,7 +395,7 @@ mod tests {
     #[test]
     fn unchanged_never_matches_an_entry_that_could_hide_a_change() {
         let is_unchanged = |stat: &Stat, settled| {
-            let index = Index::of(vec![(b"a".to_vec(), FileEntry::new(stat, item(), settled))]);
+            let index = Index::of([(&b"a"[..], FileEntry::new(stat, item(), settled))].into_iter());
             index.unchanged(b"a", stat, None).is_some()
         };
         assert!(!is_unchanged(&stat(9, 100), false));
@@ -384,27 +420,27 @@ mod tests {
         for position in [0, 7] {
             let mut changed = body.to_vec();
             changed[position] += 1;
-            assert_eq!(Index::parse(&hashed(changed)), Index::default(), "byte {position}");
+            assert_eq!(Index::parse(hashed(changed)), Index::default(), "byte {position}");
         }
         let extension = OUR_EXTENSION.len() + 4 + Mark::BYTES;
         let without_extension = body[..body.len() - extension].to_vec();
-        assert_eq!(Index::parse(&hashed(without_extension.clone())), Index::default());
+        assert_eq!(Index::parse(hashed(without_extension.clone())), Index::default());
         // An index from before marks were recorded.
         let without_marks = [&without_extension[..], &OUR_EXTENSION, &[0; 4]].concat();
-        assert_eq!(Index::parse(&hashed(without_marks)), Index::default());
+        assert_eq!(Index::parse(hashed(without_marks)), Index::default());
         let unsorted = index_of(&[b"b", b"a"], item());
-        assert_eq!(Index::parse(&unsorted.to_bytes()), Index::default());
+        assert_eq!(Index::parse(unsorted.to_bytes()), Index::default());
         for length in [Mark::BYTES - 1, Mark::BYTES + 1, 2 * Mark::BYTES] {
             let stated = (length as u32).to_be_bytes();
             let wrong_length =
                 [&without_extension[..], &OUR_EXTENSION, &stated, &vec![1; length]].concat();
-            assert_eq!(Index::parse(&hashed(wrong_length)), Index::default(), "{length}");
+            assert_eq!(Index::parse(hashed(wrong_length)), Index::default(), "{length}");
         }
         for position in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[position] ^= 1;
-            assert_eq!(Index::parse(&damaged), Index::default());
-            assert_eq!(Index::parse(&bytes[..position]), Index::default());
+            assert_eq!(Index::parse(damaged), Index::default());
+            assert_eq!(Index::parse(bytes[..position].to_vec()), Index::default());
         }
     }
 }

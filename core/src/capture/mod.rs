@@ -188,8 +188,8 @@ impl Capture<'_> {
             bits: bits(member),
         });
         captured.permissions = Permissions::of(&files.collect::<Vec<_>>(), folders, group);
-        let entries = read.iter().filter_map(|(path, file)| Some((path.clone(), file.entry?)));
-        captured.index = Index::of(entries.collect());
+        let entries = read.iter().filter_map(|(path, file)| Some((&path[..], file.entry?)));
+        captured.index = Index::of(entries);
         let items = read.into_iter().map(|(path, file)| (path, file.item));
         captured.current.snapshot = items.collect();
     }
