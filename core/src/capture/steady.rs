@@ -78,10 +78,7 @@ pub fn read_up_to(
     limit: u64,
     started: Option<&Stat>,
 ) -> io::Result<Option<(Vec<u8>, Stat)>> {
-    let (content, before) = disk.read(path, limit + 1)?;
-    if disk.stat(path)? != before {
-        return Ok(None);
-    }
+    let Some((content, before)) = disk.read_unchanged(path, limit + 1)? else { return Ok(None) };
     // A second change in one tick of the clock shows only in the bytes.
     // rule: capture/steady
     let is_young = started.is_some_and(|started| !before.is_settled_before(started))

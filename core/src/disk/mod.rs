@@ -128,6 +128,15 @@ impl From<&rustix::fs::Stat> for Stat {
     }
 }
 
+/// At most `limit` bytes of a stream of about `size` bytes.
+fn content(stream: impl Read, size: u64, limit: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    // A stated size may exceed the memory; a failed allocation would end the process.
+    content.try_reserve(size.min(limit) as usize)?;
+    stream.take(limit).read_to_end(&mut content)?;
+    Ok(content)
+}
+
 /// Whether two paths lead to the same file or directory, also if it is mounted at both.
 pub(crate) fn is_same(disk: &dyn Disk, left: &Path, right: &Path) -> bool {
     let identity = |path| disk.stat(path).ok().map(|stat| stat.identity());
@@ -239,11 +248,12 @@ pub trait Disk: Send + Sync {
     /// At most `limit` bytes of a regular file, and its stat when it was opened.
     fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)> {
         let (stream, stat) = self.open(path)?;
-        let mut content = Vec::new();
-        // A stated size may exceed the memory; a failed allocation would end the process.
-        content.try_reserve(stat.size.min(limit) as usize)?;
-        stream.take(limit).read_to_end(&mut content)?;
-        Ok((content, stat))
+        Ok((content(stream, stat.size, limit)?, stat))
+    }
+    /// As [`Disk::read`]; `None` if the file changed or was replaced while it was read.
+    fn read_unchanged(&self, path: &Path, limit: u64) -> io::Result<Option<(Vec<u8>, Stat)>> {
+        let (content, before) = self.read(path, limit)?;
+        Ok((self.stat(path)? == before).then_some((content, before)))
     }
     /// The id of the file system of a directory, which distinguishes it from other file systems with the
     /// same device number; 0 if it has none.
