@@ -26,9 +26,11 @@ pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
     let restores = seen.request.restores();
     let refused = matches!(allowed, Allowed::Refused(_) | Allowed::Restore(_));
     if let Some(changes) = &seen.base_changes {
-        // A refusal may change the bookkeeping, such as when a project was last used, but not the stored
-        // data.
-        let paths: Vec<_> = changes.iter().filter(|path| !refused || is_stored(path)).collect();
+        // A refusal may change the bookkeeping, such as when a project was last used, and a list may keep
+        // the figures that it computed; neither may change the stored data.
+        let keeps_books =
+            refused || matches!(seen.request, Request::List { .. } | Request::PrintList { .. });
+        let paths: Vec<_> = changes.iter().filter(|path| !keeps_books || is_stored(path)).collect();
         let rule: RuleRef = match allowed {
             Allowed::Refused(_) | Allowed::Restore(_) => &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
             Allowed::Checkpoint(checkpoint) if checkpoint.kind == CheckpointKind::Disabled => {

@@ -27,7 +27,7 @@ super::rules! {
     }
     DIFF_LEAVES_STORE {
         id: "diff/leaves-store",
-        statement: "Listing and diffing leave the size and the history of the store as they were.",
+        statement: "Diffing leaves the store as it was, and listing the stored data.",
         tier: Integrity,
         level: Must,
         since: "0.1",

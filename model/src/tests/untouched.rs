@@ -57,7 +57,10 @@ fn list_diff_and_refusals_change_neither_file_times_nor_the_store() {
     for (request, is_touched, changed, rules) in [
         ("list alpha", true, None, "capture/read-only"),
         ("restore alpha 9", true, None, refusal),
-        ("list alpha", false, Some("projects/x.json"), "diff/leaves-store"),
+        // A list may keep figures that it computed.
+        ("list alpha", false, Some("store/figures/x"), ""),
+        ("list alpha", false, Some("store/objects/x"), "diff/leaves-store"),
+        ("diff alpha 1", false, Some("store/figures/x"), "diff/leaves-store"),
         ("diff alpha 1", false, Some("store/refs/x"), "diff/leaves-store"),
         ("ensure alpha", false, Some("projects/x.json"), "turn/disabled"),
         // A refusal may change the metadata, but not the stored objects and refs.
