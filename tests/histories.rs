@@ -63,6 +63,26 @@ fn no_history_in_tests_found_fails_again() {
     assert!(replayed.count() >= 15);
 }
 
+/// No rule says what becomes of a file that git tracks although a default exclude names it.
+#[test]
+fn a_workspace_with_tracked_files_in_an_excluded_folder_holds_every_rule() {
+    let workspace = tempfile::tempdir().unwrap();
+    std::fs::create_dir(workspace.path().join("build")).unwrap();
+    std::fs::write(workspace.path().join("build/webpack.config.js"), "source\n").unwrap();
+    for arguments in [&["init", "--quiet"][..], &["add", "--force", "."]] {
+        let mut git = std::process::Command::new("git");
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+        let status = git.arg("-C").arg(workspace.path()).args(arguments).status();
+        assert!(status.unwrap().success());
+    }
+    let text = "operations:\n- checkpoint: {dir: work/alpha, reason: r}\n\
+                - write: {path: work/alpha/a, content: x}\n- restore: {dir: work/alpha, target: {number: 1}}\n";
+    let mut history = file::from_yaml(text, Path::new("memory")).unwrap();
+    history.workspace = Some(workspace.path().to_owned());
+    let outcome = run_on_core(&history);
+    assert!(outcome.divergences.is_empty(), "{:?}", outcome.divergences);
+}
+
 #[test]
 fn a_project_that_became_a_link_holds_every_rule() {
     let text = "operations:\n- write: {path: work/alpha/b/c, content: x}\n\

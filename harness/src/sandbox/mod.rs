@@ -277,7 +277,10 @@ impl Sandbox {
         self.write("home/code/main.py", "print()\n")?;
         fs::create_dir_all(self.root.join("work/beta"))?;
         match workspace {
-            Some(workspace) => edits::copy(workspace, &self.root.join("work/alpha"))?,
+            Some(workspace) => {
+                edits::copy(workspace, &self.root.join("work/alpha"))?;
+                forget_tracked(&self.root.join("work/alpha/.git"))?;
+            }
             None => {
                 let git = "work/alpha/.git";
                 self.write(&format!("{git}/HEAD"), "ref: refs/heads/main\n")?;
@@ -339,5 +342,18 @@ impl Sandbox {
         let path = self.root.join(path);
         fs::create_dir_all(path.parent().unwrap_or(&self.root))?;
         fs::write(path, content)
+    }
+}
+
+/// Makes the repository of a copied project track nothing: no rule says what becomes of a file that git tracks
+/// although a default exclude names it. The index of a linked worktree, which is elsewhere, is left alone.
+fn forget_tracked(repository: &Path) -> io::Result<()> {
+    let index = match fs::symlink_metadata(repository) {
+        Ok(found) if found.is_dir() => repository.join("index"),
+        _ => repository.to_owned(),
+    };
+    match fs::remove_file(index) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
