@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::history;
 use crate::maintenance::prune;
 use crate::project::Project;
+use crate::store::metadata::Metadata;
 use crate::store::rollbacks::Rollbacks;
 use crate::store::{Store, metadata, pre_restore, ref_recovery, refs, restoring};
 use std::path::{Path, PathBuf};
@@ -21,11 +22,9 @@ struct Traces<'a> {
 }
 
 impl<'a> Traces<'a> {
-    /// The traces of the project of that hash.
-    fn of(store: &Store<'a>, hash: &str) -> Self {
-        let birth =
-            metadata::read(store.disk, &store.path, hash).and_then(|metadata| metadata.birth);
-        Traces { disk: store.disk, birth, index: index::load(store, hash) }
+    /// The traces of the project of that hash, of which this is recorded.
+    fn of(store: &Store<'a>, hash: &str, metadata: &Metadata) -> Self {
+        Traces { disk: store.disk, birth: metadata.birth, index: index::load(store, hash) }
     }
 
     /// Whether they lead to that directory.
@@ -36,17 +35,18 @@ impl<'a> Traces<'a> {
     }
 }
 
-/// The present directory of the project of that hash, whose `directory` is gone. It is searched for under any name
-/// in the same parent, and under its name in parents nearby.
+/// The present directory of the project of that hash, whose recorded directory is gone. It is searched for under
+/// any name in the same parent, and under its name in parents nearby.
 ///
 /// # Errors
 /// The parent cannot be read.
-pub fn find(store: &Store<'_>, hash: &str, directory: &Path) -> Result<Option<PathBuf>> {
+pub fn find(store: &Store<'_>, hash: &str, metadata: &Metadata) -> Result<Option<PathBuf>> {
+    let directory = metadata.directory();
     let Some(parent) = directory.parent() else { return Ok(None) };
-    let traces = Traces::of(store, hash);
+    let traces = Traces::of(store, hash, metadata);
     let is_of = |candidate: &PathBuf| traces.lead_to(candidate);
     let siblings = folder::names(store.disk, parent)?.into_iter().map(|name| parent.join(name));
-    Ok(siblings.chain(nearby(store.disk, directory)).find(is_of))
+    Ok(siblings.chain(nearby(store.disk, &directory)).find(is_of))
 }
 
 /// The paths with the name of `directory` in the parent of its parent, and in the folders of both.
@@ -66,12 +66,11 @@ fn nearby(disk: &dyn Disk, directory: &Path) -> impl Iterator<Item = PathBuf> {
 /// # Errors
 /// The projects of the store cannot be listed.
 pub fn origin(store: &Store<'_>, directory: &Path) -> Result<Option<PathBuf>> {
-    let is_gone = |old: &PathBuf| is_gone(store.disk, old);
     for hash in ref_recovery::projects(store, &store.objects())? {
-        let metadata = metadata::read(store.disk, &store.path, &hash);
-        let old = metadata.map(|metadata| metadata.directory()).filter(is_gone);
-        if old.is_some() && Traces::of(store, &hash).lead_to(directory) {
-            return Ok(old);
+        let Some(metadata) = metadata::read(store.disk, &store.path, &hash) else { continue };
+        let old = metadata.directory();
+        if is_gone(store.disk, &old) && Traces::of(store, &hash, &metadata).lead_to(directory) {
+            return Ok(Some(old));
         }
     }
     Ok(None)

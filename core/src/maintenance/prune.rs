@@ -15,6 +15,7 @@ use crate::maintenance::moved;
 use crate::maintenance::reclaim::reclaim;
 use crate::maintenance::total::{Evictions, keep_total};
 use crate::path::shown;
+use crate::project::hash_of;
 use crate::report::{ProjectState, Pruned};
 use crate::store::base::{self, BaseEntry, archived_at};
 use crate::store::objects::Objects;
@@ -23,7 +24,7 @@ use crate::store::{
 };
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The longest name of a directory that is read, in bytes.
 const WORKDIR_BYTES_MAX: u64 = 64 * 1024;
@@ -61,6 +62,8 @@ pub enum PruneStep<'a> {
     Removed(&'a Path),
     /// It keeps the history of the first directory, which was renamed to the second.
     Moved(&'a Path, &'a Path),
+    /// The same where the second has a history of its own, so that both stay separate.
+    Separate(&'a Path, &'a Path),
     /// It frees the space of objects that nothing needs.
     Reclaiming,
     /// This subject or step failed, and the rest goes on.
@@ -87,11 +90,11 @@ pub fn remove_project(store: &Store<'_>, hash: &str) -> Result<()> {
 }
 
 /// What is done with a project or repository.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Keep,
-    /// It is kept although its directory is gone: the directory was only renamed.
-    Moved,
+    /// It is kept although its directory is gone: the directory was only renamed, to this one.
+    Moved(PathBuf),
     /// Its directory is gone. This is judged first.
     Orphan,
     /// It was not used for long enough.
@@ -99,7 +102,7 @@ enum Verdict {
 }
 
 impl Verdict {
-    fn removes(self) -> bool {
+    fn removes(&self) -> bool {
         matches!(self, Verdict::Orphan | Verdict::Stale)
     }
 }
@@ -209,7 +212,7 @@ impl Prune<'_> {
     // rule: sweep/counts
     fn count(&mut self, subject: &str, verdict: Result<Verdict>) {
         match verdict {
-            Ok(Verdict::Keep | Verdict::Moved) => {}
+            Ok(Verdict::Keep | Verdict::Moved(_)) => {}
             Ok(Verdict::Orphan) => self.pruned.orphans += 1,
             Ok(Verdict::Stale) => self.pruned.stale += 1,
             Err(error) => self.failed(subject, &error),
@@ -260,10 +263,11 @@ impl Prune<'_> {
                 (Ok(Verdict::Orphan | Verdict::Stale), Some(directory)) => {
                     (self.progress)(PruneStep::Removed(&directory));
                 }
-                (Ok(Verdict::Moved), Some(directory)) => {
-                    if let Ok(Some(new)) = moved::find(store, hash, &directory) {
-                        (self.progress)(PruneStep::Moved(&directory, &new));
-                    }
+                (Ok(Verdict::Moved(new)), Some(directory)) => {
+                    let own = ref_recovery::newest(store, &objects, &hash_of(new));
+                    let has_own = own.is_ok_and(|own| own.is_some());
+                    let step = if has_own { PruneStep::Separate } else { PruneStep::Moved };
+                    (self.progress)(step(&directory, new));
                 }
                 _ => {}
             }
@@ -309,13 +313,12 @@ impl Prune<'_> {
         let touched = metadata.as_ref().map(|metadata| metadata.last_touch);
         let last_use = taken.into_iter().chain(touched).reduce(f64::max);
         let verdict = self.judge(state, last_use);
-        let directory = metadata.filter(|_| verdict == Verdict::Orphan);
-        let directory = directory.map(|metadata| metadata.directory());
-        let is_moved = directory.map_or(Ok(None), |it| moved::find(store, hash, &it))?.is_some();
-        Ok(match self.judge(ProjectState::Unknown, last_use) {
-            Verdict::Keep if is_moved => Verdict::Moved,
-            unused if is_moved => unused,
-            _ => verdict,
+        let orphan = metadata.filter(|_| verdict == Verdict::Orphan);
+        let new = orphan.map_or(Ok(None), |orphan| moved::find(store, hash, &orphan))?;
+        Ok(match (self.judge(ProjectState::Unknown, last_use), new) {
+            (Verdict::Keep, Some(new)) => Verdict::Moved(new),
+            (unused, Some(_)) => unused,
+            (_, None) => verdict,
         })
     }
 

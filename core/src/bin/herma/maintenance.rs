@@ -59,6 +59,7 @@ impl PruneAnswer {
         match step {
             PruneStep::Removed(directory) => self.removed.push(text(directory)),
             PruneStep::Moved(old, new) => self.moved.push((text(old), text(new))),
+            PruneStep::Separate(old, new) => self.separate.push((text(old), text(new))),
             _ => {}
         }
     }
@@ -95,10 +96,6 @@ impl Herma {
         };
         drop(display);
         data.pruned = pruned?;
-        let has_own = |(_, new): &mut (String, String)| {
-            self.manager.list(Path::new(new)).is_ok_and(|checkpoints| !checkpoints.is_empty())
-        };
-        data.separate = data.moved.extract_if(.., has_own).collect();
         let answer = Answer::of(self.json, &data, || pages::pruned(&data, arguments.dry_run))?;
         let message = match (data.pruned.errors, arguments.dry_run) {
             (0, _) => return Ok(answer),

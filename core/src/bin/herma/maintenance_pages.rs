@@ -198,7 +198,9 @@ pub fn step(step: &PruneStep<'_>) -> String {
     match step {
         PruneStep::Project(number, total) => format!("Examining project {number} of {total}"),
         PruneStep::Legacy(name) => format!("Examining {}", line(name)),
-        PruneStep::Removed(directory) | PruneStep::Moved(directory, _) => {
+        PruneStep::Removed(directory)
+        | PruneStep::Moved(directory, _)
+        | PruneStep::Separate(directory, _) => {
             format!("Examining {}", self::directory(directory))
         }
         PruneStep::Reclaiming => "Freeing space".to_owned(),
