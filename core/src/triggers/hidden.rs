@@ -28,6 +28,8 @@ const HARMLESS_VARIABLES: &[&str] = &[
 ];
 /// Variables that are in the environment of most users, or that the shell itself runs: an assignment suffices.
 const EXPORTED_VARIABLES: &[&str] = &[
+    "BASH_ALIASES",
+    "BASH_CMDS",
     "BASH_ENV",
     "EDITOR",
     "ENV",
@@ -79,7 +81,8 @@ fn is_exported(node: Node<'_>, text: &str) -> bool {
     let Some(parent) = node.parent() else { return false };
     let mut words = text[parent.byte_range()].split_whitespace();
     let source = &text[node.byte_range()];
-    let is_set = |name: &&str| source.strip_prefix(*name).is_some_and(|rest| rest.starts_with('='));
+    let is_set =
+        |name: &&str| source.strip_prefix(*name).is_some_and(|rest| rest.starts_with(['=', '[']));
     if EXPORTED_VARIABLES.iter().any(is_set) {
         return true;
     }

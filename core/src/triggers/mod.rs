@@ -1,12 +1,13 @@
 //! Decides whether a command line changes files, so that a checkpoint should be taken before it runs.
 //!
 //! The line is read as a shell reads it: `shell` finds the simple commands in it, `wrappers` the commands
-//! that those run in turn, `hidden` what may run besides, and `table` knows what each program does. Nothing is
-//! run and no file is read.
+//! that those run in turn, `hidden` what may run besides, `aliases` the names that the line gives to programs, and
+//! `table` knows what each program does. Nothing is run and no file is read.
 //! Where a part is unknown, such as a script, a program that no table names or one named by a variable, the
 //! command counts as changing files: an unneeded checkpoint costs little, since there is at most one per turn,
 //! and a missing one costs files.
 
+mod aliases;
 mod hidden;
 pub mod patch;
 mod readers;
@@ -17,6 +18,7 @@ mod wrappers;
 
 pub use risk::risk;
 
+use aliases::Aliases;
 use serde::Serialize;
 use shell::Simple;
 use std::fmt;
@@ -88,7 +90,7 @@ pub struct Reason {
 /// ```
 // rule: turn/shell-words
 pub fn reasons(command: &str) -> Vec<Reason> {
-    let mut search = Search { outer_word: None, found: Vec::new() };
+    let mut search = Search::default();
     search.search_line(command, 0);
     let mut found = search.found;
     found.sort_by_key(|reason| (reason.range.start, reason.why));
@@ -115,10 +117,20 @@ fn each_command(text: &str, visit: &mut dyn FnMut(&Simple)) {
     }
 }
 
+/// Whether a command is known to change no files.
+fn is_harmless(command: &Simple) -> bool {
+    let mut search = Search::default();
+    search.search_command(command, 0);
+    search.found.is_empty()
+}
+
+#[derive(Default)]
 struct Search {
     /// The word of the outermost line whose script is searched: offsets in the script are not offsets in the
     /// line.
     outer_word: Option<Range<usize>>,
+    /// The names that the line gave to programs so far.
+    aliases: Aliases,
     found: Vec<Reason>,
 }
 
@@ -141,6 +153,10 @@ impl Search {
         if !program.is_known {
             return self.add(Why::UnknownProgram, &program.range);
         }
+        if self.aliases.change(command, is_harmless) {
+            self.add(Why::UnknownProgram, &program.range);
+        }
+        self.aliases.add(command);
         let inner_commands = wrappers::runs(command);
         match table::effect(command) {
             FileEffect::Changes(why, word) => self.add(why, &word.range),

@@ -14,10 +14,12 @@ enum When {
     Subcommand(&'static [&'static str]),
     /// With one of these options.
     With(&'static [&'static str]),
+    /// With no word that begins with a plus, unless that command of a pager only moves in the file or searches it.
+    Moves,
     /// With at most so many words that are no options: it writes to the next one.
     Operands(usize),
 }
-use When::{Always, Command, Operands, Subcommand, With};
+use When::{Always, Command, Moves, Operands, Subcommand, With};
 
 /// The programs, several to a line.
 const PROGRAMS: &[(&[&str], When)] = &[
@@ -38,8 +40,8 @@ const PROGRAMS: &[(&[&str], When)] = &[
     (&["ping", "traceroute", "tracepath", "dig", "nslookup", "host", "whois"], Always),
     (&["netstat", "ss", "ip", "ifconfig", "nc", "ncat", "telnet", "ssh", "ssh-add"], Always),
     // Of files that they only read.
-    (&["ls", "dir", "vdir", "eza", "exa", "cat", "bat", "tac", "head", "tail", "more"], Always),
-    (&["less", "most", "wc", "nl", "cut", "paste", "tr", "fold", "fmt", "expand", "rev"], Always),
+    (&["ls", "dir", "vdir", "eza", "exa", "cat", "bat", "tac", "head", "tail"], Always),
+    (&["wc", "nl", "cut", "paste", "tr", "fold", "fmt", "expand", "rev"], Always),
     (&["unexpand", "column", "comm", "join", "cmp", "diff", "diff3", "colordiff"], Always),
     (&["cksum", "md5sum", "md5", "sha1sum", "sha224sum", "sha256sum", "sha384sum"], Always),
     (&["sha512sum", "shasum", "b2sum", "sum", "od", "hexdump", "hd", "strings", "file"], Always),
@@ -47,8 +49,9 @@ const PROGRAMS: &[(&[&str], When)] = &[
     (&["nm", "objdump", "readelf", "size", "ldd", "otool", "lipo", "cloc", "tokei"], Always),
     (&["grep", "egrep", "fgrep", "zgrep", "ugrep", "ag", "ack", "look", "tsort"], Always),
     (&["seq", "yes", "expr", "bc", "factor", "numfmt", "base32", "base64"], Always),
-    (&["zcat", "bzcat", "xzcat", "zstdcat", "zless", "zmore", "zdiff", "zcmp"], Always),
+    (&["zcat", "bzcat", "xzcat", "zstdcat", "zdiff", "zcmp"], Always),
     (&["jq", "gron", "envsubst", "getconf", "getfacl", "lsattr", "mediainfo"], Always),
+    (&["less", "more", "most", "zless", "zmore", "vi", "vim", "nvim"], Moves),
     (&["uniq", "xxd"], Operands(1)),
     (&["history"], Operands(0)),
     (&["sqlite3"], With(&["-readonly"])),
@@ -125,8 +128,21 @@ pub fn changes_nothing(name: &str, arguments: &[Word]) -> Option<bool> {
         Command(commands) => operands().next().is_some_and(|word| commands.contains(&&*word.text)),
         Subcommand(commands) => operands().take(2).any(|word| commands.contains(&&*word.text)),
         With(options) => arguments.iter().any(|word| is_option(word, options, "")),
+        Moves => arguments.iter().all(only_moves),
         Operands(most) => operands().count() <= *most,
     })
+}
+
+/// Whether a word of a pager is no command of it, as in `less +'!rm x'`, or one that only moves or searches.
+fn only_moves(word: &Word) -> bool {
+    // A control character may end a search.
+    if word.text.contains(char::is_control) {
+        return false;
+    }
+    let Some(command) = word.text.strip_prefix('+') else { return true };
+    let command = command.trim_start_matches('+');
+    let moves = |key: char| key.is_ascii_digit() || "gGFpP%".contains(key);
+    word.is_known && (command.starts_with(['/', '?', '&']) || command.chars().all(moves))
 }
 
 /// Whether a program for `awk` changes nothing: it prints to no file, and runs nothing.
