@@ -2,7 +2,7 @@
 //! The manager itself reads nothing of its process.
 
 use crate::policy::Policy;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The directories of the user's machine.
@@ -18,16 +18,25 @@ pub struct Environment {
 
 impl Environment {
     /// The environment of a process; `variable` looks up a variable. The home is `HOME`, the base lies
-    /// below `HERMES_HOME`, or below `~/.hermes` where that is not set.
+    /// below `HERMES_HOME`, or below `~/.hermes` where that is not set. A tilde may be there that no shell expanded.
     pub fn from_variables(
         variable: impl Fn(&str) -> Option<PathBuf>,
         current_directory: PathBuf,
     ) -> Option<Self> {
         let filled = |name| variable(name).filter(|path| !path.as_os_str().is_empty());
         let home = filled("HOME").filter(|home| home.is_absolute())?;
-        let hermes = filled("HERMES_HOME")
-            .map_or_else(|| home.join(".hermes"), |hermes| current_directory.join(hermes));
-        Some(Environment { home, current_directory, base: hermes.join("checkpoints") })
+        let hermes = filled("HERMES_HOME").unwrap_or_else(|| "~/.hermes".into());
+        let environment = Environment { home, current_directory, base: PathBuf::new() };
+        let base = environment.absolute(&hermes).join("checkpoints");
+        Some(Environment { base, ..environment })
+    }
+
+    /// Expands a leading tilde and makes a relative path absolute.
+    pub(crate) fn absolute(&self, typed: &Path) -> PathBuf {
+        match typed.strip_prefix("~") {
+            Ok(rest) => self.home.join(rest),
+            Err(_) => self.current_directory.join(typed),
+        }
     }
 
     /// The folder with the agent state, next to the base; where it does not exist, an agent has no state
@@ -40,6 +49,11 @@ impl Environment {
     pub fn configuration_file(&self) -> PathBuf {
         self.base.with_file_name("config.yaml")
     }
+}
+
+/// Whether a path that was typed depends on the current directory.
+pub fn is_relative(typed: &Path) -> bool {
+    typed.is_relative() && !typed.starts_with("~")
 }
 
 /// A source of the current time.
@@ -137,6 +151,27 @@ impl Config {
 mod tests {
     use super::*;
     use std::time::Duration;
+
+    #[test]
+    fn from_variables_expands_the_tilde_of_hermes_home_and_makes_it_absolute() {
+        let base = |hermes_home: &str| {
+            let variable = |name: &str| match name {
+                "HOME" => Some("/home/u".into()),
+                _ => Some(hermes_home.into()),
+            };
+            Environment::from_variables(variable, "/here".into()).unwrap().base
+        };
+        for (hermes_home, hermes) in [
+            ("", "/home/u/.hermes"),
+            ("~", "/home/u"),
+            ("~/x", "/home/u/x"),
+            ("~x", "/here/~x"),
+            ("x", "/here/x"),
+            ("/x", "/x"),
+        ] {
+            assert_eq!(base(hermes_home), Path::new(hermes).join("checkpoints"), "{hermes_home}");
+        }
+    }
 
     #[test]
     fn since_epoch_is_negative_before_the_epoch() {

@@ -52,7 +52,7 @@ pub mod triggers;
 mod unit;
 
 pub use agent_state::{ActionNote, Envelope, Occasion, PartNote};
-pub use environment::{Clock, Config, Environment, SystemClock};
+pub use environment::{Clock, Config, Environment, SystemClock, is_relative};
 pub use error::{Code, Error, Result};
 pub use maintenance::prune::{PruneOptions, PruneStep};
 pub use manager::{

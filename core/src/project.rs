@@ -34,14 +34,14 @@ impl Project {
     /// The project that a path typed by the user refers to.
     pub fn resolve(disk: &dyn Disk, environment: &Environment, typed: &Path) -> Self {
         // rule: scope/identity
-        let directory = canonical(disk, &absolute(environment, typed));
+        let directory = canonical(disk, &environment.absolute(typed));
         let hash = hash_of(&directory);
         Project { directory, hash }
     }
 
     /// The project whose directory was at that path before the path, or part of it, became a link.
     pub fn before_link(environment: &Environment, typed: &Path) -> Self {
-        let directory = absolute(environment, typed);
+        let directory = environment.absolute(typed);
         let hash = hash_of(&directory);
         Project { directory, hash }
     }
@@ -87,7 +87,7 @@ impl Project {
 /// The directory of the project that a file belongs to: the nearest ancestor with a marker, else
 /// its parent. `None` for a file directly in the home directory or the root.
 pub fn project_of_file(disk: &dyn Disk, environment: &Environment, file: &Path) -> Option<PathBuf> {
-    let path = canonical(disk, &absolute(environment, file));
+    let path = canonical(disk, &environment.absolute(file));
     let home = canonical(disk, &environment.home);
     let is_broad = |directory: &Path| directory == Path::new("/") || directory == home;
     let is_directory = disk.stat(&path).is_ok_and(|stat| stat.kind == Kind::Directory);
@@ -140,14 +140,6 @@ pub fn project_of_tool(
 /// The canonical directory of the project that a path typed by the user refers to, as answers report it.
 pub fn project_directory(disk: &dyn Disk, environment: &Environment, typed: &Path) -> PathBuf {
     Project::resolve(disk, environment, typed).directory
-}
-
-/// Expands a leading tilde and makes a relative path absolute.
-fn absolute(environment: &Environment, typed: &Path) -> PathBuf {
-    match typed.strip_prefix("~") {
-        Ok(rest) => environment.home.join(rest),
-        Err(_) => environment.current_directory.join(typed),
-    }
 }
 
 /// The prefix of the names of the temporary files of all restores, whatever the project.

@@ -194,6 +194,25 @@ fn doctor_reports_a_current_directory_of_which_no_checkpoint_can_be_taken() {
     assert_finding(&said.json(), "project", "trouble", "the current directory no longer exists");
 }
 
+// rule: scope/identity
+#[test]
+fn checkpoint_and_doctor_take_a_tilde_in_hermes_home_for_the_home_directory() {
+    let world = CommandFixture::new();
+    world.write("a.txt", "one\n");
+    let with_tilde = || {
+        let mut command = world.command();
+        command.env("HERMES_HOME", "~/hermes");
+        command
+    };
+    world.run(with_tilde(), &["checkpoint"]).done();
+    assert!(!world.has("~") && world.home().join("hermes/checkpoints/store").is_dir());
+    world.run(with_tilde(), &["init", "--agent", "hermes", "--force"]).done();
+    assert!(world.home().join("hermes/config.yaml").is_file());
+    let (_, data) = examine(&world, with_tilde);
+    assert_finding(&data, "home", "notice", "no shell expanded the tilde");
+    assert_finding(&data, "base", "ok", "home/hermes/checkpoints");
+}
+
 #[test]
 fn doctor_reports_that_home_is_not_set() {
     let world = CommandFixture::new();

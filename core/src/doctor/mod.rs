@@ -18,7 +18,7 @@ mod tests;
 pub use machine::{Machine, Space, SystemMachine};
 
 use crate::disk::{Disk, canonical};
-use crate::environment::{Clock, Environment};
+use crate::environment::{Clock, Environment, is_relative};
 use crate::error::Error;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -157,8 +157,8 @@ impl Surroundings<'_> {
 
     /// Whether the path of the base depends on the current directory.
     fn is_relative(&self) -> bool {
-        let is_relative = |path: &PathBuf| !path.as_os_str().is_empty() && path.is_relative();
-        self.hermes_home.as_ref().is_some_and(is_relative)
+        let is_set = |path: &&PathBuf| !path.as_os_str().is_empty();
+        self.hermes_home.as_ref().filter(is_set).is_some_and(|path| is_relative(path))
     }
 }
 

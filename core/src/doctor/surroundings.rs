@@ -37,6 +37,13 @@ pub fn home(surroundings: &Surroundings<'_>) -> Finding {
             Check::Home.trouble(found + ", and the current directory no longer exists", advice)
         };
     }
+    if let Some(hermes) = surroundings.hermes_home.as_ref().filter(|path| path.starts_with("~")) {
+        let found = format!(
+            "HERMES_HOME is {hermes:?}, in which no shell expanded the tilde: herma takes ~ for {home:?}, but other \
+             programs may create a directory named ~"
+        );
+        return Check::Home.notice(found, "set HERMES_HOME to an absolute path");
+    }
     match surroundings.disk.stat(&canonical(surroundings.disk, home)) {
         Ok(stat) if stat.kind == Kind::Directory => Check::Home.ok(format!("{home:?}")),
         // The store may be elsewhere; if it would be here, the finding about the base reports it.

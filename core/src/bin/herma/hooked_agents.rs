@@ -107,7 +107,9 @@ impl HookedAgent {
     /// The file or folder with its settings.
     pub fn path(&self, home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
         let folder = variable(self.variable).filter(|folder| !folder.is_empty());
-        home.join(folder.unwrap_or_else(|| self.folder.into())).join(self.file)
+        let folder = PathBuf::from(folder.unwrap_or_else(|| self.folder.into()));
+        // A tilde that no shell expanded.
+        home.join(folder.strip_prefix("~").unwrap_or(&folder)).join(self.file)
     }
 }
 

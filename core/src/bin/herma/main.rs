@@ -47,7 +47,7 @@ use herma_core::disk::SystemDisk;
 use herma_core::doctor::{Surroundings, SystemMachine};
 use herma_core::rollback_line::SyntaxError;
 use herma_core::text;
-use herma_core::{Config, Environment, SystemClock};
+use herma_core::{Config, Environment, SystemClock, is_relative};
 use programs::Refusal;
 use request::StoreRequest;
 use run::RunArguments;
@@ -138,7 +138,7 @@ fn refuse_line(command: Option<&OsStr>, line: &[u8], misread: &SyntaxError) -> u
 /// The environment of the process. A missing current directory is an error only if
 /// `needs_current_directory` is set or `HERMES_HOME` is relative.
 fn read_environment(needs_current_directory: bool) -> Result<Environment, Failure> {
-    let is_relative = |path: OsString| !path.is_empty() && Path::new(&path).is_relative();
+    let is_relative = |path: OsString| !path.is_empty() && is_relative(Path::new(&path));
     let is_required = needs_current_directory || variable("HERMES_HOME").is_some_and(is_relative);
     let current_directory = match std::env::current_dir() {
         Err(error) if is_required => {

@@ -3,10 +3,10 @@
 use crate::arguments::CheckpointArguments;
 use crate::look::{CatArguments, DiffArguments, LogArguments};
 use crate::store_arguments::{ActionsCommand, StoreCommand};
-use herma_core::rollback_line;
+use herma_core::{is_relative, rollback_line};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A request to the store.
 #[derive(Debug)]
@@ -107,12 +107,11 @@ impl StoreRequest {
 
     /// Whether the current directory determines the project.
     pub fn depends_on_current_directory(&self) -> bool {
-        let is_independent = |dir: &Path| dir.is_absolute() || dir.starts_with("~");
         let is_about_project = match &self.task {
             Task::Store(command) => matches!(command, StoreCommand::Excluded { .. }),
             Task::Classify(_) | Task::Actions(_) => false,
             _ => true,
         };
-        is_about_project && !self.dir.as_deref().is_some_and(is_independent)
+        is_about_project && self.dir.as_deref().is_none_or(is_relative)
     }
 }
