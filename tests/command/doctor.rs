@@ -3,7 +3,7 @@
 use crate::command::world::{CommandFixture, CommandOutput, assert_text, binary};
 use pretty_assertions::assert_eq;
 use std::fs::{self, File, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
@@ -118,6 +118,39 @@ fn doctor_reports_a_base_that_cannot_be_created_for_lack_of_permission() {
     assert_finding(&data, "base", "trouble", "cannot be created in");
     assert_eq!(world.run(ordinary(), &["checkpoint"]).refusal(), "permission");
     fs::set_permissions(&parent, Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn doctor_reports_what_works_with_a_store_that_cannot_be_written_or_is_of_another_user() {
+    let world = CommandFixture::new();
+    world.write("a.txt", "one\n");
+    world.checkpoint("first");
+    world.write("a.txt", "two\n");
+    let copy = world.copy_for_everybody();
+    let ordinary = || world.ordinary(&copy);
+    let hermes = world.root.join("hermes");
+    if fs::metadata(&hermes).unwrap().uid() == 0 {
+        let (_, data) = examine(&world, ordinary);
+        assert_finding(
+            &data,
+            "base",
+            "trouble",
+            "hermes\" belongs to user 0, and you are user 65534",
+        );
+        let owner = ["-R", "65534:65534"];
+        Command::new("chown").args(owner).args([&hermes, &world.home()]).status().unwrap();
+    }
+    Command::new("chmod").args(["-R", "a-w"]).arg(&hermes).status().unwrap();
+    let (_, data) = examine(&world, ordinary);
+    assert_finding(&data, "base", "trouble", "store\" cannot be written: Permission denied");
+    assert_finding(&data, "base", "trouble", "are listed and compared, but none is taken");
+    world.run(ordinary(), &["list"]).done();
+    world.run(ordinary(), &["diff"]).done();
+    assert_eq!(world.run(ordinary(), &["checkpoint"]).refusal(), "permission");
+    assert_eq!(world.run(ordinary(), &["rollback", "1"]).refusal(), "no_safety_checkpoint");
+    assert_eq!(world.run(ordinary(), &["rollback", "1", "--force"]).exit, Some(0));
+    assert_eq!(world.read("a.txt"), "one\n");
+    Command::new("chmod").args(["-R", "u+w"]).arg(&hermes).status().unwrap();
 }
 
 #[test]

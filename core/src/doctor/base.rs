@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 const FREE_BYTES_MIN: u64 = 10 * MEBIBYTE;
 /// A small checkpoint makes fewer files than this.
 const FREE_FILES_MIN: u64 = 100;
+/// What works with a store that can only be read.
+const READABLE: &str =
+    "; its checkpoints are listed and compared, but none is taken, and a rollback needs --force";
 /// The end of each advice about a base that cannot be used.
 const ELSEWHERE: &str = "or set HERMES_HOME to a directory in which you may write";
 
@@ -21,26 +24,27 @@ pub fn usability(disk: &dyn Disk, machine: &dyn Machine, configured: &Path) -> F
     match disk.stat(&base) {
         Ok(stat) => existing(disk, machine, &base, &stat),
         Err(error) if is_absence(&error) => missing(disk, machine, configured, &base),
-        Err(error) => no_access(&base, &error),
+        Err(error) => no_access(disk, machine, &base, &error),
     }
 }
 
 fn existing(disk: &dyn Disk, machine: &dyn Machine, base: &Path, stat: &Stat) -> Finding {
     let store = base.join("store");
+    let of_base = || unusable(disk, machine, base, stat);
     let store_stat = match disk.stat(&store) {
-        Ok(stat) => Some(stat),
-        Err(error) if is_absence(&error) => None,
-        Err(error) => return no_access(&store, &error),
-    };
-    for (path, stat) in [(base, Some(stat)), (&store, store_stat.as_ref())] {
-        let Some(stat) = stat else { continue };
-        if let Some(finding) = unusable(disk, machine, path, stat) {
-            return finding;
+        Ok(stat) => stat,
+        Err(error) if is_absence(&error) => {
+            let fine = || Check::Base.ok(format!("{base:?} exists, without a store yet"));
+            return of_base().unwrap_or_else(fine);
         }
+        Err(error) => return of_base().unwrap_or_else(|| no_access(disk, machine, &store, &error)),
+    };
+    if let Some(finding) = unusable(disk, machine, &store, &store_stat) {
+        let is_readable = disk.list(&store).is_ok() && machine.may_write(&store).is_err();
+        let works = if is_readable { READABLE } else { "" };
+        return Finding { found: finding.found + works, ..finding };
     }
-    let state =
-        if store_stat.is_some() { "contains a store" } else { "exists, without a store yet" };
-    Check::Base.ok(format!("{base:?} {state}"))
+    of_base().unwrap_or_else(|| Check::Base.ok(format!("{base:?} contains a store")))
 }
 
 /// The reason why a directory of this tool cannot be used, if there is one.
@@ -49,29 +53,37 @@ fn unusable(disk: &dyn Disk, machine: &dyn Machine, path: &Path, stat: &Stat) ->
         let found = format!("{path:?} is not a directory");
         return Some(Check::Base.trouble(found, format!("move it away, {ELSEWHERE}")));
     }
-    let listed = disk.list(path).map(drop);
-    if let Err(error) = listed.and_then(|()| machine.may_write(path)) {
-        let found = format!("{path:?} cannot be read or written: {error}");
+    let denied = match (disk.list(path), machine.may_write(path)) {
+        (Err(error), _) => Some(format!("cannot be read: {error}")),
+        (Ok(_), Err(error)) => Some(format!("cannot be written: {error}")),
+        (Ok(_), Ok(())) => None,
+    };
+    let Some(owner) = other_owner(machine, path, stat) else {
+        let found = format!("{path:?} {}", denied?);
         let advice = format!("give yourself permission to read and write it, {ELSEWHERE}");
         return Some(Check::Base.trouble(found, advice));
-    }
-    let user = machine.user();
-    if stat.user == user {
-        return None;
-    }
-    let found = format!("{path:?} belongs to user {}, and you are user {user}", stat.user);
+    };
     // Files that another user makes there belong to that user and are closed to the owner.
     let advice =
         format!("run herma as its owner, make yourself the owner with chown -R, {ELSEWHERE}");
-    let is_root = user == 0;
-    let finding = if is_root { Check::notice } else { Check::trouble };
-    Some(finding(Check::Base, found, advice))
+    Some(match denied {
+        Some(denied) => Check::Base.trouble(format!("{owner}; it {denied}"), advice),
+        None if machine.user() == 0 => Check::Base.notice(owner, advice),
+        None => Check::Base.trouble(owner, advice),
+    })
+}
+
+/// Who owns a directory, if it is another user.
+fn other_owner(machine: &dyn Machine, path: &Path, stat: &Stat) -> Option<String> {
+    let user = machine.user();
+    let found = format!("{path:?} belongs to user {}, and you are user {user}", stat.user);
+    (stat.user != user).then_some(found)
 }
 
 fn missing(disk: &dyn Disk, machine: &dyn Machine, configured: &Path, base: &Path) -> Finding {
     let (above, stat) = match nearest(disk, base) {
         Ok(existing) => existing,
-        Err((path, error)) => return no_access(&path, &error),
+        Err((path, error)) => return no_access(disk, machine, &path, &error),
     };
     let link = broken_link(disk, configured);
     let through = match &link {
@@ -97,8 +109,11 @@ fn missing(disk: &dyn Disk, machine: &dyn Machine, configured: &Path, base: &Pat
     Check::Base.ok(format!("{base:?} does not exist yet; the first checkpoint creates it"))
 }
 
-fn no_access(path: &Path, error: &io::Error) -> Finding {
-    let found = format!("{path:?} cannot be accessed: {error}");
+fn no_access(disk: &dyn Disk, machine: &dyn Machine, path: &Path, error: &io::Error) -> Finding {
+    let closed = path.ancestors().find_map(|above| Some((above, disk.stat(above).ok()?)));
+    let owner = closed.and_then(|(above, stat)| other_owner(machine, above, &stat));
+    let owner = owner.map_or_else(String::new, |owner| format!("; {owner}"));
+    let found = format!("{path:?} cannot be accessed: {error}{owner}");
     let advice = format!("give yourself permission to enter the directories above it, {ELSEWHERE}");
     Check::Base.trouble(found, advice)
 }

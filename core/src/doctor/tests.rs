@@ -214,10 +214,10 @@ fn examine_reports_a_base_that_cannot_be_made() {
 #[test]
 fn examine_reports_a_base_or_a_store_that_cannot_be_used() {
     let mut fixture = Fixture::with_store();
-    for closed in [fixture.base(), fixture.base().join("store")] {
-        fixture.machine.closed = Some(closed);
-        fixture.assert_finding(Check::Base, Trouble, "cannot be read or written");
-    }
+    fixture.machine.closed = Some(fixture.base());
+    fixture.assert_finding(Check::Base, Trouble, "checkpoints\" cannot be written");
+    fixture.machine.closed = Some(fixture.base().join("store"));
+    fixture.assert_finding(Check::Base, Trouble, "are listed and compared, but none is taken");
     fixture.machine.closed = None;
     let owner = fixture.machine.user;
     fixture.machine.user = owner + 1;
