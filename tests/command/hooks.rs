@@ -235,6 +235,29 @@ fn hook_never_blocks_a_tool() {
     assert!(doctor.contains("the hook of claude took no checkpoint just now"), "{doctor}");
 }
 
+// rule: sweep/orphans
+#[test]
+fn hook_tells_doctor_of_the_projects_that_it_removed() {
+    let world = CommandFixture::new();
+    world.write("a.txt", "1\n");
+    let prompt = json!({ "session_id": "s", "cwd": world.project(), "prompt": "do it" });
+    let gone = ["gone", "lost"].map(|name| world.home().join(name));
+    for project in &gone {
+        fs::create_dir(project).unwrap();
+        fs::write(project.join("b.txt"), "1\n").unwrap();
+        world.herma_in(project, &["checkpoint"]).done();
+        fs::remove_dir_all(project).unwrap();
+        // The last prune was long ago.
+        fs::write(world.base().join(".last_prune"), "5.0").unwrap();
+        call(&world, "claude", &prompt);
+        call(&world, "claude", &write_in(&world, "t"));
+    }
+    let doctor = world.herma(&["doctor"]).done().text();
+    let removed =
+        format!("removed the checkpoints of {}, {}:", gone[0].display(), gone[1].display());
+    assert!(doctor.contains(&format!("the hook of claude {removed}")), "{doctor}");
+}
+
 // rule: turn/once
 #[test]
 fn hooks_of_parallel_tools_keep_the_state_before_all_of_them() {

@@ -1,7 +1,7 @@
-//! What the calls of hooks leave for each other and for the user: the turn that the user began last in a session, and
-//! when each agent called its hook last. Both are in small files of the folder `herma-hooks`, next to the base:
-//! `AGENT.SESSION.turn`, with a hash of the session, and `AGENT.json`. They only decide whether one checkpoint more is
-//! taken, so nothing waits for the disk.
+//! What the calls of hooks leave for each other and for the user: the turn that the user began last in a session,
+//! when each agent called its hook last, and the projects whose checkpoints its prunes removed. They are in small files
+//! of the folder `herma-hooks`, next to the base: `AGENT.SESSION.turn`, with a hash of the session, `AGENT.json` and
+//! `AGENT.removed`. They only decide whether one checkpoint more is taken, so nothing waits for the disk.
 
 use crate::disk::atomic_write::make_new_named;
 use crate::disk::{Disk, Stat, folder};
@@ -43,6 +43,18 @@ pub struct EarlierFailure {
     /// Why.
     pub failure: String,
 }
+
+/// A project whose checkpoints a prune by a hook removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removal {
+    /// When, in seconds since the epoch.
+    pub time: i64,
+    /// Its directory, for people.
+    pub project: String,
+}
+
+/// Of each agent so many of the newest removals are recorded at most.
+const REMOVALS_MAX: usize = 100;
 
 /// The file of a session's turn is removed after so long without a turn.
 const TURN_SECONDS_MAX: i64 = 30 * 24 * 60 * 60;
@@ -91,6 +103,26 @@ impl<'a> HookLog<'a> {
 
     fn last_call(&self, name: &str) -> Option<LastCall> {
         serde_json::from_slice(&self.read(name)?).ok().flatten()
+    }
+
+    /// Records the projects that a prune by an agent's hook removed, if there are any.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn record_removals(&self, agent: &str, removals: Vec<Removal>) -> Result<()> {
+        if removals.is_empty() {
+            return Ok(());
+        }
+        let mut removals = [self.removals(agent), removals].concat();
+        removals.drain(..removals.len().saturating_sub(REMOVALS_MAX));
+        let content = serde_json::to_vec(&removals).unwrap_or_default();
+        self.write(&format!("{agent}.removed"), &content)
+    }
+
+    /// The projects that prunes by an agent's hook removed, the oldest first.
+    pub fn removals(&self, agent: &str) -> Vec<Removal> {
+        let recorded = self.read(&format!("{agent}.removed"));
+        recorded.and_then(|recorded| serde_json::from_slice(&recorded).ok()).unwrap_or_default()
     }
 
     /// The agents that have a hook, each with the last call, if there was one.

@@ -13,7 +13,7 @@ mod tool;
 pub use crate::policy::{Decision, Event, Policy};
 pub use conversation::{Conversation, Turn};
 pub use hook::{HookCall, Moment, ToolCall, shortened};
-pub use hook_log::{EarlierFailure, HookLog, LastCall};
+pub use hook_log::{EarlierFailure, HookLog, LastCall, Removal};
 pub use tool::Tool;
 
 use crate::agent_state::{Occasion, State};

@@ -1,25 +1,37 @@
 //! Whether the hooks that were set up are called: an agent that does not find or trust its hook says nothing.
 
 use super::{Check, Finding};
-use crate::agent::{EarlierFailure, HookLog, LastCall};
+use crate::agent::{EarlierFailure, HookLog, LastCall, Removal};
 use crate::disk::Disk;
 use crate::environment::Environment;
 use crate::text::ago;
 
-/// A failure is told for so long after calls that went well.
+/// A failure is told for so long after calls that went well, and so is a removal.
 const EARLIER_SECONDS_MAX: i64 = 7 * 24 * 60 * 60;
 
-/// A finding for each agent that has a hook, and for the last failure before its last call.
+/// A finding for each agent that has a hook, for the last failure before its last call, and for what its prunes
+/// removed.
 pub fn check(disk: &dyn Disk, environment: &Environment, now: i64) -> Vec<Finding> {
     let log = HookLog::new(disk, environment);
+    let is_recent = |time: i64| now.saturating_sub(time) < EARLIER_SECONDS_MAX;
     let earlier = |(agent, last): &(String, Option<LastCall>)| {
         let EarlierFailure { time, failure } = last.as_ref()?.earlier.as_ref()?;
         let message =
             format!("the hook of {agent} took no checkpoint {}: {failure}", ago(*time, now));
-        let is_recent = now.saturating_sub(*time) < EARLIER_SECONDS_MAX;
-        is_recent.then(|| {
+        is_recent(*time).then(|| {
             Check::Hooks.notice(message, "nothing more to do: the calls since then went well")
         })
+    };
+    let removed = |(agent, _): &(String, Option<LastCall>)| {
+        let removals = log.removals(agent).into_iter().filter(|removal| is_recent(removal.time));
+        let projects: Vec<String> = removals.map(|Removal { project, .. }| project).collect();
+        let message = format!(
+            "the hook of {agent} removed the checkpoints of {}: each no longer existed, or was not used for retention_days",
+            projects.join(", ")
+        );
+        let advice =
+            "to keep such checkpoints, set delete_orphans or retention_days in the configuration";
+        (!projects.is_empty()).then(|| Check::Hooks.notice(message, advice))
     };
     let finding = |(agent, last)| {
         match last {
@@ -39,6 +51,7 @@ pub fn check(disk: &dyn Disk, environment: &Environment, now: i64) -> Vec<Findin
     }
     };
     let agents = log.agents();
-    let earlier: Vec<Finding> = agents.iter().filter_map(earlier).collect();
+    let earlier = agents.iter().filter_map(earlier).chain(agents.iter().filter_map(removed));
+    let earlier: Vec<Finding> = earlier.collect();
     agents.into_iter().map(finding).chain(earlier).collect()
 }

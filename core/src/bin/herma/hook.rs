@@ -3,11 +3,13 @@
 //! Failures are for `herma doctor`, and for whoever reads the standard error of hooks.
 
 use crate::commands::{Failure, Herma};
+use crate::pages::directory;
 use crate::text::Style;
-use herma_core::agent::{HookCall, HookLog, LastCall, Moment, ToolCall};
+use herma_core::agent::{HookCall, HookLog, LastCall, Moment, Removal, ToolCall};
 use herma_core::disk::SystemDisk;
 use herma_core::{
-    Clock, Config, Environment, Occasion, SessionTurn, SystemClock, Trigger, project_of_tool,
+    Clock, Config, Environment, Occasion, PruneStep, SessionTurn, SystemClock, Trigger,
+    project_of_tool,
 };
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -62,8 +64,14 @@ impl Hook<'_> {
         let session = call.session.as_deref().unwrap_or_default();
         let turn = format!("{moment}-{}", std::process::id());
         self.log.begin_turn(self.agent, session, &turn, SystemClock.seconds())?;
-        self.herma().manager.sweep();
-        Ok(())
+        let time = SystemClock.seconds();
+        let mut removals = Vec::new();
+        self.herma().manager.sweep_and_report(&mut |step| {
+            if let PruneStep::Removed(project) = step {
+                removals.push(Removal { time, project: directory(project) });
+            }
+        });
+        Ok(self.log.record_removals(self.agent, removals)?)
     }
 
     fn protect(&self, call: &HookCall, tool: &ToolCall) -> Option<String> {
