@@ -3,8 +3,10 @@
 use crate::command::world::{CommandFixture, CommandOutput, binary};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command, Stdio};
 
 /// Starts the hook of an agent with this input.
@@ -256,6 +258,24 @@ fn hook_tells_doctor_of_the_projects_that_it_removed() {
     let removed =
         format!("removed the checkpoints of {}, {}:", gone[0].display(), gone[1].display());
     assert!(doctor.contains(&format!("the hook of claude {removed}")), "{doctor}");
+}
+
+// rule: turn/triggers
+#[test]
+fn hook_takes_the_current_directory_for_one_that_cannot_be_named_in_json() {
+    let world = CommandFixture::new();
+    let project = world.home().join(OsStr::from_bytes(b"caf\xe9"));
+    fs::create_dir(&project).unwrap();
+    fs::write(project.join("a.txt"), "1\n").unwrap();
+    let mut command = Command::new("sh");
+    let line = "cd \"$1\" && exec \"$0\" hook claude";
+    command.args(["-c", line]).arg(binary()).arg(&project);
+    let cwd = project.to_string_lossy();
+    let input = json!({ "cwd": cwd, "tool_name": "Bash", "tool_input": { "command": "rm b" } });
+    let child = start(&world, command, &input.to_string());
+    assert!(child.wait_with_output().unwrap().stderr.is_empty());
+    let listed = world.herma_in(&project, &["list"]).done().text();
+    assert!(listed.contains("before Bash: rm b"), "{listed}");
 }
 
 // rule: turn/once

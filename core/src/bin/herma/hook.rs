@@ -122,8 +122,10 @@ impl Hook<'_> {
     /// The projects of the files that the tool names, and of the directories where it and the agent work: what a tool
     /// calls a path may be none, and a link may lead elsewhere.
     fn projects(&self, call: &HookCall, tool: &ToolCall) -> BTreeSet<PathBuf> {
-        let here = call.directory.as_deref().unwrap_or(Path::new(""));
-        let directory = self.environment.current_directory.join(here);
+        let current = &self.environment.current_directory;
+        let named = call.directory.as_ref().map(|directory| current.join(directory));
+        // A path that is not UTF-8 cannot be named in JSON.
+        let directory = named.filter(|directory| directory.is_dir()).unwrap_or(current.clone());
         let at = |path: &PathBuf| match path.starts_with("~") {
             true => path.clone(),
             false => directory.join(path),
