@@ -88,6 +88,25 @@ fn a_dry_run_of_a_prune_says_what_the_prune_then_removes_and_changes_nothing() {
     assert_eq!((&preview["orphans"], &preview["archives"]), (&1.into(), &1.into()));
 }
 
+// rule: limit/total-size
+#[test]
+fn a_dry_run_of_a_prune_says_that_checkpoints_over_the_size_limit_are_not_counted() {
+    let world = CommandFixture::new();
+    let noise = |seed| crate::maintenance::world::noise(seed, 1_000_000);
+    for seed in 0..3 {
+        world.write("a.bin", noise(seed));
+        world.checkpoint("r");
+    }
+    let words = ["checkpoints", "prune", "--max-size-mb", "1"];
+    let shown = world.herma(&[&words[..], &["--dry-run"]].concat()).done().text();
+    assert!(shown.starts_with("Examined 1 project\nThe store is "), "{shown}");
+    assert!(shown.contains("over its size limit: the checkpoints that would go"), "{shown}");
+    assert!(shown.ends_with("are not counted here\nNothing was changed\n"), "{shown}");
+    assert_eq!(world.checkpoints(), 3);
+    let pruned = world.herma(&words).done().text();
+    assert!(pruned.contains("2 checkpoints over the size limit"), "{pruned}");
+}
+
 #[test]
 fn prune_takes_its_limits_from_options_however_large() {
     let world = used();

@@ -28,8 +28,7 @@ pub fn pruned(answer: &PruneAnswer, is_preview: bool) -> String {
         let over = size(pruned.over_bytes);
         let why = match is_preview {
             true => {
-                "then the oldest checkpoints would go, but no pinned one and not the newest of a \
-                 project"
+                "the checkpoints that would go for that, the oldest first, are not counted here"
             }
             false => "the pinned checkpoints and the newest of each project alone are larger",
         };
@@ -67,7 +66,9 @@ fn removals(answer: &PruneAnswer, [verb, first]: [&str; 2]) -> Page {
         (pruned.dropped, "checkpoint over the size limit", "checkpoints over the size limit"),
     ];
     let removed: Vec<_> = rows.into_iter().filter(|(number, ..)| *number > 0).collect();
-    if removed.is_empty() {
+    if removed.is_empty() && pruned.over_bytes > 0 {
+        writeln!(page, "Examined {projects}");
+    } else if removed.is_empty() {
         writeln!(page, "Nothing to remove in {projects}");
     } else {
         writeln!(page, "Examined {projects} and {verb}:");
