@@ -63,9 +63,9 @@ pub use progress::FileProgress;
 pub use project::{hash_of as project_hash, project_directory, project_of_file, project_of_tool};
 pub use report::{
     AgentRestored, Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Evicted,
-    Excluded, ExcludedBy, FileChange, Holdings, Interrupted, ListName, Listed, Moved, Outcome,
-    Preview, ProjectState, ProjectStatus, Pruned, Remark, Restored, SizeKept, Stats, Status, Swept,
-    Taken, Unlisted, Verified,
+    Excluded, ExcludedBy, FileChange, Holdings, Interrupted, ListName, Listed, LossyPath, Moved,
+    Outcome, Preview, ProjectState, ProjectStatus, Pruned, Remark, Restored, SizeKept, Stats,
+    Status, Swept, Taken, Unlisted, Verified,
 };
 pub use restore::{EXCLUDED, INTERRUPTED, KEPT, LEFT_OUT};
 pub use store::left_out::{LeftOut, Reason, Stamp};

@@ -12,8 +12,8 @@ pub use crate::store::figures::Stats;
 pub use excluded::{Excluded, ExcludedBy};
 pub use restored::{Preview, Restored};
 pub use stored::{
-    Cleared, ClearedLegacy, DamagedCheckpoint, Holdings, Moved, ProjectState, ProjectStatus,
-    Pruned, Status, Swept, Verified,
+    Cleared, ClearedLegacy, DamagedCheckpoint, Holdings, LossyPath, Moved, ProjectState,
+    ProjectStatus, Pruned, Status, Swept, Verified,
 };
 
 use crate::remark::{all_escaped, escaped};

@@ -1,7 +1,12 @@
 //! `herma restore N PATH...` and `--to WHEN`: parts of a checkpoint, and checkpoints by their age.
 
-use crate::command::world::{CommandFixture, assert_text};
+use crate::command::world::{CommandFixture, assert_text, binary};
 use pretty_assertions::assert_eq;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::Command;
 
 /// A checkpoint of `a.txt` and two files below `src`; all were changed since, and `src/new.txt` was created.
 fn changed() -> CommandFixture {
@@ -110,6 +115,47 @@ fn a_folder_of_a_project_without_a_marker_is_told_where_the_checkpoints_are() {
     let hint = format!("contains this one has checkpoints:\n  herma rollback --dir {project}\n");
     assert!(listed.contains(&hint), "{listed}");
     world.herma_in(&src, &["rollback", "1", "--dir", &project]).done();
+}
+
+// rule: scope/identity
+#[test]
+fn every_page_names_a_project_whose_path_is_not_utf_8_so_that_its_commands_work() {
+    let world = CommandFixture::new();
+    let [old, new] =
+        [&b"caf\xe9"[..], b"caf\xe8"].map(|name| world.home().join(OsStr::from_bytes(name)));
+    fs::create_dir_all(old.join("src")).unwrap();
+    fs::write(old.join("src/a.txt"), "1\n").unwrap();
+    world.herma_in(&old, &["checkpoint"]).done();
+    let word = |end: &str| format!("$'{}/caf\\x{end}'", world.home().display());
+    let expect = |directory: &Path, words: &[&str], part: &str| {
+        let answer = world.herma_in(directory, words);
+        let text = answer.text() + &answer.stderr;
+        assert!(text.contains(part), "{words:?}: {part}: {text}");
+    };
+    let elsewhere = format!("  herma rollback --dir {}\n", word("e9"));
+    expect(&world.project(), &["list"], &elsewhere);
+    expect(
+        &old.join("src"),
+        &["list"],
+        &format!("contains this one has checkpoints:\n{elsewhere}"),
+    );
+    expect(&old.join("src"), &["undo"], &format!("has some: add --dir {}", word("e9")));
+    expect(&old, &["checkpoints"], "caf\\xe9\"");
+    let mut shell = Command::new("bash");
+    world.prepare(&mut shell);
+    let line = format!("exec {} list --dir {}", binary().display(), word("e9"));
+    let listed = shell.args(["-c", &line]).output().unwrap();
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("1. "), "{listed:?}");
+    let object = world.base().join("store/objects");
+    fs::rename(&object, world.root.join("objects")).unwrap();
+    expect(&old, &["checkpoints", "verify"], "caf\\xe9");
+    fs::rename(world.root.join("objects"), object).unwrap();
+    fs::rename(&old, &new).unwrap();
+    let command = format!("  herma checkpoints move {} {}\n", word("e9"), word("e8"));
+    expect(&world.project(), &["checkpoints", "prune", "--dry-run"], &command);
+    expect(&new, &["list"], &command);
+    fs::remove_dir_all(&new).unwrap();
+    expect(&world.project(), &["checkpoints", "prune"], "Removed the checkpoints of \"");
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn status_during_the_first_checkpoint_of_a_project_names_its_directory() {
     take_checkpoint(&fixture.manager_on(disk, Config::default()), &fixture.project("new"), "first");
     let status = reader.lock().unwrap().take().unwrap().join().unwrap();
     assert_eq!(status.projects.len(), 1);
-    assert_eq!(status.projects[0].workdir.as_deref(), fixture.project("new").to_str());
+    assert_eq!(status.projects[0].workdir.as_deref(), Some(&*fixture.project("new")));
 }
 
 #[test]

@@ -137,8 +137,8 @@ impl StoreFixture {
     #[track_caller]
     pub fn hash(&self, project: &str) -> String {
         let projects = self.manager().status().unwrap().projects;
-        let workdir = self.project(project).to_str().unwrap().to_owned();
-        let found = projects.into_iter().find(|project| project.workdir.as_ref() == Some(&workdir));
+        let workdir = Some(self.project(project).into());
+        let found = projects.into_iter().find(|project| project.workdir == workdir);
         found.unwrap().hash
     }
 

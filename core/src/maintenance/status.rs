@@ -18,7 +18,7 @@ const LOOKS_MAX: usize = 10;
 /// Reads the status of the store below `base`.
 pub fn of(disk: &dyn Disk, base: &Path, listed_max: usize) -> Result<Status> {
     let mut status = Status {
-        base: base.to_owned(),
+        base: base.to_owned().into(),
         total_bytes: folder::bytes(disk, base)?,
         store_bytes: folder::bytes(disk, &base.join("store"))?,
         legacy: Vec::new(),
@@ -72,7 +72,7 @@ fn projects(store: &Store<'_>, listed_max: usize) -> Result<Vec<ProjectStatus>> 
             unlisted,
             last_touch: metadata.as_ref().map(|metadata| metadata.last_touch as i64),
             state: evidence::of_project(disk, metadata.as_ref()),
-            workdir: metadata.map(|metadata| metadata.workdir),
+            workdir: metadata.map(|metadata| metadata.directory().into()),
             interrupted: restoring::interrupted(disk, &store.path, &hash).map(Interrupted::from),
             hash,
         });

@@ -13,6 +13,7 @@ use crate::store::objects::Objects;
 use crate::store::oid::Oid;
 use crate::store::{Store, compatibility, metadata, ref_recovery, snapshot};
 use std::collections::{HashMap, HashSet};
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 /// Verifies every checkpoint of every project, and calls `progress` with the number of each project
@@ -40,11 +41,13 @@ pub fn verify(
     for (index, hash) in hashes.iter().enumerate() {
         progress(index + 1, hashes.len());
         let metadata = metadata::read(disk, &store.path, hash);
-        let project =
-            metadata.map_or_else(|| format!("project {hash}"), |metadata| metadata.workdir);
+        let project = metadata.map_or_else(
+            || format!("project {hash}").into_bytes(),
+            |metadata| metadata.directory().into_os_string().into_vec(),
+        );
         let checkpoints = match history::newest_first(&store, &objects, hash, usize::MAX) {
             Err(error) if error.is_damage() => {
-                verified.unreadable.push(Remark::new(project.as_bytes(), error.cause()));
+                verified.unreadable.push(Remark::new(&project, error.cause()));
                 continue;
             }
             checkpoints => checkpoints?,
@@ -57,11 +60,11 @@ pub fn verify(
                 envelopes.damage(&checkpoint, |blob| files.damage(Kind::Blob, blob))?
             {
                 let why = format!("{}: {why}", &checkpoint.id.to_string()[..7]);
-                verified.envelopes.push(Remark::new(project.as_bytes(), why));
+                verified.envelopes.push(Remark::new(&project, why));
             }
             let lost = files.lost(&checkpoint)?;
             if !lost.is_empty() {
-                let project = shown(project.as_bytes());
+                let project = shown(&project);
                 let id = checkpoint.id.to_string();
                 verified.damaged.push(DamagedCheckpoint { project, id, lost });
             }

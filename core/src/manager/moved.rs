@@ -39,7 +39,7 @@ impl Manager {
             return Err(Error::CannotMove { old: old.directory.clone(), why });
         };
         let checkpoints = Move { old, new, now: self.clock.seconds() }.run(&store)?;
-        let from = old.directory.clone();
-        Ok(Moved { from, to: new.directory.clone(), checkpoints })
+        let from = old.directory.clone().into();
+        Ok(Moved { from, to: new.directory.clone().into(), checkpoints })
     }
 }

@@ -3,7 +3,32 @@
 use super::{Interrupted, is_default};
 use crate::remark::Remark;
 use serde::{Serialize, Serializer};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
+
+/// A path that is serialized lossily as UTF-8.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LossyPath(PathBuf);
+
+impl From<PathBuf> for LossyPath {
+    fn from(path: PathBuf) -> Self {
+        LossyPath(path)
+    }
+}
+
+impl Deref for LossyPath {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Serialize for LossyPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_string_lossy())
+    }
+}
 
 /// One project of the store.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -11,7 +36,7 @@ pub struct ProjectStatus {
     /// Its hash.
     pub hash: String,
     /// Its directory, if the metadata is readable.
-    pub workdir: Option<String>,
+    pub workdir: Option<LossyPath>,
     /// How many checkpoints can be listed; `None` if its history is damaged.
     pub checkpoints: Option<usize>,
     /// How many more are kept from before restores.
@@ -41,9 +66,8 @@ pub enum ProjectState {
 /// The state of the store.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Status {
-    /// The checkpoint base; serialized lossily as UTF-8.
-    #[serde(serialize_with = "lossy_path")]
-    pub base: PathBuf,
+    /// The checkpoint base.
+    pub base: LossyPath,
     /// Bytes of everything below the base.
     pub total_bytes: u64,
     /// Bytes of the store.
@@ -82,12 +106,10 @@ pub struct Pruned {
 /// A history that was moved to another directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Moved {
-    /// The directory that it was of; serialized lossily as UTF-8.
-    #[serde(serialize_with = "lossy_path")]
-    pub from: PathBuf,
-    /// The directory that it is of now; serialized lossily as UTF-8.
-    #[serde(serialize_with = "lossy_path")]
-    pub to: PathBuf,
+    /// The directory that it was of.
+    pub from: LossyPath,
+    /// The directory that it is of now.
+    pub to: LossyPath,
     /// How many checkpoints it has.
     pub checkpoints: usize,
 }
@@ -178,8 +200,4 @@ pub struct DamagedCheckpoint {
     pub id: String,
     /// The paths that are lost; the empty path stands for the entire checkpoint.
     pub lost: Vec<Remark>,
-}
-
-fn lossy_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&path.to_string_lossy())
 }

@@ -9,7 +9,7 @@ use crate::programs::Clearing;
 use crate::text;
 use crate::waiting::Waiting;
 use clap::Args;
-use herma_core::{Cleared, ClearedLegacy, PruneOptions, PruneStep, Pruned};
+use herma_core::{Cleared, ClearedLegacy, LossyPath, PruneOptions, PruneStep, Pruned};
 use serde::Serialize;
 use std::io::{BufRead, IsTerminal, Read, Write};
 use std::path::Path;
@@ -46,20 +46,20 @@ pub struct PruneAnswer {
     #[serde(flatten)]
     pub pruned: Pruned,
     /// The directories of the projects that it removed.
-    pub removed: Vec<String>,
+    pub removed: Vec<LossyPath>,
     /// The directories of those that were moved, each with the new directory, which can get their checkpoints.
-    pub moved: Vec<(String, String)>,
+    pub moved: Vec<(LossyPath, LossyPath)>,
     /// The same where the new directory has checkpoints of its own, so that both stay separate.
-    pub separate: Vec<(String, String)>,
+    pub separate: Vec<(LossyPath, LossyPath)>,
 }
 
 impl PruneAnswer {
     fn add(&mut self, step: &PruneStep<'_>) {
-        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let owned = |path: &Path| LossyPath::from(path.to_owned());
         match step {
-            PruneStep::Removed(directory) => self.removed.push(text(directory)),
-            PruneStep::Moved(old, new) => self.moved.push((text(old), text(new))),
-            PruneStep::Separate(old, new) => self.separate.push((text(old), text(new))),
+            PruneStep::Removed(directory) => self.removed.push(owned(directory)),
+            PruneStep::Moved(old, new) => self.moved.push((owned(old), owned(new))),
+            PruneStep::Separate(old, new) => self.separate.push((owned(old), owned(new))),
             _ => {}
         }
     }

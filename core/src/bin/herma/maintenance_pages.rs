@@ -2,13 +2,12 @@
 
 use crate::layout::{columns, padded};
 use crate::maintenance::PruneAnswer;
-use crate::pages::{Page, directory};
-use crate::text::{count, line, shell_word, short_id, size};
+use crate::pages::{Page, directory, directory_word};
+use crate::text::{count, line, short_id, size};
 use herma_core::ignore::PatternSource;
 use herma_core::{
     Cleared, ClearedLegacy, Excluded, ExcludedBy, Holdings, Moved, PruneStep, Verified,
 };
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// A longer pattern moves what follows it to the right.
@@ -76,32 +75,32 @@ fn removals(answer: &PruneAnswer, [verb, first]: [&str; 2]) -> Page {
             writeln!(page, "  {}", count(number, singular, plural));
         }
     }
-    for directory in directories {
-        writeln!(page, "{first} the checkpoints of {}", line(directory));
+    for path in directories {
+        writeln!(page, "{first} the checkpoints of {}", directory(path));
     }
     for (old, new) in moved {
         writeln!(
             page,
             "{} was moved and is kept; to give its new directory the checkpoints:",
-            line(old)
+            directory(old)
         );
-        writeln!(page, "{}", move_command(old.as_bytes(), new.as_bytes()));
+        writeln!(page, "{}", move_command(old, new));
     }
     for (old, new) in separate {
-        let new = line(new);
+        let new = directory(new);
         writeln!(
             page,
             "{} was moved to {new}, which has its own checkpoints; the old ones are kept; to list them:",
-            line(old)
+            directory(old)
         );
-        writeln!(page, "  herma list --dir {}", shell_word(old.as_bytes()));
+        writeln!(page, "  herma list --dir {}", directory_word(old));
     }
     page
 }
 
 /// The command that gives a directory the checkpoints of another one, indented.
-fn move_command(old: &[u8], new: &[u8]) -> String {
-    format!("  herma checkpoints move {} {}", shell_word(old), shell_word(new))
+fn move_command(old: &Path, new: &Path) -> String {
+    format!("  herma checkpoints move {} {}", directory_word(old), directory_word(new))
 }
 
 /// Where the checkpoints of a directory are that was moved.
@@ -112,7 +111,7 @@ pub fn moved_from(old: &Path, new: &Path) -> String {
         "\nIt was moved from {}, which has checkpoints; to move them, too:",
         directory(old)
     );
-    writeln!(page, "{}", move_command(old.as_os_str().as_bytes(), new.as_os_str().as_bytes()));
+    writeln!(page, "{}", move_command(old, new));
     page.0
 }
 

@@ -5,7 +5,7 @@
 //! or to another program stays unchanged, so that git can apply it.
 
 use crate::layout::{columns, padded};
-use crate::text::{Style, Tone, ago, count, line, name, short_id, size};
+use crate::text::{Style, Tone, ago, count, line, name, shell_word, short_id, size};
 use herma_core::printed::{self, short};
 use herma_core::{
     Change, Clock, Diff, DiffEntry, Evicted, ListName, Listed, Outcome, ProjectState, Remark,
@@ -33,6 +33,11 @@ impl Page {
 /// A path of the system, escaped for display.
 pub fn directory(path: &Path) -> String {
     name(path.as_os_str().as_bytes())
+}
+
+/// A path of the system as a word of a command that can be typed.
+pub fn directory_word(path: &Path) -> String {
+    shell_word(path.as_os_str().as_bytes())
 }
 
 /// The outcome of a manual checkpoint.
@@ -276,8 +281,8 @@ pub fn status(style: Style, status: &Status, now: i64) -> String {
     }
     for project in &status.projects {
         let Some(interrupted) = &project.interrupted else { continue };
-        let workdir = project.workdir.as_ref().unwrap_or(&project.hash);
-        let workdir = name(workdir);
+        let workdir = project.workdir.as_ref();
+        let workdir = workdir.map_or_else(|| name(&project.hash), |workdir| directory(workdir));
         writeln!(page, "{} {workdir}: {interrupted}", style.paint(Tone::Notable, "⚠"));
     }
     if !status.legacy.is_empty() {
@@ -293,7 +298,7 @@ pub fn status(style: Style, status: &Status, now: i64) -> String {
 fn projects(style: Style, status: &Status, now: i64, page: &mut Page) {
     let rows = status.projects.iter().map(|project| {
         let workdir = match &project.workdir {
-            Some(workdir) => name(workdir),
+            Some(workdir) => directory(workdir),
             None => format!("unknown ({})", line(&project.hash)),
         };
         let state = match project.state {

@@ -5,7 +5,7 @@
 
 use crate::commands::Failure;
 use crate::text::is_harmful;
-use herma_core::{Interrupted, Listed, Unlisted};
+use herma_core::{Interrupted, Listed, LossyPath, Unlisted};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ pub struct Listing<'a> {
     pub interrupted: Option<&'a Interrupted>,
     /// Other projects that have checkpoints, if this project has none.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub elsewhere: &'a [String],
+    pub elsewhere: &'a [LossyPath],
 }
 
 /// The answer to `herma checkpoints clear` and `clear-legacy`.

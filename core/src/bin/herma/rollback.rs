@@ -7,12 +7,12 @@ use crate::look::DiffArguments;
 use crate::programs::Listing;
 use crate::request::StoreRequest;
 use crate::rollback_pages::{self, RestoreRequest};
-use crate::text::shell_word;
 use crate::{maintenance_pages, pages, text};
 use herma_core::rollback_line::{Task, nearest};
 use herma_core::state::LOCK_FILE;
 use herma_core::{
-    Direction, EXCLUDED, Error, Held, KEPT, LEFT_OUT, Remark, RestoreOptions, Restored, Scope,
+    Direction, EXCLUDED, Error, Held, KEPT, LEFT_OUT, LossyPath, Remark, RestoreOptions, Restored,
+    Scope,
 };
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -104,7 +104,7 @@ impl Herma {
     }
 
     /// The directories of all projects with checkpoints, as far as the store records them.
-    fn projects(&self) -> Vec<String> {
+    fn projects(&self) -> Vec<LossyPath> {
         let projects = self.manager.status().map(|status| status.projects).unwrap_or_default();
         let with_checkpoints =
             projects.into_iter().filter(|project| project.checkpoints.is_some_and(|n| n > 0));
@@ -118,10 +118,10 @@ impl Herma {
             return failure;
         }
         let projects = self.projects();
-        let around = projects.iter().filter(|directory| project.starts_with(directory));
-        let hint = match around.max_by_key(|directory| directory.len()) {
+        let around = projects.iter().filter(|directory| project.starts_with(directory.as_os_str()));
+        let hint = match around.max_by_key(|directory| directory.as_os_str().len()) {
             Some(around) => {
-                let around = shell_word(around);
+                let around = pages::directory_word(around);
                 format!("{around}, which contains it, has some: add --dir {around}")
             }
             None => "`herma list` names the projects that have some".to_owned(),

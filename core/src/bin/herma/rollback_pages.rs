@@ -1,14 +1,14 @@
 //! Texts for people about a rollback: the restore, its preview, and errors in its arguments.
 
-use crate::pages::{Page, directory, evicted, remarked};
+use crate::pages::{Page, directory, directory_word, evicted, remarked};
 use crate::text::{Style, Tone, count, line, name, shell_word, short_id};
 use crate::whole_pages;
 use herma_core::printed::short;
 use herma_core::rollback_line::SyntaxError;
 use herma_core::{
-    Direction, INTERRUPTED, Interrupted, Preview, Remark, RestoreOptions, Restored, Scope, Token,
+    Direction, INTERRUPTED, Interrupted, LossyPath, Preview, Remark, RestoreOptions, Restored,
+    Scope, Token,
 };
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// What to restore.
@@ -42,7 +42,7 @@ impl RestoreRequest<'_> {
 
     /// The option that names the project in a suggested command, empty if the command did not name it.
     fn named(&self) -> String {
-        let word = || shell_word(self.project.as_os_str().as_bytes());
+        let word = || directory_word(self.project);
         if self.is_named { format!(" --dir {}", word()) } else { String::new() }
     }
 }
@@ -67,10 +67,10 @@ pub fn interrupted(style: Style, interrupted: Option<&Interrupted>) -> String {
 }
 
 /// Other projects that have checkpoints: those that contain this one, and then the rest.
-pub fn elsewhere(project: &Path, projects: &[String]) -> String {
+pub fn elsewhere(project: &Path, projects: &[LossyPath]) -> String {
     let mut page = Page::default();
-    let contains = |directory: &&String| project.starts_with(directory);
-    let (around, rest): (Vec<&String>, Vec<&String>) = projects.iter().partition(contains);
+    let contains = |directory: &&LossyPath| project.starts_with(directory.as_os_str());
+    let (around, rest): (Vec<_>, Vec<_>) = projects.iter().partition(contains);
     for (title, directories) in [
         ("A directory that contains this one has checkpoints:", around),
         ("Other projects have checkpoints:", rest),
@@ -79,7 +79,7 @@ pub fn elsewhere(project: &Path, projects: &[String]) -> String {
             writeln!(page, "\n{title}");
         }
         for directory in directories {
-            writeln!(page, "  herma rollback --dir {}", shell_word(directory));
+            writeln!(page, "  herma rollback --dir {}", directory_word(directory));
         }
     }
     page.0

@@ -5,6 +5,7 @@ use super::convert::{DAY_SECONDS, HOUR_SECONDS, bytes};
 use herma_core::{Config, Error, ProjectState, PruneOptions, Pruned, Swept};
 use herma_model::answer::{self, Answer, Counts, ProjectStatus, SweepOutcome};
 use herma_model::configuration::Configuration;
+use std::os::unix::ffi::OsStrExt;
 
 const MEGABYTE: u64 = 1024 * 1024;
 
@@ -68,7 +69,7 @@ pub(super) fn status(status: herma_core::Status) -> Answer {
         ProjectState::Unknown => answer::ProjectState::Unknown,
     };
     let project = |project: herma_core::ProjectStatus| ProjectStatus {
-        workdir: project.workdir.map(|workdir| bytes(workdir.as_bytes())),
+        workdir: project.workdir.map(|workdir| bytes(workdir.as_os_str().as_bytes())),
         checkpoints: project.checkpoints,
         state: model_state(project.state),
     };

@@ -2,6 +2,7 @@
 
 use super::*;
 use herma_core::{Interrupted, ListName, ProjectStatus};
+use std::path::PathBuf;
 
 #[test]
 fn summary_leaves_out_a_zero_unless_both_numbers_are_zero() {
@@ -55,7 +56,7 @@ fn status_shows_only_a_live_project_in_green() {
             interrupted: None,
         };
         let report = Status {
-            base: "/".into(),
+            base: PathBuf::from("/").into(),
             total_bytes: 0,
             store_bytes: 0,
             legacy: Vec::new(),
@@ -163,7 +164,7 @@ fn status_warns_of_an_interrupted_rollback_and_counts_third_party_entries() {
         Some(Interrupted { target: "1123456789".into(), before: None, below: Vec::new() });
     let project = ProjectStatus {
         hash: "0123".into(),
-        workdir: Some("/p".into()),
+        workdir: Some(PathBuf::from("/p").into()),
         checkpoints: Some(2),
         unlisted: 3,
         last_touch: Some(0),
@@ -171,7 +172,7 @@ fn status_warns_of_an_interrupted_rollback_and_counts_third_party_entries() {
         interrupted,
     };
     let status = Status {
-        base: "/b".into(),
+        base: PathBuf::from("/b").into(),
         total_bytes: 3,
         store_bytes: 1,
         legacy: vec![("legacy-1".into(), 2)],
