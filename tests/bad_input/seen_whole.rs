@@ -4,7 +4,6 @@
 use crate::maintenance::world::{StoreFixture, before_call, replace_file, take_checkpoint};
 use herma_core::{Config, Outcome};
 use herma_harness::subject::{Call, HookedDisk};
-use pretty_assertions::assert_eq;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
