@@ -65,7 +65,7 @@ fn every_command_of_the_grammar_is_classified_by_what_it_runs() {
     };
     let mut wrong = Vec::new();
     let mut classified = 0;
-    for simple in composed::simple() {
+    for simple in composed::all() {
         for runner in all(RUNNERS) {
             for outer in all(SHELLS).chain(all(CONSTRUCTS)).chain(all(MENTIONS)) {
                 let command = inside(runner, &simple).and_then(|command| inside(outer, &command));

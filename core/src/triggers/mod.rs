@@ -8,7 +8,9 @@
 //! and a missing one costs files.
 
 mod aliases;
+mod git;
 mod hidden;
+mod options;
 pub mod patch;
 mod readers;
 mod risk;

@@ -1,8 +1,8 @@
 //! Programs that are known to change no files, and when. A program in neither this list nor that of
 //! [`super::table`] counts as changing files, since its effect is not known.
 
+use super::options::is_option;
 use super::shell::Word;
-use super::table::is_option;
 
 /// When a program changes no files.
 enum When {
@@ -20,6 +20,10 @@ enum When {
     Operands(usize),
 }
 use When::{Always, Command, Moves, Operands, Subcommand, With};
+
+/// Programs that only print or compare their words, whatever these are.
+pub const ONLY_PRINT: &[&str] =
+    &["echo", "printf", "print", "true", "false", ":", "test", "[", "seq", "yes", "expr"];
 
 /// The programs, several to a line.
 const PROGRAMS: &[(&[&str], When)] = &[

@@ -1,8 +1,9 @@
 //! Which programs change files, and because of which word.
 
 use super::Why;
-use super::readers;
+use super::options::{is_option, may_be_option, runs_or_writes, sets_program};
 use super::shell::{Simple, Word};
+use super::{git, readers};
 
 /// When a program changes files.
 enum When {
@@ -11,6 +12,8 @@ enum When {
     /// With one of these options. A short one also counts within a cluster, a long one also with a value
     /// after `=`. The second list contains the short options with a value, which ends a cluster.
     With(&'static [&'static str], &'static str),
+    /// With exactly one of these words.
+    WithWord(&'static [&'static str]),
     /// Without any of these options.
     Without(&'static [&'static str], &'static str),
     /// With one of these commands among its arguments, and none of these options.
@@ -20,7 +23,7 @@ enum When {
     /// Without any of these options, unless its last argument is on another host.
     Copies(&'static [&'static str]),
 }
-use When::{Always, Command, Copies, Operand, With, Without};
+use When::{Always, Command, Copies, Operand, With, WithWord, Without};
 
 /// The programs, several to a line.
 const PROGRAMS: &[(&[&str], When)] = &[
@@ -38,13 +41,28 @@ const PROGRAMS: &[(&[&str], When)] = &[
     (&["tee"], Operand),
     (&["sed", "gsed"], With(&["-i", "--in-place"], "efl")),
     (&["perl", "ruby"], With(&["-i"], "eEIMmrCFx")),
-    (&["rg"], With(&["--pre"], "")),
-    (&["strace", "ltrace", "time"], With(&["-o", "--output"], "eafpsuE")),
-    (&["tree", "iconv", "shuf", "xmllint"], With(&["-o", "--output"], "LPIftd")),
-    (&["awk", "gawk", "mawk", "nawk"], With(&["inplace"], "")),
+    (&["rg"], With(&["--pre", "--hostname-bin"], "")),
+    (&["strace"], With(&["-o", "--output"], "abeEIOpPsSuUX")),
+    (&["ltrace"], With(&["-o", "--output"], "aAeFlnpsuwxX")),
+    (&["time"], With(&["-o", "--output"], "f")),
+    (&["tree"], With(&["-o", "-R"], "")),
+    (&["iconv"], With(&["-o", "--output"], "ft")),
+    (&["shuf"], With(&["-o", "--output"], "in")),
+    (&["xmllint"], With(&["--output", "-output", "--shell", "-shell"], "")),
+    (&["xmllint"], WithWord(&["-o"])),
+    (&["awk", "gawk", "mawk", "nawk"], WithWord(&["inplace"])),
+    (
+        &["awk", "gawk", "mawk", "nawk"],
+        With(&["-d", "-D", "-E", "-e", "-o", "-p", "-W", "--dump-variables", "--debug"], "Ffilv"),
+    ),
+    (
+        &["awk", "gawk", "mawk", "nawk"],
+        With(&["--exec", "--source", "--pretty-print", "--profile"], ""),
+    ),
     (&["less", "zless"], With(&["-o", "-O", "-k", "--log-file", "--LOG-FILE"], "bhjpPtTxyz")),
     (&["less", "zless"], With(&["--lesskey-file", "--lesskey-src", "--lesskey-content"], "")),
-    (&["bat"], With(&["--pager"], "")),
+    (&["bat", "ag", "ack", "ugrep"], With(&["--pager"], "")),
+    (&["ugrep"], With(&["--filter", "--save-config", "--view"], "")),
     (&["alias"], With(&["-g", "-s"], "")),
     (&["hash"], With(&["-p"], "")),
     (&["cloc"], With(&["--out", "--report-file", "--write-lang-def"], "")),
@@ -60,14 +78,24 @@ const PROGRAMS: &[(&[&str], When)] = &[
     (&["man"], With(&["-P", "-H", "--pager", "--html"], "CLRmMsSerpTE")),
     (&["compgen"], With(&["-C", "-F"], "AGPSWXo")),
     (&["yq"], With(&["-i", "--inplace", "--in-place"], "")),
-    (&["sort"], With(&["-o", "--output"], "kStT")),
+    (&["sort"], With(&["-o", "--output", "--compress-program"], "kStT")),
     (&["ln", "link"], Always),
     (&["find", "gfind"], With(&["-delete", "-fprint", "-fprint0", "-fprintf", "-fls"], "")),
     (&["wget"], Without(&["--spider", "-qO-", "-O-"], "")),
+    (&["wget"], With(&["-o", "-a", "-e", "--output-file", "--append-output"], "BDiIlOPQRtTUwX")),
+    (&["wget"], With(&["--save-cookies", "--hsts-file", "--warc-file", "--rejected-log"], "")),
+    (&["wget"], With(&["--config", "--execute", "--use-askpass"], "")),
     (
         &["tar", "gtar", "bsdtar"],
         Without(&["-t", "--list", "-O", "--to-stdout", "t", "tf", "tvf", "tzf", "tvzf"], "fCbX"),
     ),
+    (&["tar", "gtar", "bsdtar"], With(&["-c", "-r", "-u", "-A", "-F", "-I"], "fCbgKNTVX")),
+    (&["tar", "gtar", "bsdtar"], WithWord(&["cf", "cvf", "czf", "cvzf", "rf", "rvf", "uf", "uvf"])),
+    (&["tar", "gtar", "bsdtar"], With(&["--create", "--append", "--update", "--delete"], "")),
+    (&["tar", "gtar", "bsdtar"], With(&["--catenate", "--concatenate", "--index-file"], "")),
+    (&["tar", "gtar", "bsdtar"], With(&["--use-compress-program", "--to-command"], "")),
+    (&["tar", "gtar", "bsdtar"], With(&["--checkpoint-action", "--info-script"], "")),
+    (&["tar", "gtar", "bsdtar"], With(&["--new-volume-script", "--rsh-command"], "")),
     (&["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd"], COMPRESSES),
     (&["compress", "uncompress"], COMPRESSES),
     (&["zip", "strip", "ffmpeg", "magick"], Always),
@@ -77,12 +105,17 @@ const PROGRAMS: &[(&[&str], When)] = &[
     (&["tsc"], Without(&["--noEmit", "-v", "--showConfig", "--listFilesOnly"], "")),
     (&["esbuild"], With(&["--outfile", "--outdir"], "")),
     (&["pandoc"], With(&["-o", "--output"], "ftsV")),
-    (&["openssl"], With(&["-out", "-keyout"], "")),
+    (&["openssl"], With(&["-out", "-keyout", "-writerand", "-CAcreateserial"], "")),
+    (&["openssl"], With(&["-engine", "-provider", "-provider-path", "-config"], "")),
     (&["gpg", "gpg2"], With(&["-e", "-c", "-s", "-b", "--encrypt", "--symmetric"], "uro")),
     (&["gpg", "gpg2"], With(&["--sign", "--clearsign", "--detach-sign", "-o", "--output"], "ur")),
+    // Without a command it writes what it decrypts.
+    (&["gpg", "gpg2"], Without(GPG_READS, "ur")),
     (&["cargo"], Command(&["clean", "fmt", "fix", "add", "remove", "init", "new"], &["--check"])),
     (&["cargo"], With(&["--fix"], "")),
     (&["go"], Command(&["fmt", "fix", "get", "generate", "mod"], &[])),
+    (&["go"], With(&["-toolexec", "--toolexec", "-vettool", "--vettool", "-fix", "-w"], "")),
+    (&["go"], WithWord(&["-mod=mod", "--mod=mod"])),
     (&["npm", "pnpm", "yarn", "bun"], Command(&["run", "run-script", "install", "i", "ci"], &[])),
     (&["npm", "pnpm", "yarn", "bun"], Command(&["add", "remove", "uninstall", "update"], &[])),
     (&["npm", "pnpm", "yarn", "bun"], Command(&["init", "version", "dedupe"], &[])),
@@ -92,7 +125,22 @@ const PROGRAMS: &[(&[&str], When)] = &[
     (&["prettier"], With(&["-w", "--write"], "")),
     (&["black", "isort", "autopep8", "rustfmt"], Without(&["--check", "--diff", "-c"], "")),
 ];
+const GPG_READS: &[&str] = &[
+    "-d",
+    "-k",
+    "-K",
+    "--decrypt",
+    "--fingerprint",
+    "--list-keys",
+    "--list-packets",
+    "--list-secret-keys",
+    "--verify",
+];
 const COMPRESSES: When = Without(&["-c", "-t", "-l", "--stdout", "--test", "--list"], "S");
+
+/// Options with which a program that copies changes its source, or runs something or writes a file here.
+const COPY_OPTIONS: &[&str] =
+    &["--remove-source-files", "--log-file", "--rsync-path", "--write-batch", "--only-write-batch"];
 
 /// What a command does to files, apart from the commands that it runs.
 pub enum FileEffect<'a> {
@@ -115,7 +163,12 @@ pub fn effect(command: &Simple) -> FileEffect<'_> {
         return FileEffect::Nothing;
     }
     if name == "git" {
-        return git(arguments);
+        return git::effect(arguments);
+    }
+    if ["ssh", "scp"].contains(&name)
+        && let Some(word) = sets_program(arguments)
+    {
+        return FileEffect::Changes(Why::Options, word);
     }
     if name == "curl" {
         return downloaded(arguments)
@@ -130,8 +183,11 @@ pub fn effect(command: &Simple) -> FileEffect<'_> {
     }
     let is_listed = || rows().next().is_some();
     match readers::changes_nothing(name, arguments).unwrap_or_else(is_listed) {
-        true => FileEffect::Nothing,
         false => FileEffect::Unknown,
+        true if readers::ONLY_PRINT.contains(&name) => FileEffect::Nothing,
+        // rule: turn/safe-side
+        true => runs_or_writes(arguments)
+            .map_or(FileEffect::Nothing, |word| FileEffect::Changes(Why::Options, word)),
     }
 }
 
@@ -141,10 +197,18 @@ impl When {
         let option = |options: &[&str], valued: &str| {
             arguments.iter().find(|word| is_option(word, options, valued))
         };
+        let dangerous = |options: &[&str], valued: &str| {
+            let word = arguments.iter().find(|word| may_be_option(word, options, valued))?;
+            Some((Why::Options, word))
+        };
         let is_program = |holds: bool| holds.then_some((Why::Program, program));
         match self {
             Always => is_program(true),
-            With(options, valued) => Some((Why::Options, option(options, valued)?)),
+            With(options, valued) => dangerous(options, valued),
+            WithWord(words) => {
+                let word = arguments.iter().find(|word| words.contains(&&*word.text))?;
+                Some((Why::Options, word))
+            }
             Without(options, valued) => is_program(option(options, valued).is_none()),
             Command(options, harmless) => {
                 let word = arguments.iter().find(|word| options.contains(&&*word.text))?;
@@ -156,8 +220,9 @@ impl When {
                 is_program(arguments.iter().any(is_file))
             }
             Copies(harmless) => {
-                if let Some(word) = option(&["--remove-source-files"], "") {
-                    return Some((Why::Options, word));
+                let shell = || shell_of_copy(arguments).map(|word| (Why::Options, word));
+                if let Some(found) = dangerous(COPY_OPTIONS, "").or_else(shell) {
+                    return Some(found);
                 }
                 let is_elsewhere = |word: &Word| {
                     let host = word.text.split('/').next().unwrap_or_default();
@@ -170,6 +235,25 @@ impl When {
     }
 }
 
+/// The option of `rsync` that names the program with which it reaches the other host, unless that is `ssh`.
+fn shell_of_copy(arguments: &[Word]) -> Option<&Word> {
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        if !may_be_option(word, &["-e", "--rsh"], "BfMT") {
+            continue;
+        }
+        let is_separate = word.text == "--rsh" || word.text.find('e') == Some(word.text.len() - 1);
+        let is_ssh = match is_separate {
+            true => words.next().is_some_and(|next| next.text == "ssh"),
+            false => ["-essh", "--rsh=ssh"].contains(&&*word.text),
+        };
+        if !is_ssh {
+            return Some(word);
+        }
+    }
+    None
+}
+
 /// The option of `curl` that writes the response to a file; `None` if it goes to a device or to
 /// standard output.
 fn downloaded(arguments: &[Word]) -> Option<&Word> {
@@ -177,201 +261,36 @@ fn downloaded(arguments: &[Word]) -> Option<&Word> {
         "-O",
         "-J",
         "-c",
+        "-K",
         "--remote-name",
+        "--remote-name-all",
         "--remote-header-name",
         "--cookie-jar",
         "--trace",
         "--trace-ascii",
         "--etag-save",
         "--libcurl",
+        "--stderr",
+        "--hsts",
+        "--alt-svc",
+        "--ssl-sessions",
+        "--config",
     ];
+    const OUTPUTS: &[&str] = &["-o", "-D", "--output", "--dump-header"];
     let valued = "HdXuAbceFmrtTwxyYz";
     let is_file = |word: &Word| word.text != "-" && !word.text.starts_with("/dev/");
     let mut pairs = arguments.iter().zip(arguments.iter().skip(1).map(Some).chain([None]));
     pairs.find_map(|(word, next)| {
-        let is_output = is_option(word, &["-o", "-D", "--output", "--dump-header"], valued);
+        let is_output = may_be_option(word, OUTPUTS, valued);
         let is_to_file = match word.text.split_once('=') {
             Some((_, value)) => value != "-" && !value.starts_with("/dev/"),
             None => next.is_none_or(is_file),
         };
-        (is_option(word, NAMED, valued) || is_output && is_to_file).then_some(word)
+        (may_be_option(word, NAMED, valued) || is_output && is_to_file).then_some(word)
     })
 }
 
 /// The name of a program without its folder.
 pub fn name(program: &Word) -> &str {
     program.text.rsplit('/').next().unwrap_or_default()
-}
-
-/// Whether a word is one of these options, also in a cluster or with a value.
-pub(super) fn is_option(word: &Word, options: &[&str], valued: &str) -> bool {
-    let text = &*word.text;
-    let is_match = |option: &&str| match option.as_bytes() {
-        [b'-', b'-', ..] => {
-            text == *option || text.split_once('=').is_some_and(|(name, _)| name == *option)
-        }
-        [b'-', letter] => has_letter(text, char::from(*letter), valued),
-        _ => text == *option,
-    };
-    options.iter().any(is_match)
-}
-
-/// Whether a cluster of short options contains this one, before an option whose value is the rest.
-fn has_letter(text: &str, letter: char, valued: &str) -> bool {
-    let Some(cluster) = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
-        return false;
-    };
-    let end =
-        cluster.find(|option| valued.contains(option) && option != letter).unwrap_or(cluster.len());
-    cluster[..end].contains(letter)
-}
-
-/// Options of git itself that take the next word.
-const GIT_VALUED: &[&str] =
-    &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"];
-
-/// Git's commands that change files of the working tree, or content that only git holds, and the words
-/// with which they do not.
-const GIT: &[(&str, &[&str])] = &[
-    ("clone", &[]),
-    ("init", &[]),
-    ("archive", &["-l", "--list"]),
-    ("format-patch", &["--stdout"]),
-    ("reset", &[]),
-    ("clean", &["-n", "--dry-run"]),
-    ("checkout", &[]),
-    ("restore", &[]),
-    ("switch", &[]),
-    ("stash", &["list", "show"]),
-    ("rm", &["--cached", "-n", "--dry-run"]),
-    ("mv", &["-n", "--dry-run"]),
-    ("merge", &[]),
-    ("rebase", &[]),
-    ("pull", &[]),
-    ("apply", &["--check", "--stat", "--numstat", "--summary"]),
-    ("am", &[]),
-    ("cherry-pick", &[]),
-    ("revert", &[]),
-    ("bisect", &["log", "view", "visualize"]),
-    ("read-tree", &[]),
-    ("checkout-index", &[]),
-    ("sparse-checkout", &["list"]),
-    ("submodule", &["status", "summary"]),
-    ("filter-branch", &[]),
-    ("worktree", &["list"]),
-    // They run hooks of the repository, which may change any file.
-    ("commit", &["--dry-run"]),
-    ("push", &["--no-verify"]),
-    ("lfs", &["ls-files", "status", "env"]),
-];
-
-/// Git's commands that change neither.
-const GIT_READS: &[&str] = &[
-    "status",
-    "log",
-    "diff",
-    "show",
-    "blame",
-    "annotate",
-    "branch",
-    "tag",
-    "add",
-    "stage",
-    "fetch",
-    "remote",
-    "config",
-    "rev-parse",
-    "rev-list",
-    "ls-files",
-    "ls-tree",
-    "ls-remote",
-    "cat-file",
-    "grep",
-    "shortlog",
-    "describe",
-    "reflog",
-    "show-ref",
-    "show-branch",
-    "for-each-ref",
-    "symbolic-ref",
-    "merge-base",
-    "merge-tree",
-    "name-rev",
-    "notes",
-    "help",
-    "version",
-    "var",
-    "count-objects",
-    "fsck",
-    "gc",
-    "prune",
-    "repack",
-    "pack-refs",
-    "hash-object",
-    "update-ref",
-    "update-index",
-    "write-tree",
-    "commit-tree",
-    "mktree",
-    "range-diff",
-    "whatchanged",
-    "check-ignore",
-    "check-attr",
-    "check-mailmap",
-    "check-ref-format",
-    "cherry",
-    "diff-tree",
-    "diff-index",
-    "diff-files",
-    "verify-commit",
-    "verify-tag",
-    "maintenance",
-    "rerere",
-    "column",
-];
-
-/// Configuration of one command that runs no program.
-const GIT_HARMLESS_KEYS: &[&str] = &[
-    "user.",
-    "color.",
-    "advice.",
-    "init.",
-    "core.quotepath=",
-    "commit.gpgsign=",
-    "log.",
-    "diff.renames=",
-];
-
-fn git(arguments: &[Word]) -> FileEffect<'_> {
-    let mut rest = arguments.iter();
-    let command = loop {
-        let Some(word) = rest.next() else { return FileEffect::Nothing };
-        if GIT_VALUED.contains(&&*word.text) {
-            let value = rest.next().map_or("", |value| &*value.text).to_ascii_lowercase();
-            let is_harmless = GIT_HARMLESS_KEYS.iter().any(|key| value.starts_with(key));
-            if ["-c", "--config-env"].contains(&&*word.text) && !is_harmless {
-                return FileEffect::Unknown;
-            }
-        } else if !word.text.starts_with('-') {
-            break word;
-        }
-    };
-    let rest = rest.as_slice();
-    let writes = |word: &&Word| {
-        let is_other_file = command.text == "config" && is_option(word, &["-f", "--file"], "");
-        let is_pager = command.text == "grep"
-            && (is_option(word, &["-O"], "efABCm") || word.text.starts_with("--op"));
-        is_other_file || is_pager || is_option(word, &["--output"], "")
-    };
-    if let Some(word) = rest.iter().find(writes) {
-        return FileEffect::Changes(Why::Options, word);
-    }
-    match GIT.iter().find(|(name, _)| *name == command.text) {
-        Some((_, harmless)) if rest.iter().any(|word| is_option(word, harmless, "")) => {
-            FileEffect::Nothing
-        }
-        Some(_) => FileEffect::Changes(Why::Git, command),
-        None if GIT_READS.contains(&&*command.text) => FileEffect::Nothing,
-        None => FileEffect::Unknown,
-    }
 }

@@ -1,9 +1,10 @@
 //! Programs that run commands from their arguments: `sudo`, `xargs`, `find -exec`, a shell with `-c`.
 
 use super::hidden;
+use super::options::{is_option, may_be_option};
 use super::readers::{awk_changes_nothing, sed_changes_nothing};
 use super::shell::{Simple, Word};
-use super::table::{is_option, name};
+use super::table::name;
 
 /// What a command runs.
 #[derive(Debug)]
@@ -51,12 +52,7 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper("exec", "a", &[], 0),
     wrapper("command", "", &[], 0),
     wrapper("builtin", "", &[], 0),
-    wrapper(
-        "xargs",
-        "adEIiLlnPs",
-        &["--arg-file", "--delimiter", "--max-args", "--max-procs", "--replace"],
-        0,
-    ),
+    wrapper("xargs", "adEILnPs", &["--arg-file", "--delimiter", "--max-args", "--max-procs"], 0),
     wrapper("parallel", "jINLnPS", &["--jobs", "--colsep"], 0),
     wrapper("watch", "n", &["--interval"], 0),
     wrapper("flock", "wE", &["--timeout"], 1),
@@ -124,7 +120,8 @@ pub fn runs(command: &Simple) -> Vec<Runs<'_>> {
         return shell(program, arguments).into_iter().collect();
     }
     match name {
-        "find" | "gfind" | "fd" => executed(arguments),
+        "find" | "gfind" => executed(arguments),
+        "fd" => executed(arguments).into_iter().chain(attached(arguments)).collect(),
         "eval" => arguments.iter().map(script).collect(),
         // Without a command it only resets or lists.
         "trap" => {
@@ -191,6 +188,9 @@ fn unknown<'a>(program: &'a Word, arguments: &'a [Word]) -> Option<&'a Word> {
     (!looks).then(|| arguments.first().unwrap_or(program))
 }
 
+/// The options of `awk` with a file of programs.
+const AWK_FILES: &[&str] = &["-f", "--file", "-i", "--include", "-l", "--load"];
+
 /// The program that `awk` is given, unless it changes nothing.
 fn awk(arguments: &[Word]) -> Option<&Word> {
     let mut words = arguments.iter();
@@ -199,9 +199,7 @@ fn awk(arguments: &[Word]) -> Option<&Word> {
             "-F" | "-v" | "--field-separator" | "--assign" => {
                 words.next();
             }
-            _ if is_option(word, &["-f", "--file", "-i", "--include", "-l", "--load"], "Fv") => {
-                return Some(word);
-            }
+            _ if may_be_option(word, AWK_FILES, "Fv") => return Some(word),
             text if text.starts_with('-') => {}
             text => return (!awk_changes_nothing(text) || !word.is_known).then_some(word),
         }
@@ -220,7 +218,9 @@ fn sed(arguments: &[Word]) -> Option<&Word> {
         let long = text.strip_prefix("--expression");
         let cluster = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
         let short = cluster.and_then(|letters| letters.split_once('e')).map(|(_, rest)| rest);
-        if is_option(word, &["-f", "--file"], "el") {
+        let is_abbreviated = long.is_none() && may_be_option(word, &["--expression"], "");
+        // Whether the word after `-l` is a script depends on the system.
+        if is_abbreviated || may_be_option(word, &["-f", "-l", "--file", "--line-length"], "e") {
             return Some(word);
         }
         if let Some(script) = long.map(|rest| rest.trim_start_matches('=')).or(short) {
@@ -276,10 +276,12 @@ fn shell<'a>(program: &'a Word, arguments: &'a [Word]) -> Option<Runs<'a>> {
     (!arguments.iter().any(runs_nothing)).then(|| Runs::Unknown(file.unwrap_or(program)))
 }
 
+/// The options of `find` and `fd` before a command.
+const EXECUTES: &[&str] =
+    &["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+
 /// What `find` runs for each file that it finds.
 fn executed(arguments: &[Word]) -> Vec<Runs<'_>> {
-    const EXECUTES: &[&str] =
-        &["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
     let indexes = arguments.iter().enumerate().filter(|(_, word)| EXECUTES.contains(&&*word.text));
     let ends = |word: &Word| [";", "+"].contains(&&*word.text);
     let command = |(index, _): (usize, &Word)| {
@@ -287,6 +289,15 @@ fn executed(arguments: &[Word]) -> Vec<Runs<'_>> {
         Runs::Command(&rest[..rest.iter().position(ends).unwrap_or(rest.len())])
     };
     indexes.map(command).collect()
+}
+
+/// The options of `fd` that contain the command, as in `--exec=rm`.
+fn attached(arguments: &[Word]) -> impl Iterator<Item = Runs<'_>> {
+    let is_attached = |word: &&Word| {
+        may_be_option(word, &["-x", "-X", "--exec", "--exec-batch"], "cdeEjoStT")
+            && !EXECUTES.contains(&&*word.text)
+    };
+    arguments.iter().filter(is_attached).map(Runs::Unknown)
 }
 
 /// The command after a wrapper and its options.
@@ -298,6 +309,9 @@ fn wrapped<'a>(wrapper: &Wrapper, arguments: &'a [Word]) -> Option<Runs<'a>> {
         if *name == "env" && (text == "-S" || text == "--split-string") {
             return arguments.get(index + 1).map(script);
         }
+        if *name == "env" && may_be_option(word, &["-S", "--split-string"], valued) {
+            return Some(Runs::Unknown(word));
+        }
         // It prints where a command is, and runs none.
         if *name == "command" && ["-v", "-V"].contains(&text) {
             return None;
@@ -307,9 +321,11 @@ fn wrapped<'a>(wrapper: &Wrapper, arguments: &'a [Word]) -> Option<Runs<'a>> {
             index += 1;
             break;
         } else if text.starts_with('-') && text.len() > 1 {
-            let last = text.chars().last().unwrap_or_default();
+            // The rest of a cluster is the value of the first option that takes one.
+            let ends_in_option =
+                text.find(|letter| valued.contains(letter)) == Some(text.len() - 1);
             let takes_next =
-                valued_long.contains(&text) || !text.starts_with("--") && valued.contains(last);
+                valued_long.contains(&text) || !text.starts_with("--") && ends_in_option;
             index += if takes_next { 2 } else { 1 };
         } else if assigns {
             index += 1;

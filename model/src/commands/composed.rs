@@ -26,6 +26,18 @@ const WRITING: &[(&str, &str)] = &[
     ("uniq a.txt", "b.txt"),
 ];
 
+/// As [`WRITING`], with an option that is abbreviated or runs a program. They are not drawn: another number of
+/// commands would change what every seed draws.
+const UNDRAWN: &[(&str, &str)] = &[
+    ("sort a.txt", "--outp b.txt"),
+    ("sort", "--ou=b.txt a.txt"),
+    ("sed", "--in-p s/a/b/ a.txt"),
+    ("sort", "--compress-program=./a.sh a.txt"),
+    ("tar -tf a.tar", "--use-compress-program=./a.sh"),
+    ("git ls-remote", "--upload-pack=./a.sh ."),
+    ("git config", "core.fsmonitor ./a.sh"),
+];
+
 /// Commands with a program in their words that changes files.
 const CARRYING: &[&str] = &[
     "python3 -c \"open('b.txt', 'w')\"",
@@ -109,11 +121,19 @@ impl Around {
     }
 }
 
-/// Every command that changes files and has nothing around it.
+/// Every command that changes files and has nothing around it, of those that are drawn.
 pub fn simple() -> Vec<String> {
-    let writing = WRITING.iter().map(|(command, option)| format!("{command} {option}"));
     let others = CHANGING.iter().chain(CARRYING).map(|command| (*command).to_owned());
-    others.chain(writing).collect()
+    others.chain(with_options(WRITING)).collect()
+}
+
+/// Those and the others.
+pub fn all() -> Vec<String> {
+    simple().into_iter().chain(with_options(UNDRAWN)).collect()
+}
+
+fn with_options(commands: &'static [(&str, &str)]) -> impl Iterator<Item = String> {
+    commands.iter().map(|(command, option)| format!("{command} {option}"))
 }
 
 /// Whether a composed command changes files; `None` if it is not composed by this grammar.
@@ -144,7 +164,7 @@ fn is_changing_command(command: &str) -> bool {
     };
     CHANGING.contains(&command)
         || carries_program(command)
-        || WRITING.iter().any(writes)
+        || WRITING.iter().chain(UNDRAWN).any(writes)
         || RUNNERS.iter().any(runs)
         || SHELLS.iter().any(reads)
 }
