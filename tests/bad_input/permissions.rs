@@ -120,6 +120,25 @@ fn what_root_makes_belongs_to_the_owner_of_the_folder_and_a_replaced_file_to_its
     assert_eq!(of_others, Vec::<PathBuf>::new());
 }
 
+// rule: restore/permissions
+#[test]
+fn restore_keeps_the_owner_and_group_of_a_replaced_file_whatever_its_permissions() {
+    let machine = Machine::new();
+    let file = machine.project().join("a.txt");
+    for expected in [0o600, 0o640, 0o644, 0o660, 0o755] {
+        if chown(&file, Some(USER), Some(GROUP)).is_err() {
+            println!("not run: this user may give no file to another user");
+            return;
+        }
+        permit(&file, expected);
+        let id = machine.take();
+        machine.write("a.txt", &format!("changed {expected:o}\n"));
+        restore(&machine, &id);
+        let stat = fs::metadata(&file).unwrap();
+        assert_eq!((bits(&file), stat.uid(), stat.gid()), (expected, USER, GROUP));
+    }
+}
+
 #[test]
 fn restore_keeps_an_access_list_or_withholds_the_access_that_it_granted() {
     let machine = Machine::new();

@@ -304,9 +304,10 @@ pub trait Disk: Send + Sync {
         let _ = (from, to);
         Ok(())
     }
-    /// Gives a file that was just made to that user, if this process is root: otherwise, and if it fails, it stays.
-    fn give(&self, path: &Path, user: u32) {
-        let _ = (path, user);
+    /// Gives a file that was just made to that group, if this process may, and to that user, if it is root:
+    /// otherwise, and if it fails, it stays.
+    fn give(&self, path: &Path, user: u32, group: u32) {
+        let _ = (path, user, group);
     }
     /// Sets the permission bits of a directory.
     fn permit_directory(&self, path: &Path, mode: u32) -> io::Result<()>;

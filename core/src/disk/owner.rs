@@ -1,11 +1,11 @@
 //! Who owns what root makes: the owner of the folder that it is made in, as if that user had made it. An agent that
 //! runs as root in a container works on files of a user, who must be able to write them afterwards.
 //!
-//! Nothing here fails: what cannot be given to a user stays root's, and only root gives anything away.
+//! Nothing here fails: what cannot be given to a user stays root's, and only root gives anything to another user.
 
 use super::place;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{self, FileType, Mode, OFlags, RawDir, Uid};
+use rustix::fs::{self, FileType, Gid, Mode, OFlags, RawDir, Uid};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -37,15 +37,18 @@ fn other_owner(folder: &OwnedFd) -> Option<Uid> {
     (!owner.is_root()).then_some(owner)
 }
 
-/// Gives a file that was just made, and that no other name leads to, to that user.
-pub fn give_to(path: &Path, user: u32) {
-    if is_root()
-        && let Ok(file) = place::open(path, OFlags::RDONLY | OFlags::NONBLOCK)
+/// Gives a file that was just made, and that no other name leads to, to that user and group.
+pub fn give_to(path: &Path, user: u32, group: u32) {
+    if let Ok(file) = place::open(path, OFlags::RDONLY | OFlags::NONBLOCK)
         && let Ok(stat) = fs::fstat(&file)
         && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
         && stat.st_nlink == 1
     {
-        let _ = fs::fchown(file, Some(Uid::from_raw(user)), None);
+        // Members of a group may give a file to it, and where users are mapped root may give to one but not the other.
+        let _ = fs::fchown(&file, None, Some(Gid::from_raw(group)));
+        if is_root() {
+            let _ = fs::fchown(file, Some(Uid::from_raw(user)), None);
+        }
     }
 }
 

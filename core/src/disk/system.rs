@@ -290,8 +290,8 @@ impl Disk for SystemDisk {
         attributes::copy(from, to)
     }
 
-    fn give(&self, path: &Path, user: u32) {
-        owner::give_to(path, user);
+    fn give(&self, path: &Path, user: u32, group: u32) {
+        owner::give_to(path, user, group);
     }
 
     fn permit_directory(&self, path: &Path, mode: u32) -> io::Result<()> {

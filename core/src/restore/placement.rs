@@ -109,9 +109,9 @@ impl Placement<'_> {
         let stat = stat.context("looking at", &temporary)?;
         // rule: restore/permissions
         if let Some(replaced) = replaced
-            && stat.user != replaced.user
+            && (stat.user, stat.group) != (replaced.user, replaced.group)
         {
-            self.disk.give(&temporary, replaced.user);
+            self.disk.give(&temporary, replaced.user, replaced.group);
         }
         let was_free = before.is_none_or(|stat| stat.kind == Kind::Directory);
         Ok(Draft { destination, temporary, stat, was_free })
