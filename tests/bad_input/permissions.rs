@@ -139,6 +139,23 @@ fn restore_keeps_the_owner_and_group_of_a_replaced_file_whatever_its_permissions
     }
 }
 
+// rule: restore/folder-permissions
+#[test]
+fn restore_recreates_a_folder_of_everybody_in_which_nobody_deletes_the_files_of_others() {
+    let machine = Machine::new();
+    let folder = machine.project().join("src");
+    let special = || fs::metadata(&folder).unwrap().mode() & 0o7777;
+    for expected in [0o1777, 0o2770, 0o3775, 0o1700] {
+        permit(&folder, expected);
+        // Without it there would be no checkpoint: other permissions are no change.
+        machine.write("src/b.txt", &format!("{expected:o}\n"));
+        let id = machine.take();
+        fs::remove_dir_all(&folder).unwrap();
+        restore(&machine, &id);
+        assert_eq!(format!("{:o}", special()), format!("{expected:o}"));
+    }
+}
+
 #[test]
 fn restore_keeps_an_access_list_or_withholds_the_access_that_it_granted() {
     let machine = Machine::new();

@@ -30,7 +30,7 @@ use crate::store::left_out::{LeftOut, Reason};
 use crate::store::object::blob_of;
 use crate::store::objects::Objects;
 use crate::store::oid::Oid;
-use crate::store::permissions::{FileBits, Permissions, is_about_a_group};
+use crate::store::permissions::{FileBits, Permissions, SET_GROUP, is_about_a_group};
 use crate::store::snapshot::{Item, Mode, Snapshot};
 use crate::unit::Unit;
 use std::collections::BTreeMap;
@@ -220,13 +220,15 @@ impl Capture<'_> {
     }
 
     /// The permission bits of a file or folder of a project with that group. Of the bits for another
-    /// group, or with an access list, only those are kept that everybody has.
+    /// group, or with an access list, only those are kept that everybody has. The bit by which what is made in a
+    /// folder gets its group is about that group, too.
     // rule: restore/permissions
     fn bits(&self, path: &[u8], stat: &Stat, group: u32) -> u32 {
         let access_list = || self.disk.access_list(&on_disk(self.root, path));
         let is_kept = !is_about_a_group(stat.mode)
             || stat.group == group && access_list().is_ok_and(|list| list.is_none());
-        if is_kept { stat.mode } else { of_any_group(stat.mode) }
+        let bits = if is_kept { stat.mode } else { of_any_group(stat.mode) };
+        if stat.group == group { bits } else { bits & !SET_GROUP }
     }
 
     fn root(&self) -> Result<Stat> {

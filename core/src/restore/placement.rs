@@ -9,7 +9,7 @@ use crate::error::{Context, Error, Result};
 use crate::path::{ancestors, on_disk, parent};
 use crate::shared::Shared;
 use crate::store::content::Content;
-use crate::store::permissions::Permissions;
+use crate::store::permissions::{Permissions, SPECIAL};
 use crate::store::snapshot::{Mode, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -323,12 +323,14 @@ impl Placement<'_> {
         Ok(())
     }
 
+    // rule: restore/folder-permissions
     fn make_directory(&self, directory: &Path, bits: u32) -> io::Result<()> {
-        self.disk.make_directory(directory, of_any_group(bits))?;
-        match of_any_group(bits) == bits {
-            true => Ok(()),
-            false => self.disk.permit(directory, &self.recorded(bits)),
-        }
+        // Without its sticky bit, whoever may write in a folder may delete the files of others.
+        let later = if bits & SPECIAL == 0 { 0 } else { SPECIAL | 0o022 };
+        let first_bits = of_any_group(bits) & !later;
+        self.disk.make_directory(directory, first_bits)?;
+        let is_done = first_bits == bits;
+        if is_done { Ok(()) } else { self.disk.permit(directory, &self.recorded(bits)) }
     }
 
     /// Access with recorded permission bits, for the group that they were recorded for.

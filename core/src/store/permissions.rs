@@ -12,6 +12,12 @@ use std::collections::BTreeMap;
 
 /// The name of the header.
 const NAME: &str = "herma-permissions ";
+/// The name of the header with the special bits of folders. Older versions skip it.
+const SPECIAL_NAME: &str = "herma-special-bits folders";
+/// The bit by which what is made in a folder gets the group of the folder.
+pub const SET_GROUP: u32 = 0o2000;
+/// The bits of a folder that are no permissions: that one, and the one by which nobody may delete files of others.
+pub const SPECIAL: u32 = SET_GROUP | 0o1000;
 /// The least bits with which the owner can read a file and use a folder.
 const FILE_MIN: u32 = 0o400;
 const FOLDER_MIN: u32 = 0o700;
@@ -29,14 +35,18 @@ pub struct Permissions {
     folder: u32,
     /// The bits of files and folders that differ from those; the path of a folder ends in a slash.
     exceptions: BTreeMap<Vec<u8>, u32>,
-    /// The group of the project, if its bits give it more than everybody has.
+    /// The special bits of the folders that have some; the paths end in a slash.
+    special: BTreeMap<Vec<u8>, u32>,
+    /// The group of the project, if its bits give it more than everybody has or a folder has special bits.
     group: Option<u32>,
 }
 
 /// The permissions of a checkpoint with unknown permissions.
 impl Default for Permissions {
     fn default() -> Self {
-        Permissions { file: 0o600, folder: 0o700, exceptions: BTreeMap::new(), group: None }
+        let exceptions = BTreeMap::new();
+        let special = BTreeMap::new();
+        Permissions { file: 0o600, folder: 0o700, exceptions, special, group: None }
     }
 }
 
@@ -63,19 +73,25 @@ impl Permissions {
         parents.push(b"");
         parents.sort_unstable();
         parents.dedup();
-        let folders: Vec<(&[u8], u32)> = parents
-            .into_iter()
-            .filter_map(|path| Some((path, folders.get(path)? & 0o777)))
-            .collect();
+        let recorded: Vec<(&[u8], u32)> =
+            parents.into_iter().filter_map(|path| Some((path, *folders.get(path)?))).collect();
+        let special = recorded.iter().filter(|(_, bits)| bits & SPECIAL != 0);
+        let special: BTreeMap<Vec<u8>, u32> =
+            special.map(|(path, bits)| ([path, &b"/"[..]].concat(), bits & SPECIAL)).collect();
+        let folders: Vec<(&[u8], u32)> =
+            recorded.into_iter().map(|(path, bits)| (path, bits & 0o777)).collect();
         let default = Permissions::default();
         let mut permissions = Permissions {
             file: most_common(files.iter().map(|file| file.bits & NOT_EXECUTE), default.file),
             folder: most_common(folders.iter().map(|(_, bits)| *bits), default.folder),
-            exceptions: BTreeMap::new(),
-            group: None,
+            special,
+            ..default
         };
         let mut bits = files.iter().map(|file| file.bits & 0o777);
-        if bits.any(is_about_a_group) || folders.iter().any(|(_, bits)| is_about_a_group(*bits)) {
+        if bits.any(is_about_a_group)
+            || folders.iter().any(|(_, bits)| is_about_a_group(*bits))
+            || !permissions.special.is_empty()
+        {
             permissions.group = Some(group);
         }
         for FileBits { path, mode, bits } in files {
@@ -103,8 +119,9 @@ impl Permissions {
     /// The bits of a folder that is restored.
     // rule: restore/folder-permissions
     pub fn of_folder(&self, path: &[u8]) -> u32 {
-        let bits = self.exceptions.get(&[path, b"/"].concat()).copied();
-        bits.unwrap_or(self.folder) | FOLDER_MIN
+        let path = [path, b"/"].concat();
+        let bits = self.exceptions.get(&path).copied().unwrap_or(self.folder);
+        bits | self.special.get(&path).copied().unwrap_or(0) & SPECIAL | FOLDER_MIN
     }
 
     /// The group that the bits are about; `None` if they give it no more than everybody has.
@@ -113,13 +130,21 @@ impl Permissions {
     }
 
     /// The header of a commit: first the most common bits and the group, then a line for each exception,
-    /// with newlines and backslashes in its path escaped.
+    /// with newlines and backslashes in its path escaped. Special bits of folders are in a header of their own.
     pub fn to_header(&self) -> Vec<u8> {
         let group = self.group.map(|group| format!(" {group}")).unwrap_or_default();
         let first_line = format!("{NAME}{:03o} {:03o}{group}\n", self.file, self.folder);
         let mut header = first_line.into_bytes();
         for (path, bits) in &self.exceptions {
             header.extend_from_slice(format!(" {bits:03o} ").as_bytes());
+            header.extend_from_slice(&escaped(path));
+            header.push(b'\n');
+        }
+        if !self.special.is_empty() {
+            header.extend_from_slice(format!("{SPECIAL_NAME}\n").as_bytes());
+        }
+        for (path, bits) in &self.special {
+            header.extend_from_slice(format!(" {bits:04o} ").as_bytes());
             header.extend_from_slice(&escaped(path));
             header.push(b'\n');
         }
@@ -140,18 +165,32 @@ fn read(headers: &[u8]) -> Option<Permissions> {
     let folder = fields.next()?;
     let group = fields.next().map(|group| group.parse().ok());
     let group = group.map_or(Some(None), |group| group.map(Some))?;
-    let file = octal(file.as_bytes())?;
-    let folder = octal(folder.as_bytes())?;
-    let mut exceptions = BTreeMap::new();
-    for line in lines.map_while(|line| line.strip_prefix(b" ")) {
-        let (bits, path) = line.split_at_checked(3)?;
-        exceptions.insert(unescaped(path.strip_prefix(b" ")?)?, octal(bits)?);
-    }
-    fields.next().is_none().then_some(Permissions { file, folder, exceptions, group })
+    let file = octal(file.as_bytes(), 3)?;
+    let folder = octal(folder.as_bytes(), 3)?;
+    let exceptions = bits_of_paths(lines, 3)?;
+    let mut lines = headers.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
+    let special = match lines.any(|line| line == SPECIAL_NAME.as_bytes()) {
+        true => bits_of_paths(lines, 4)?,
+        false => BTreeMap::new(),
+    };
+    fields.next().is_none().then_some(Permissions { file, folder, exceptions, special, group })
 }
 
-fn octal(digits: &[u8]) -> Option<u32> {
-    let is_octal = digits.len() == 3 && digits.iter().all(|digit| (b'0'..=b'7').contains(digit));
+/// The lines of a header after its first one, each with so many digits and a path.
+fn bits_of_paths<'a>(
+    lines: impl Iterator<Item = &'a [u8]>,
+    digits: usize,
+) -> Option<BTreeMap<Vec<u8>, u32>> {
+    let line = |line: &[u8]| {
+        let (bits, path) = line.split_at_checked(digits)?;
+        Some((unescaped(path.strip_prefix(b" ")?)?, octal(bits, digits)?))
+    };
+    lines.map_while(|line| line.strip_prefix(b" ")).map(line).collect()
+}
+
+fn octal(digits: &[u8], count: usize) -> Option<u32> {
+    let is_octal =
+        digits.len() == count && digits.iter().all(|digit| (b'0'..=b'7').contains(digit));
     let append = |value, digit: &u8| value * 8 + u32::from(digit - b'0');
     is_octal.then(|| digits.iter().fold(0, append))
 }
@@ -233,6 +272,22 @@ mod tests {
     }
 
     #[test]
+    fn to_header_keeps_the_special_bits_of_folders_where_older_versions_do_not_look() {
+        let files = [FileBits { path: b"d/e/f", mode: Mode::Plain, bits: 0o6755 }];
+        let folders = [(&b""[..], 0o755), (b"d", 0o1777), (b"d/e", 0o2755)];
+        let folders = folders.map(|(path, bits)| (path.to_vec(), bits)).into_iter().collect();
+        let header = Permissions::of(&files, &folders, 12).to_header();
+        let permissions = "herma-permissions 644 755 12\n 777 d/\n 755 d/e/f\n";
+        let special = "herma-special-bits folders\n 1000 d/\n 2000 d/e/\n";
+        assert_eq!(header, [permissions, special].concat().into_bytes());
+        let read = Permissions::of_headers(&header);
+        for (path, bits) in [(&b""[..], 0o755), (b"d", 0o1777), (b"d/e", 0o2755)] {
+            assert_eq!(read.of_folder(path), bits, "{}", path.escape_ascii());
+        }
+        assert_eq!(read.of_file(b"d/e/f", Mode::Plain), 0o644);
+    }
+
+    #[test]
     fn of_headers_permits_only_the_owner_where_a_header_is_missing_or_invalid() {
         for headers in [
             &b"tree 1\nauthor x\n\nherma-permissions 644 755\n"[..],
@@ -244,6 +299,7 @@ mod tests {
             b"herma-permissions 644 755\n 64\n",
             b"herma-permissions 644 755\n 644a\n",
             b"herma-permissions 644 755\n 644 a\\\n",
+            b"herma-permissions 644 755\nherma-special-bits folders\n 100 d/\n",
         ] {
             let read = Permissions::of_headers(headers);
             assert_eq!(read, Permissions::default(), "{}", headers.escape_ascii());
