@@ -70,6 +70,8 @@ pub struct Captured {
     pub left_out: Vec<LeftOut>,
     /// The new index, so that the next capture need not read unchanged files.
     pub index: Index,
+    /// Whether it is not known what git tracks, since its index cannot be read.
+    pub is_tracked_unknown: bool,
 }
 
 /// Reads a project.
@@ -115,7 +117,11 @@ impl Capture<'_> {
             lists_excluded: false,
         };
         let walked = walk(&scan)?;
-        let mut captured = Captured { left_out: walked.left_out, ..Captured::default() };
+        let mut captured = Captured {
+            left_out: walked.left_out,
+            is_tracked_unknown: walked.is_tracked_unknown,
+            ..Captured::default()
+        };
         let mut folders: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
         for (path, stat) in walked.folders.into_iter().chain([(Vec::new(), before)]) {
             // A restore that was interrupted while it changed a unit leaves an empty folder.

@@ -2,11 +2,12 @@
 //! the default excludes name them.
 //!
 //! The index is read as a file, so that no hook or setting of the repository has an effect and nothing is
-//! written. An index that is damaged or of an unknown version tracks nothing, as if it were missing.
+//! written. An index that is damaged or of an unknown version tracks nothing, as if it were missing, but a
+//! checkpoint tells that.
 //! A repository names its objects by SHA-1 or SHA-256, and the checksum of its index tells which.
 
 use super::together::Scan;
-use crate::disk::{Disk, Kind};
+use crate::disk::{Disk, Kind, is_absence};
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
 use std::ffi::OsStr;
@@ -30,9 +31,14 @@ const FILE_TYPES: [u32; 2] = [0o100_000, 0o120_000];
 /// The flag of an entry with two more bytes of flags.
 const EXTENDED: u8 = 0x40;
 
-/// The tracked files and links of a project, sorted.
+/// What git tracks of a project.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Tracked(Vec<Vec<u8>>);
+pub struct Tracked {
+    /// The files and links, sorted.
+    paths: Vec<Vec<u8>>,
+    /// Whether there is an index, but it cannot be read.
+    pub is_unknown: bool,
+}
 
 impl Tracked {
     /// The tracked paths of the repository whose `.git`, of that kind, is in the root.
@@ -44,31 +50,37 @@ impl Tracked {
             Kind::Link => disk.read_link(&own).map_or(own, |to| root.join(OsStr::from_bytes(&to))),
             Kind::Directory | Kind::Special => own,
         };
-        let read = |name: &str| {
-            let (bytes, _) = disk.read(&repository.join(name), INDEX_BYTES_MAX).ok()?;
-            parse(&bytes)
+        let read = |name: &str| match disk.read(&repository.join(name), INDEX_BYTES_MAX) {
+            Ok((bytes, _)) => parse(&bytes),
+            // A new repository has none.
+            Err(error) if is_absence(&error) && name == "index" => Some(GitIndex::default()),
+            Err(_) => None,
         };
-        let GitIndex { mut paths, shared } = read("index").unwrap_or_default();
-        if let Some(base) = shared.and_then(|shared| read(&format!("sharedindex.{shared}"))) {
+        let index = read("index");
+        let mut is_unknown = index.is_none();
+        let GitIndex { mut paths, shared } = index.unwrap_or_default();
+        if let Some(shared) = shared {
+            let base = read(&format!("sharedindex.{shared}"));
+            is_unknown = base.is_none();
             // A path that was removed since the index was split counts as tracked, which only captures more.
-            paths.extend(base.paths);
+            paths.extend(base.unwrap_or_default().paths);
         }
         // A path in a conflict has several entries.
         paths.sort_unstable();
         paths.dedup();
-        Tracked(paths)
+        Tracked { paths, is_unknown }
     }
 
     /// Whether this file or link is tracked.
     pub fn has(&self, path: &[u8]) -> bool {
-        self.0.binary_search_by(|tracked| tracked[..].cmp(path)).is_ok()
+        self.paths.binary_search_by(|tracked| tracked[..].cmp(path)).is_ok()
     }
 
     /// Whether any path in this folder is tracked.
     pub fn has_below(&self, folder: &[u8]) -> bool {
         let start = [folder, b"/"].concat();
-        let position = self.0.partition_point(|tracked| *tracked < start);
-        self.0.get(position).is_some_and(|tracked| tracked.starts_with(&start))
+        let position = self.paths.partition_point(|tracked| *tracked < start);
+        self.paths.get(position).is_some_and(|tracked| tracked.starts_with(&start))
     }
 }
 
@@ -216,7 +228,7 @@ mod tests {
             [("a/b", 0o100_644), ("a/c", 0o120_000), ("module", 0o160_000), ("x", 0o040_000)];
         let tracked = parse(&index(&entries, b"")).unwrap();
         assert_eq!(tracked.paths, [b"a/b", b"a/c"]);
-        let tracked = Tracked(tracked.paths);
+        let tracked = Tracked { paths: tracked.paths, is_unknown: false };
         assert!(tracked.has(b"a/b") && !tracked.has(b"a") && !tracked.has(b"module"));
         assert!(tracked.has_below(b"a") && !tracked.has_below(b"a/b") && !tracked.has_below(b""));
     }

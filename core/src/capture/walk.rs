@@ -45,6 +45,8 @@ pub struct Walked {
     pub excluded: Vec<(Exclusion, Vec<u8>)>,
     /// The folders below the root that may hold captured paths.
     pub folders: BTreeMap<Vec<u8>, Stat>,
+    /// Whether it is not known what git tracks, since its index cannot be read.
+    pub is_tracked_unknown: bool,
 }
 
 /// The ignore files from the project's root down to one directory, innermost first.
@@ -143,6 +145,7 @@ pub fn walk(scan: &Scan<'_>) -> Result<Walked> {
         // Stable, since that is sooner done: most are in order already.
         candidates.sort_by(|left, right| left.path.cmp(&right.path));
     }
+    walked.is_tracked_unknown = scan.tracked.is_unknown;
     walked.units.sort_by_cached_key(|(found, _)| found.unit.path());
     Ok(walked)
 }

@@ -95,7 +95,10 @@ impl Manager {
         {
             figures::record_trees(open.store, &open.objects, open.hash(), tree);
         }
-        let notices = carried.notices.into_iter().chain(too_many_pins).collect();
+        let is_tracked_unknown = capture.captured.is_tracked_unknown;
+        let tracked_unknown = is_tracked_unknown.then(|| TRACKED_UNKNOWN.to_owned());
+        let notices = carried.notices.into_iter().chain(too_many_pins).chain(tracked_unknown);
+        let notices = notices.collect();
         Ok(RecordedCapture { outcome, notices })
     }
 
@@ -237,6 +240,10 @@ impl Manager {
         Limit { store, objects, hash: open.hash(), most, now }
     }
 }
+
+/// Notice about an index of git that exists and cannot be read.
+const TRACKED_UNKNOWN: &str = "What git tracks is not known, since its index cannot be read. The checkpoint holds \
+                               nothing of folders such as build and node_modules. `git status` says more.";
 
 /// The result of recording a capture.
 pub(super) struct RecordedCapture {
