@@ -74,6 +74,12 @@ pub struct Captured {
     pub is_tracked_unknown: bool,
 }
 
+impl Captured {
+    fn without_files(left_out: Vec<LeftOut>, is_tracked_unknown: bool) -> Self {
+        Captured { left_out, is_tracked_unknown, ..Captured::default() }
+    }
+}
+
 /// Reads a project.
 pub struct Capture<'a> {
     /// The disk it is on.
@@ -117,11 +123,7 @@ impl Capture<'_> {
             lists_excluded: false,
         };
         let walked = walk(&scan)?;
-        let mut captured = Captured {
-            left_out: walked.left_out,
-            is_tracked_unknown: walked.is_tracked_unknown,
-            ..Captured::default()
-        };
+        let mut captured = Captured::without_files(walked.left_out, walked.is_tracked_unknown);
         let mut folders: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
         for (path, stat) in walked.folders.into_iter().chain([(Vec::new(), before)]) {
             // A restore that was interrupted while it changed a unit leaves an empty folder.
