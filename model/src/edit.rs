@@ -40,6 +40,14 @@ pub enum Edit {
         /// The file or directory.
         path: ByteString,
     },
+    /// Writes small files into a directory, which is made if needed; the name and the content of each is its
+    /// number, beginning with 1.
+    Fill {
+        /// The directory.
+        path: ByteString,
+        /// How many files.
+        files: u32,
+    },
     /// Makes a directory.
     MakeDirectory {
         /// The directory.
@@ -128,6 +136,7 @@ macro_rules! paths_of {
             Edit::Write { path, .. }
             | Edit::Rewrite { path, .. }
             | Edit::Remove { path }
+            | Edit::Fill { path, .. }
             | Edit::MakeDirectory { path }
             | Edit::Link { path, .. }
             | Edit::MakeSpecial { path, .. }
@@ -166,6 +175,14 @@ impl Edit {
             }
             Edit::MakeSpecial { path, kind } => {
                 make(files, path, Node::Special(*kind), &mut changes);
+            }
+            Edit::Fill { path, files: count } => {
+                for number in 1..=*count {
+                    let content = ByteString::from(&*number.to_string());
+                    let path = ByteString::from(crate::bytes::join(path, &content));
+                    let node = Node::File { content, executable: false, readable: true };
+                    make(files, &path, node, &mut changes);
+                }
             }
             Edit::MakeDirectory { path } => {
                 if !files.is_directory(path) {

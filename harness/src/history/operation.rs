@@ -169,6 +169,7 @@ const EDITS: &[&str] = &[
     "write",
     "rewrite",
     "remove",
+    "fill",
     "make_directory",
     "link",
     "make_special",

@@ -1,6 +1,7 @@
 //! Simpler edits: less content, simpler paths, or a simpler kind of edit.
 
 use super::values::paths;
+use herma_model::bytes::SHOWN_MAX;
 use herma_model::{ByteString, Edit};
 
 /// A file that exists from the start.
@@ -20,6 +21,13 @@ pub fn proposals(edit: Edit) -> Vec<Edit> {
         }
         Edit::Remove { path } => {
             paths(&path).into_iter().map(|path| Edit::Remove { path }).collect()
+        }
+        Edit::Fill { path, files } => {
+            let fewer =
+                [0, files / 2, files - files / 4, files - files / 8, files.saturating_sub(1)];
+            let fewer = fewer.map(|files| Edit::Fill { path: path.clone(), files });
+            let simpler_paths = paths(&path).into_iter();
+            fewer.into_iter().chain(simpler_paths.map(|path| Edit::Fill { path, files })).collect()
         }
         Edit::MakeDirectory { path } => {
             paths(&path).into_iter().map(|path| Edit::MakeDirectory { path }).collect()
@@ -66,6 +74,12 @@ fn writes(path: &ByteString, content: &ByteString, executable: bool) -> Vec<Edit
         write(path, &content[..content.len() / 2], executable),
         write(path, content, false),
     ];
+    // Half of a long content may be too little where a bit less is enough.
+    if content.len() > SHOWN_MAX {
+        let parts = [content.len() / 8, content.len() / 64];
+        proposals
+            .extend(parts.map(|less| write(path, &content[..content.len() - less], executable)));
+    }
     proposals.extend(paths(path).iter().map(|path| write(path, content, executable)));
     proposals
 }

@@ -12,6 +12,11 @@ use herma_model::bytes::SHOWN_MAX;
 use herma_model::store_edit::Damage;
 use herma_model::{ByteString, Edit, Piece, Request, Settings};
 
+/// A path in more folders is tried in one folder less.
+const FOLDERS_MANY: usize = 8;
+/// A path of more bytes is tried in one folder less.
+const PATH_LONG: usize = 400;
+
 /// Functions that each reset one setting to its default.
 pub const SETTINGS_TO_DEFAULT: [fn(&mut Settings, &Settings); 9] = [
     |settings, default| settings.enabled = default.enabled,
@@ -111,13 +116,14 @@ fn weight(operation: &Operation) -> (usize, usize, usize) {
     let text = format!("{operation:?}").replace("work/alpha", "work/a");
     // Escaped bytes are harder to read than their length suggests.
     let length = text.len() + 4 * text.matches('\\').count();
-    let content = match operation {
+    let not_shown = match operation {
         Operation::Edit(Edit::Write { content, .. } | Edit::Rewrite { content, .. }) => {
-            content.len()
+            content.len().saturating_sub(SHOWN_MAX)
         }
+        Operation::Edit(Edit::Fill { files, .. }) => *files as usize,
         _ => 0,
     };
-    let length = length + content.saturating_sub(SHOWN_MAX);
+    let length = length + not_shown;
     (usize::from(depends), length, text.bytes().map(usize::from).sum())
 }
 
@@ -294,7 +300,16 @@ pub fn paths(path: &ByteString) -> Vec<ByteString> {
             found.push(project.into());
         }
     }
+    found.extend(shallower(path));
     found
+}
+
+/// A path in many folders, or of many bytes, without one of its folders.
+fn shallower(path: &ByteString) -> Option<ByteString> {
+    let names: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+    let is_deep = names.len() > FOLDERS_MANY;
+    let is_long = path.len() > PATH_LONG && names.len() > 3;
+    (is_deep || is_long).then(|| ByteString::from([&names[..2], &names[3..]].concat().join(&b'/')))
 }
 
 fn store_proposals(event: StoreEvent) -> Vec<StoreEvent> {

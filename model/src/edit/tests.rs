@@ -150,6 +150,20 @@ fn set_permissions_changes_only_files_and_rename_keeps_the_bits() {
 }
 
 #[test]
+fn fill_writes_numbered_files_and_keeps_the_others() {
+    let fill = |path: &str, files| Edit::Fill { path: path.into(), files };
+    let (after, changes) = applied(&fill("a", 2));
+    assert_eq!(after, ["a", "a/1", "a/2", "a/b", "a/b/f", "a/g", "c"]);
+    assert_eq!(
+        changes,
+        [Change::Make("a/1".into(), file("1")), Change::Make("a/2".into(), file("2"))]
+    );
+    let (after, _) = applied(&fill("c", 1));
+    assert_eq!(after, ["a", "a/b", "a/b/f", "a/g", "c", "c/1"]);
+    assert_no_effect(&fill("c", 0));
+}
+
+#[test]
 fn set_folder_permissions_changes_only_folders_which_the_owner_may_always_enter() {
     let set = |path: &str, bits| Edit::SetFolderPermissions { path: path.into(), bits };
     let mut files = files();
