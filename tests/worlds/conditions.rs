@@ -112,6 +112,44 @@ pub const PROJECT: &[(&str, Occurrence)] = &[
             )
         }),
     ),
+    (
+        "a file of more than a mebibyte",
+        In(|history| {
+            any_edit(
+                history,
+                |edit| matches!(edit, Edit::Write { content, .. } if content.len() > 1 << 20),
+            )
+        }),
+    ),
+    (
+        "more than 64 files in a folder",
+        In(|history| any_edit(history, |edit| matches!(edit, Edit::Fill { files: 65.., .. }))),
+    ),
+    (
+        "a file that its owner may not write",
+        In(|history| {
+            any_edit(
+                history,
+                |edit| matches!(edit, Edit::SetPermissions { bits, .. } if bits & 0o200 == 0),
+            )
+        }),
+    ),
+    (
+        "a folder that its owner may not write",
+        Never("the harness itself edits and removes what is in it"),
+    ),
+    (
+        "a file more than 8 folders deep",
+        In(|history| {
+            any_path(history, |path| {
+                is_in_project(path) && path.iter().filter(|byte| **byte == b'/').count() > 10
+            })
+        }),
+    ),
+    (
+        "a path of more than 600 bytes",
+        In(|history| any_path(history, |path| is_in_project(path) && path.len() > 600)),
+    ),
     ("a link", In(|history| any_edit(history, |edit| matches!(edit, Edit::Link { .. })))),
     (
         "a link out of the project",

@@ -13,6 +13,7 @@ mod collected;
 mod content;
 mod damage;
 mod damages;
+mod extremes;
 mod folder_permissions;
 pub mod guided;
 mod idiom;

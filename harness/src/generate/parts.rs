@@ -7,8 +7,8 @@ use super::content::SizeLimits;
 use super::idiom::{self, once_in};
 use super::operation::{self, Kinds};
 use super::{
-    Options, agent, attributes, attribution, collected, damage, folder_permissions, injections,
-    kept_times, last, maintenance, measured, own_ignores, together, units,
+    Options, agent, attributes, attribution, collected, damage, extremes, folder_permissions,
+    injections, kept_times, last, maintenance, measured, own_ignores, together, units,
 };
 use crate::history::{Event, History, Operation};
 use herma_model::{ByteString, Request, Settings};
@@ -43,7 +43,7 @@ pub struct OtherParts {
     /// The damage at the end, in a history without agent state and injections.
     last_damage: Vec<Operation>,
     /// The operations after all others.
-    folder_permissions: Vec<Operation>,
+    appended: [Vec<Operation>; 2],
     databases: Placed,
     injections: Placed,
     /// A history without any of the other parts, which replaces them.
@@ -100,12 +100,15 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
     let composed = once_in(u32::from(options.cautious), option::weighted(0.3, last::composed()));
     let folders = option::weighted(0.3, folder_permissions::fragment(limits));
     let folders = once_in(u32::from(options.folder_permissions), folders);
+    // Few histories have room for it.
+    let extremes = option::weighted(0.2, extremes::fragment(limits));
     let latest = (measured, packs, together, unlisted, steps, rare, own_ignores, refused, composed);
-    let rest = (ending, databases, injected, latest, folders);
+    let rest = (ending, databases, injected, latest, folders, extremes);
     let parts = (attributes, command, last, attribution, damage, agent, gc, rest);
     parts
         .prop_map(|(attributes, command, last, attribution, damage, agent, gc, rest)| {
-            let ((kept_times, leftovers), databases, injected, alone_or_last, folders) = rest;
+            let ((kept_times, leftovers), databases, injected, alone_or_last, folders, extremes) =
+                rest;
             let (measured, packs, together, unlisted, steps, rare, own_ignores, refused, composed) =
                 alone_or_last;
             OtherParts {
@@ -126,7 +129,7 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
                     composed.unwrap_or_default(),
                 ],
                 last_damage: refused.unwrap_or_default(),
-                folder_permissions: folders.unwrap_or_default(),
+                appended: [folders.unwrap_or_default(), extremes.unwrap_or_default()],
                 databases,
                 injections: [injected, packs].concat(),
                 alone: measured.or(together),
@@ -167,8 +170,10 @@ impl HistoryParts {
         if may_be_damaged && operations.len() + others.last_damage.len() <= options.operations_max {
             operations.extend(others.last_damage);
         }
-        if operations.len() + others.folder_permissions.len() <= options.operations_max {
-            operations.extend(others.folder_permissions);
+        for fragment in others.appended {
+            if operations.len() + fragment.len() <= options.operations_max {
+                operations.extend(fragment);
+            }
         }
         let workspace = options.workspace.as_ref().map(|(path, _)| path.clone());
         if workspace.is_some() {
