@@ -85,6 +85,11 @@ impl RestoreOutcome<'_> {
         self.before.get(&self.in_sandbox(path))
     }
 
+    /// The permission bits of a file of the project before the restore.
+    pub fn permissions_before(&self, path: &[u8]) -> Option<u32> {
+        self.before.permissions(&self.in_sandbox(path))
+    }
+
     /// The node at a path of the project after the correct restore.
     pub fn after(&self, path: &[u8]) -> Option<&Node> {
         self.after.get(&self.in_sandbox(path))

@@ -58,6 +58,16 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Disk(Read(|_, content| String::from_utf8_lossy(&content).into_owned().into())),
     },
     PlantedBug {
+        name: "a-file-is-cut-at-a-mebibyte",
+        rule: &rules::CAPTURE_BYTES,
+        about: "Only the first mebibyte of a file is captured.",
+        operations_min: 2,
+        flaw: Disk(Read(|_, mut content| {
+            content.truncate(1 << 20);
+            content
+        })),
+    },
+    PlantedBug {
         name: "executable-bit-is-not-seen",
         rule: &rules::CAPTURE_EXECUTABLE,
         about: "Every file is captured as not executable.",
@@ -244,6 +254,34 @@ pub static BUGS: &[PlantedBug] = &[
         })),
     },
     PlantedBug {
+        name: "a-folder-is-listed-in-part",
+        rule: &rules::CAPTURE_INDEPENDENT,
+        about: "Only the first 64 files of a folder are captured.",
+        operations_min: 2,
+        flaw: Disk(List(|_, directory, name| {
+            let siblings = fs::read_dir(directory).into_iter().flatten().flatten();
+            siblings.filter(|entry| *entry.file_name() < *name).count() < 64
+        })),
+    },
+    PlantedBug {
+        name: "deep-folders-are-left-out",
+        rule: &rules::CAPTURE_INDEPENDENT,
+        about: "Files more than eight folders deep are not captured.",
+        operations_min: 3,
+        flaw: Disk(List(|sandbox, directory, _| {
+            inside(sandbox, directory).components().count() <= COMPONENTS_OF_A_ROOT + 8
+        })),
+    },
+    PlantedBug {
+        name: "long-paths-are-left-out",
+        rule: &rules::CAPTURE_INDEPENDENT,
+        about: "Paths of more than 600 bytes are not captured.",
+        operations_min: 3,
+        flaw: Disk(List(|sandbox, directory, name| {
+            inside(sandbox, directory).join(name).as_os_str().len() <= 600
+        })),
+    },
+    PlantedBug {
         name: "a-nested-repository-is-lost",
         rule: &rules::CAPTURE_NESTED_REPOSITORY,
         about: "The files of a nested repository are not captured.",
@@ -326,10 +364,17 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-/// Whether an ignore file is below the root of a project; roots are two levels down, as in `work/alpha`.
+/// Roots of projects are two levels down, as in `work/alpha`.
+const COMPONENTS_OF_A_ROOT: usize = 2;
+
+/// Whether an ignore file is below the root of a project.
 fn is_below_a_root(sandbox: &Sandbox, path: &Path) -> bool {
-    let inside = path.strip_prefix(sandbox.root()).unwrap_or(path);
-    inside.components().count() > 3
+    inside(sandbox, path).components().count() > COMPONENTS_OF_A_ROOT + 1
+}
+
+/// A path relative to the sandbox.
+fn inside<'a>(sandbox: &Sandbox, path: &'a Path) -> &'a Path {
+    path.strip_prefix(sandbox.root()).unwrap_or(path)
 }
 
 /// The text with its first `$Id: …$` as git stores it.

@@ -33,6 +33,19 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "a-read-only-file-is-skipped",
+        rule: &rules::RESTORE_BYTES,
+        about: "A restore does not write to a file that its owner may not write, and reports success.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| {
+            after_each_restored(subject, request, |outcome, path| {
+                let bits = outcome.permissions_before(path);
+                let is_read_only = bits.is_some_and(|bits| bits & 0o200 == 0);
+                if is_read_only { outcome.put_back(path) } else { Ok(()) }
+            })
+        }),
+    },
+    PlantedBug {
         name: "a-missing-program-comes-back-as-a-text",
         rule: &rules::RESTORE_EXECUTABLE,
         about: "A restored file is never executable, whatever was recorded.",
