@@ -97,7 +97,8 @@ struct PackEntry {
     bytes: u64,
     /// The length of the header before the compressed bytes, in bytes.
     header_bytes: u64,
-    inflated: ZlibDecoder<BufReader<Stream>>,
+    /// Boxed, since its tables are large.
+    inflated: Box<ZlibDecoder<BufReader<Stream>>>,
 }
 
 /// The base object of a chain of deltas, and the deltas in the order in which they were read, the
@@ -359,7 +360,7 @@ impl PackEntry {
             }
             _ => Form::Full(Kind::of_number(number).ok_or(ErrorKind::InvalidData)?),
         };
-        Ok(PackEntry { form, bytes, header_bytes, inflated: ZlibDecoder::new(stream) })
+        Ok(PackEntry { form, bytes, header_bytes, inflated: Box::new(ZlibDecoder::new(stream)) })
     }
 
     /// Reads all bytes. Memory is allocated for the bytes read, not for the stated size.

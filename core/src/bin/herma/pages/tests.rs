@@ -126,7 +126,7 @@ fn taken_names_evicted_checkpoints_left_out_files_and_notices() {
         let notices = vec!["mind\x1b that".into()];
         let skipped = vec![Remark { path: b"big".to_vec(), why: "larger than 1 byte".into() }];
         let taken = Taken { outcome, skipped, notices, evicted };
-        text(super::taken(plain(), Path::new("/p"), &taken, || None))
+        text(super::taken(plain(), Path::new("/p"), &taken))
     };
     let page = shown(evicted(&["1123456789"], 1));
     assert!(page.contains("  big  (larger than 1 byte)\n"), "{page}");
