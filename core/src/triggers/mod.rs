@@ -162,7 +162,7 @@ impl Search {
         let inner_commands = wrappers::runs(command);
         match table::effect(command) {
             FileEffect::Changes(why, word) => self.add(why, &word.range),
-            // rule: turn/safe-side
+            // rule: turn/safe-side: decides
             FileEffect::Unknown if inner_commands.is_empty() && !wrappers::is_runner(program) => {
                 self.add(Why::UnknownEffect, &program.range);
             }
