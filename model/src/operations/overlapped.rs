@@ -68,9 +68,10 @@ impl World {
         });
         let mut checks = Checks::default();
         let mut world = self.clone();
-        world.mark_size_uncertain();
         let count = observations.len();
         for (index, mut observation) in observations.into_iter().enumerate() {
+            // Also after a prune: while it holds the store, no checkpoint frees space.
+            world.mark_size_uncertain();
             if let Answer::Swept { counts, .. } = &mut observation.answer {
                 *counts = Counts { errors: 0, ..*counts };
             }

@@ -168,6 +168,10 @@ impl SearchState<'_> {
         }
         let mut next = self.clone();
         next.world.learn(&observation);
+        if !call.is_alone {
+            // While a prune holds the store, no checkpoint frees space.
+            next.world.mark_size_uncertain();
+        }
         Ok(next)
     }
 }
