@@ -5,7 +5,7 @@ use herma_harness::check;
 use herma_harness::generate::{self, Options};
 use herma_harness::history::{History, Operation, file};
 use herma_harness::protocol::units::Units;
-use herma_harness::sandbox::Scratch;
+use herma_harness::sandbox::{Scratch, git_alone};
 use herma_harness::subject::CoreSubject;
 use herma_harness::suite::{Plan, run_suite};
 use herma_model::{Edit, Request};
@@ -70,9 +70,7 @@ fn a_workspace_with_tracked_files_in_an_excluded_folder_holds_every_rule() {
     std::fs::create_dir(workspace.path().join("build")).unwrap();
     std::fs::write(workspace.path().join("build/webpack.config.js"), "source\n").unwrap();
     for arguments in [&["init", "--quiet"][..], &["add", "--force", "."]] {
-        let mut git = std::process::Command::new("git");
-        git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
-        let status = git.arg("-C").arg(workspace.path()).args(arguments).status();
+        let status = git_alone().current_dir(workspace.path()).args(arguments).status();
         assert!(status.unwrap().success());
     }
     let text = "operations:\n- checkpoint: {dir: work/alpha, reason: r}\n\

@@ -4,11 +4,11 @@
 //! They are generated and appended last, so that no other history changes.
 
 use super::content::SizeLimits;
-use super::idiom::{checkpoint, restore, write};
+use super::idiom::{checkpoint, last_restore, write};
 use super::names::{join, project};
-use crate::history::{Operation, Target};
+use crate::history::Operation;
 use herma_model::content::noise;
-use herma_model::{ByteString, Edit, Request};
+use herma_model::{ByteString, Edit};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -41,14 +41,7 @@ pub fn fragment(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
     (extreme, 0..4u32)
         .prop_map(|(extreme, ending)| {
             let Extreme { project, name, before, since } = extreme;
-            let last = match ending {
-                0 => {
-                    let target = Target::Number(1);
-                    Request::RestoreFile { dir: project.clone(), target, path: name }.into()
-                }
-                1 => restore(&project, 1, true),
-                _ => restore(&project, 1, false),
-            };
+            let last = last_restore(&project, name, ending);
             [before, vec![checkpoint(&project)], since, vec![last]].concat()
         })
         .boxed()

@@ -5,10 +5,10 @@
 //! changes.
 
 use super::content::SizeLimits;
-use super::idiom::{ProjectFile, checkpoint, project_file, restore, write};
+use super::idiom::{ProjectFile, checkpoint, last_restore, project_file, write};
 use super::names::join;
-use crate::history::{Operation, Target};
-use herma_model::{ByteString, Edit, Request};
+use crate::history::Operation;
+use herma_model::{ByteString, Edit};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -48,14 +48,7 @@ pub fn fragment(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
                 checkpoint(&project),
             ];
             operations.extend(edits(since, &folder, &path));
-            operations.push(match ending {
-                0 => {
-                    let target = Target::Number(1);
-                    Request::RestoreFile { dir: project.clone(), target, path: name }.into()
-                }
-                1 => restore(&project, 1, true),
-                _ => restore(&project, 1, false),
-            });
+            operations.push(last_restore(&project, name, ending));
             operations
         })
         .boxed()

@@ -98,6 +98,20 @@ pub fn restore(dir: &ByteString, number: u32, exact: bool) -> Operation {
     })
 }
 
+/// Restores one file of the newest checkpoint.
+pub fn restore_file(dir: &ByteString, path: ByteString) -> Operation {
+    Request::RestoreFile { dir: dir.clone(), target: Target::Number(1), path }.into()
+}
+
+/// Restores the newest checkpoint: of four `drawn` numbers one means that file alone, and one an exact restore.
+pub fn last_restore(dir: &ByteString, path: ByteString, drawn: u32) -> Operation {
+    match drawn {
+        0 => restore_file(dir, path),
+        1 => restore(dir, 1, true),
+        _ => restore(dir, 1, false),
+    }
+}
+
 fn a_failed_checkpoint_is_tried_again_in_its_turn(
     ProjectFile { project, path, content }: ProjectFile,
 ) -> Vec<Operation> {
@@ -217,12 +231,11 @@ fn a_project_is_inside_a_project(
 fn a_directory_becomes_a_link(ProjectFile { project, content, .. }: ProjectFile) -> Vec<Operation> {
     let directory = names::join(&project, &"b".into());
     let inner = ByteString::from("b/c");
-    let target = Target::Number(1);
     vec![
         write(&names::join(&project, &inner), &content, false),
         checkpoint(&project),
         Edit::Link { path: directory, target: "../../outside".into() }.into(),
-        Request::RestoreFile { dir: project.clone(), target, path: inner }.into(),
+        restore_file(&project, inner),
         restore(&project, 1, false),
     ]
 }
@@ -236,7 +249,7 @@ fn a_file_becomes_a_link(project_file: &ProjectFile, target: &str) -> Vec<Operat
         write(&path, &"as it was\n".into(), false),
         checkpoint(&dir),
         link.clone().into(),
-        Request::RestoreFile { dir, target: Target::Number(1), path: "a.txt".into() }.into(),
+        restore_file(&dir, "a.txt".into()),
         link.into(),
         restore(&project_file.project, 1, false),
     ]
@@ -271,14 +284,12 @@ fn an_ignored_file_is_restored_alone(
     ProjectFile { project, content, .. }: ProjectFile,
 ) -> Vec<Operation> {
     let path = |name: &str| names::join(&project, &name.into());
-    let dir = project.clone();
-    let target = Target::Number(1);
     vec![
         write(&path("a.txt"), &"as it was\n".into(), false),
         checkpoint(&project),
         write(&path(".gitignore"), &"*.txt\n".into(), false),
         write(&path("a.txt"), &content, false),
-        Request::RestoreFile { dir, target, path: "a.txt".into() }.into(),
+        restore_file(&project, "a.txt".into()),
     ]
 }
 
@@ -286,14 +297,12 @@ fn a_single_restored_file_has_an_obstacle(
     ProjectFile { project, content, .. }: ProjectFile,
 ) -> Vec<Operation> {
     let path = |name: &str| names::join(&project, &name.into());
-    let dir = project.clone();
-    let target = Target::Number(1);
     vec![
         write(&path("b/c"), &content, false),
         checkpoint(&project),
         Edit::Remove { path: path("b") }.into(),
         write(&path("b"), &content, false),
-        Request::RestoreFile { dir, target, path: "b/c".into() }.into(),
+        restore_file(&project, "b/c".into()),
     ]
 }
 

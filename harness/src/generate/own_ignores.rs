@@ -1,11 +1,11 @@
 //! Fragments about ignore files of the store's own, alone and next to a `.gitignore`.
 
 use super::content::SizeLimits;
-use super::idiom::{ProjectFile, checkpoint, project_file, restore, write};
+use super::idiom::{ProjectFile, checkpoint, project_file, restore, restore_file, write};
 use super::names::join;
-use crate::history::{Operation, Target};
+use crate::history::Operation;
 use herma_model::ignore::OWN_IGNORE_FILE;
-use herma_model::{ByteString, Edit, Request};
+use herma_model::{ByteString, Edit};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -61,11 +61,7 @@ pub fn fragment(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
             operations.push(checkpoint(&project));
             operations.extend(edits(since, &path, in_folder(OWN_IGNORE_FILE)));
             operations.push(match ending {
-                0 => {
-                    let target = Target::Number(1);
-                    let path = "a.txt".into();
-                    Request::RestoreFile { dir: project.clone(), target, path }.into()
-                }
+                0 => restore_file(&project, "a.txt".into()),
                 1 => restore(&project, 1, false),
                 _ => restore(&project, 1, true),
             });

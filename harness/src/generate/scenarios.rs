@@ -1,7 +1,7 @@
 //! Scenarios: a few requests in a row on one project, with every injection into each call of the last
 //! request. Earlier requests get no injection, because a shorter scenario ends with them.
 
-use super::idiom::{PRUNE, checkpoint, prune, restore, write};
+use super::idiom::{PRUNE, checkpoint, prune, restore, restore_file, write};
 use crate::history::{
     CallPosition, Event, History, InjectedEvent, Injection, Operation, PowerLoss, StoreEvent,
     Target,
@@ -33,10 +33,7 @@ const LAST: [NamedRequest; 10] = [
     ("ensure", || ensure()),
     ("restore", || restore(&PROJECT.into(), 1, false)),
     ("restore exactly", || restore(&PROJECT.into(), 1, true)),
-    ("restore one file", || {
-        let path = "src/main.rs".into();
-        Request::RestoreFile { dir: PROJECT.into(), target: Target::Number(1), path }.into()
-    }),
+    ("restore one file", || restore_file(&PROJECT.into(), "src/main.rs".into())),
     ("prune", prune),
     ("sweep", || Request::Sweep.into()),
     ("list", || Request::List { dir: PROJECT.into() }.into()),

@@ -4,7 +4,7 @@
 //! Each fragment writes the files of one database, takes a checkpoint, writes other files and restores; other
 //! generated operations mix with it.
 
-use super::idiom::{checkpoint, once_in, restore, write};
+use super::idiom::{checkpoint, once_in, restore, restore_file, write};
 use super::names;
 use crate::history::{DatabaseEnd, DatabaseWrite, Event, JournalMode, Operation, Target};
 use herma_model::{ByteString, Edit, Request};
@@ -198,11 +198,8 @@ fn final_requests(
     };
     let single_file = {
         let project = project.clone();
-        select(names).prop_map(move |name| {
-            let path = names::join(&inner, &name.into());
-            let dir = project.clone();
-            vec![Request::RestoreFile { dir, target: Target::Number(1), path }.into()]
-        })
+        select(names)
+            .prop_map(move |name| vec![restore_file(&project, names::join(&inner, &name.into()))])
     };
     let diff = Just(vec![Request::Diff { dir: project, target: Target::Number(1) }.into()]);
     prop_oneof![4 => restore_all, 2 => undone, 2 => single_file, 1 => diff].boxed()
