@@ -8,7 +8,7 @@ mod read;
 
 pub use fold::FileVersion;
 
-use crate::disk::atomic_write::{make_new_named, write_new_named};
+use crate::disk::atomic_write::{make_new_named, move_file, write_new_named};
 use crate::disk::{Disk, Kind as FileKind, Stat};
 use crate::error::{Context, Error, Result};
 use crate::shared::Shared;
@@ -305,8 +305,7 @@ impl<'a> Objects<'a> {
     // rule: capture/stored
     fn move_into_place(&self, fresh: &Path, path: &Path) -> Result<Option<Stat>> {
         let written = self.disk.stat(fresh).ok();
-        let moved = self.disk.rename(fresh, path).context("replacing", path);
-        moved.inspect_err(|_| self.discard(fresh))?;
+        move_file(self.disk, fresh, path)?;
         let placed = self.disk.stat(path).ok();
         let content = |stat: Stat| (stat.size, stat.modified);
         Ok(placed.filter(|placed| written.map(content) == Some(content(*placed))))

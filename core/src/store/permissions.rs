@@ -16,7 +16,7 @@ const NAME: &str = "herma-permissions ";
 const SPECIAL_NAME: &str = "herma-special-bits folders";
 /// The bit by which what is made in a folder gets the group of the folder.
 pub const SET_GROUP: u32 = 0o2000;
-/// The bits of a folder that are no permissions: that one, and the one by which nobody may delete files of others.
+/// That bit, and the sticky bit, by which only its owner may delete a file from the folder.
 pub const SPECIAL: u32 = SET_GROUP | 0o1000;
 /// The least bits with which the owner can read a file and use a folder.
 const FILE_MIN: u32 = 0o400;
