@@ -3,6 +3,7 @@
 
 use crate::disk::{Disk, Stat};
 use crate::error::Error;
+use crate::store::compressor::compression_of;
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind, blob_of, id_of};
 use crate::store::objects::Objects;
 use crate::store::oid::Oid;
@@ -104,13 +105,14 @@ fn attempt(
     if in_memory == limit || before.size > limit {
         return Ok(Attempt::TooLarge);
     }
+    let compression = compression_of(Kind::Blob, &content)?;
     // rule: cost/memory
     drop(content);
     let (blob, opened) = blob_of(disk, path)?;
     let Some(blob) = blob.filter(|_| opened == before) else { return Ok(Attempt::Changing) };
     if let Some(objects) = objects
         && !objects.is_intact(blob)?
-        && !objects.add_stream(blob, before.size, disk.open(path)?.0)?
+        && !objects.add_stream(blob, before.size, disk.open(path)?.0, compression)?
     {
         return Ok(Attempt::Changing);
     }

@@ -9,7 +9,7 @@
 pub mod base;
 pub mod commit;
 pub mod compatibility;
-mod compressor;
+pub mod compressor;
 pub mod content;
 mod delta;
 pub mod figures;

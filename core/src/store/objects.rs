@@ -21,6 +21,7 @@ use crate::store::pack::{self, EncodedObject};
 use crate::store::packed::Pack;
 use crate::store::packs::Packs;
 use crate::store::repack::Repack;
+use flate2::Compression;
 use flate2::read::ZlibEncoder;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{ErrorKind, Read};
@@ -169,15 +170,21 @@ impl<'a> Objects<'a> {
         Ok(id)
     }
 
-    /// Stores a file of `bytes` bytes as a blob, without reading it into memory completely; it is
-    /// durable when this returns. Returns `false` if the caller should try again: the bytes no longer
+    /// Stores a file of `bytes` bytes as a blob, compressed in that way, without reading it into memory completely;
+    /// it is durable when this returns. Returns `false` if the caller should try again: the bytes no longer
     /// have that id, or git removed the folder for the object.
     // rule: cost/memory: decides
-    pub fn add_stream(&mut self, blob: Oid, bytes: u64, stream: impl Read) -> Result<bool> {
+    pub fn add_stream(
+        &mut self,
+        blob: Oid,
+        bytes: u64,
+        stream: impl Read,
+        compression: Compression,
+    ) -> Result<bool> {
         let mut hashed = HashingReader::new(Kind::Blob, bytes, stream);
         let header = object::header(Kind::Blob, bytes);
         let object = header.as_bytes().chain(&mut hashed);
-        let mut compressed = ZlibEncoder::new(object, Kind::Blob.compression());
+        let mut compressed = ZlibEncoder::new(object, compression);
         let fresh = make_new_named(&self.directory, &format!("tmp_obj_{blob}"), |path| {
             self.disk.write_from(path, &mut compressed, 0o400)
         })?;
