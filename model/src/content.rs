@@ -24,8 +24,9 @@ enum WrittenContent {
 /// Incompressible bytes, always the same for the same seed. They begin with the seed, so that it can be
 /// read back; longer noise begins with shorter noise of the same seed.
 pub fn noise(size: usize, seed: u32) -> ByteString {
-    let mut bytes = seed.to_le_bytes().to_vec();
-    bytes.resize(size.max(bytes.len()), 0);
+    let seed_bytes = seed.to_le_bytes();
+    let mut bytes = vec![0; size.max(seed_bytes.len())];
+    bytes[..4].copy_from_slice(&seed_bytes);
     // SplitMix64: each step of the state, well mixed.
     let mut state = u64::from(seed);
     for word in bytes[4..].chunks_mut(8) {

@@ -115,10 +115,9 @@ static BUNDLED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/cases.rs")
 /// # Errors
 /// A case is not valid.
 pub fn bundled_of(text: Option<&str>) -> Result<Vec<Case>, HistoryError> {
-    let mut cases = bundled()?;
-    if let Some(text) = text {
-        cases.retain(|case| case.rules.iter().chain([&case.id]).any(|name| name.contains(text)));
-    }
+    let Some(text) = text else { return bundled() };
+    let mut cases = mentioning(&[text])?;
+    cases.retain(|case| case.rules.iter().chain([&case.id]).any(|name| name.contains(text)));
     Ok(cases)
 }
 
@@ -127,5 +126,16 @@ pub fn bundled_of(text: Option<&str>) -> Result<Vec<Case>, HistoryError> {
 /// # Errors
 /// A case is not valid.
 pub fn bundled() -> Result<Vec<Case>, HistoryError> {
-    BUNDLED.iter().map(|(path, text)| Case::from_yaml(text, Path::new(path))).collect()
+    mentioning(&[""])
+}
+
+/// Those of the cases that the command contains whose documents contain any of these texts: to read all of them
+/// takes longer than to run one.
+///
+/// # Errors
+/// A case is not valid.
+pub fn mentioning(texts: &[&str]) -> Result<Vec<Case>, HistoryError> {
+    let is_wanted = |document: &str| texts.iter().any(|text| document.contains(text));
+    let wanted = BUNDLED.iter().filter(|(_, document)| is_wanted(document));
+    wanted.map(|(path, document)| Case::from_yaml(document, Path::new(path))).collect()
 }

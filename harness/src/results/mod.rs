@@ -27,7 +27,6 @@ pub use kept::kept_histories;
 pub use merge::{MergeError, merge};
 pub use record::{Record, RecordError, Recorder};
 
-use crate::cases;
 use crate::coverage::Behaviour;
 use crate::depth::Depth;
 use crate::divergence::Fingerprint;
@@ -296,11 +295,7 @@ impl Results {
             seen: seen.clone(),
         };
         let following = findings.following.iter().map(seen).collect();
-        // Reading all cases takes longer than some runs.
-        let cases = match findings.any(Verdict::NotExercised) {
-            true => cases::bundled().unwrap_or_default(),
-            false => Vec::new(),
-        };
+        let cases = unjudged::cases(findings);
         let rules: Vec<RuleJudged> = rules::catalogue()
             .map(|rule| RuleJudged {
                 id: rule.id.to_owned(),

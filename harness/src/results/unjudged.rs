@@ -1,10 +1,18 @@
 //! The reason that a rule was not judged, and what a user can change so that it is.
 
-use crate::cases::Case;
+use crate::cases::{self, Case};
 use crate::suite::{Findings, Verdict};
 use herma_model::rules::{self, RuleRef};
 
-/// The reason in a few words; `None` for a rule that was judged. `cases` are all written cases.
+/// The written cases that may give a reason.
+pub fn cases(findings: &Findings) -> Vec<Case> {
+    let rules = rules::catalogue().filter(|rule| {
+        findings.verdict(rule) == Verdict::NotExercised && **rule != rules::COST_MEMORY
+    });
+    cases::mentioning(&rules.map(|rule| rule.id).collect::<Vec<_>>()).unwrap_or_default()
+}
+
+/// The reason in a few words; `None` for a rule that was judged. `cases` are those of [`cases`].
 pub fn why(findings: &Findings, rule: RuleRef, cases: &[Case]) -> Option<String> {
     match findings.verdict(rule) {
         Verdict::NotApplicable => findings.capabilities.why_not(rule),
