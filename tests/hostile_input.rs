@@ -4,6 +4,7 @@ use herma_harness::hostile::stored_file::FILES;
 use herma_harness::hostile::stored_tree::{Child, MODES, NAMES, StoredEntry};
 use herma_harness::hostile::targets::{FuzzTarget, Start, targets};
 use herma_harness::hostile::{StartingState, arguments, stored_tree};
+use herma_harness::parallel;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -130,13 +131,17 @@ fn inputs(target: &FuzzTarget, start: &Start) -> Vec<Vec<u8>> {
 #[test]
 fn every_input_that_fuzzing_kept_and_every_seed_is_judged_again() {
     let start = Start::default();
-    for target in targets() {
-        for input in inputs(&target, &start) {
-            if let Err(violation) = target.judge(&input, &start) {
-                panic!("{}: {violation}\ninput: {}", target.name, input.escape_ascii());
-            }
+    let targets = targets();
+    let all: Vec<(&FuzzTarget, Vec<u8>)> = targets
+        .iter()
+        .flat_map(|target| inputs(target, &start).into_iter().map(move |input| (target, input)))
+        .collect();
+    // Some of them wait for a lock.
+    parallel::map(all.into_iter(), 4, |(target, input)| {
+        if let Err(violation) = target.judge(&input, &start) {
+            panic!("{}: {violation}\ninput: {}", target.name, input.escape_ascii());
         }
-    }
+    });
 }
 
 #[test]

@@ -180,9 +180,14 @@ fn a_locked_agent_state_makes_restore_busy_and_checkpoint_capture_only_files() {
     fs::write(project.join("a.txt"), "since\n").unwrap();
     let owner = hold(&lock_file(&agent), Sharing::Exclusive);
     let manager = agent.manager();
-    let refused = manager.restore(&project, b"1", RestoreOptions::default()).unwrap_err();
-    assert_eq!(refused.code(), "busy");
-    assert_eq!(manager.change_part("goal", |_| ()).unwrap_err().code(), "busy");
+    // Each waits for the lock as long as it may.
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let refused = manager.restore(&project, b"1", RestoreOptions::default()).unwrap_err();
+            assert_eq!(refused.code(), "busy");
+        });
+        assert_eq!(manager.change_part("goal", |_| ()).unwrap_err().code(), "busy");
+    });
     let taken = manager.checkpoint(&project, "beside").unwrap();
     let id = created_id(&taken);
     assert!(taken.notices[0].contains("the agent's state is not in this checkpoint"), "{taken:?}");
