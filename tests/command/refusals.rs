@@ -358,3 +358,18 @@ fn exit_codes_tell_refused_damaged_and_busy_apart_and_are_never_2_for_what_a_hoo
     below.filter(|path| path.is_file()).for_each(|path| fs::remove_file(path).unwrap());
     assert_eq!(exit(&["rollback", "1"]), Some(5));
 }
+
+#[test]
+fn a_command_of_another_name_is_refused_with_the_name_it_has_here() {
+    let world = CommandFixture::new();
+    for (typed, meant) in [
+        ("prune", "'checkpoints prune'"),
+        ("move", "'checkpoints move'"),
+        ("save", "'checkpoint'"),
+        ("rewind", "'rollback'"),
+    ] {
+        let refused = world.herma(&[typed]);
+        assert_eq!(refused.exit, Some(2));
+        assert!(refused.stderr.contains(&format!("exists: {meant}")), "{}", refused.stderr);
+    }
+}

@@ -14,7 +14,7 @@ use crate::rollback_arguments::{
 use crate::run::RunArguments;
 use crate::store_arguments::{ActionsCommand, StoreCommand};
 use crate::text::shell_word;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use herma_core::rollback_line::{self, Line, SyntaxError};
@@ -62,7 +62,7 @@ enum Command {
     Show(ShowArguments),
     /// Restore a checkpoint, or some of its files and folders
     #[command(
-        after_help = help::ROLLBACK,
+        after_help = help::RESTORE,
         override_usage = help::RESTORE_USAGE,
         help_template = help::ROLLBACK_TEMPLATE
     )]
@@ -225,7 +225,7 @@ impl Request {
 
     fn parse_with_clap(words: &[OsString]) -> Result<Self, ParseError> {
         let Arguments { json, command } =
-            Arguments::try_parse_from(words).map_err(ParseError::Usage)?;
+            Arguments::try_parse_from(words).map_err(|error| ParseError::Usage(with_tip(error)))?;
         let (dir, task) = match command {
             Command::Checkpoint(arguments) => (arguments.dir.clone(), Task::Take(arguments)),
             Command::Diff(arguments) => (arguments.project.dir.clone(), Task::Diff(arguments)),
@@ -261,6 +261,34 @@ impl Request {
         };
         Ok(Request::Store(StoreRequest { json, dir, task, undoes_turns: false }))
     }
+}
+
+/// What people type who know other tools, and what it is called here.
+const OTHER_NAMES: [(&str, &str); 9] = [
+    ("save", "checkpoint"),
+    ("snapshot", "checkpoint"),
+    ("create", "checkpoint"),
+    ("commit", "checkpoint"),
+    ("ls", "list"),
+    ("history", "list"),
+    ("rewind", "rollback"),
+    ("revert", "rollback"),
+    ("version", "--version"),
+];
+
+/// The error with the subcommand that was probably meant, if that is certain.
+fn with_tip(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    let store = Arguments::command().find_subcommand("checkpoints").cloned().unwrap_or_default();
+    let meant = match OTHER_NAMES.iter().find(|(name, _)| name == typed) {
+        Some((_, meant)) => (*meant).to_owned(),
+        None if store.find_subcommand(typed).is_some() => format!("checkpoints {typed}"),
+        None => return error,
+    };
+    error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![meant]));
+    error
 }
 
 /// The subcommand that was typed, if any.

@@ -126,6 +126,21 @@ A restore first saves the present state as a checkpoint: `herma undo` goes back 
 Exit codes: 0 done; 3 refused; 4 some paths were not restored; 5 the checkpoint is damaged;
 6 the store is in use; 130 interrupted (Ctrl-C or SIGTERM), and the output lists what was done.";
 
+pub const RESTORE: &str = "\
+Examples:
+  herma restore 1                restore all of checkpoint 1, and leave files created since
+  herma restore 1 --dry-run      show exactly what it would do, and change nothing
+  herma restore 4270a8c --exact  the same by id, and remove files created since
+  herma restore 1 src lib.py     restore a folder and a file, and change no other
+  herma restore --to 10m         go back to the newest checkpoint that is ten minutes old
+  herma restore 1 -- --odd       restore a file whose name begins with dashes
+
+`herma rollback N` is the same. A restore first saves the present state as a checkpoint:
+`herma undo` goes back to it.
+
+Exit codes: 0 done; 3 refused; 4 some paths were not restored; 5 the checkpoint is damaged;
+6 the store is in use; 130 interrupted (Ctrl-C or SIGTERM), and the output lists what was done.";
+
 pub const DIFF: &str = "\
 Examples:
   herma diff                   what changed since the newest checkpoint
@@ -198,15 +213,15 @@ Examples:
 Exit codes: 0 always; 1 invalid arguments, since agents take 2 for an order to block the tool.";
 
 pub const RUN: &str = "\
-Takes a checkpoint of the project, runs the command in the current directory, and tells what changed.
-On a terminal it offers to roll that back; `herma undo` brings it again.
+Takes a checkpoint of the project, runs the command in the current directory, and tells what
+changed. On a terminal it offers to roll that back; `herma undo` brings it again.
 
 Examples:
   herma run -- my-agent 'rename the module'
   herma run -- npx some-codemod src
 
-Exit codes: that of the command, 128 + N if signal N ended it; 3 if no checkpoint can be taken, and so
-no command ran; 127 if the command cannot be run.";
+Exit codes: that of the command, 128 + N if signal N ended it; 3 if no checkpoint can be taken: then
+nothing is run; 127 if the command cannot be run.";
 
 pub const CHECKPOINTS: &str = "\
 Examples:
