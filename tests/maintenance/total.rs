@@ -2,7 +2,7 @@
 
 use crate::maintenance::world::{NOON, StoreFixture, noise};
 use herma_core::disk::{Sharing, SystemDisk};
-use herma_core::{Config, PruneOptions};
+use herma_core::{Config, PruneOptions, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use herma_tests::hold;
 use pretty_assertions::assert_eq;
@@ -262,4 +262,27 @@ fn a_checkpoint_says_that_the_store_is_above_its_limit_only_where_nothing_helps(
     let loose = fixture.store().join("objects").join(&damaged[..2]).join(&damaged[2..]);
     fs::remove_file(loose).unwrap();
     assert!(is_above(4..8), "nothing is freed while a history is damaged");
+}
+
+// Reported by a tester: the second rollback had removed what it was asked to restore.
+#[test]
+fn a_restore_evicts_no_checkpoint_for_max_total_bytes_and_the_next_checkpoint_does() {
+    let fixture = StoreFixture::new();
+    let config = Config { max_total_bytes: 100 * KIBIBYTE as u64, ..Config::default() };
+    let manager = fixture.manager_on(SystemDisk, config);
+    let project = fixture.project("alpha");
+    let take = |seed| {
+        fixture.write("alpha", &noise(seed, 40 * KIBIBYTE));
+        manager.checkpoint(&project, "work").unwrap().evicted.for_size.evicted
+    };
+    assert_eq!(take(0), 0);
+    let work = fixture.manager().list(&project).unwrap().remove(0).id;
+    for seed in 1..6 {
+        fixture.write("alpha", &noise(seed, 40 * KIBIBYTE));
+        let restored = manager.restore(&project, work.as_bytes(), RestoreOptions::default());
+        assert_eq!(restored.unwrap().evicted.for_size.evicted, 0);
+    }
+    assert!(manager.list(&project).unwrap().iter().any(|listed| listed.id == work));
+    assert!(take(6) > 0, "the next checkpoint makes room");
+    fixture.assert_fsck_clean();
 }

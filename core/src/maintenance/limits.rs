@@ -67,22 +67,22 @@ pub struct Limit<'a> {
     pub now: i64,
 }
 
-/// Frees the space of evicted checkpoints, if `must_reclaim`, and keeps the store below its total size.
-/// The caller holds no lock of the store.
+/// Frees the space of evicted checkpoints. The caller holds no lock of the store.
 // rule: limit/newest-remain
-pub fn after_checkpoint(
-    disk: &dyn Disk,
-    base: &Path,
-    config: &Config,
-    must_reclaim: bool,
-) -> SizeKept {
-    let freed = if must_reclaim { reclaim(disk, base).map(drop) } else { Ok(()) };
+pub fn free(disk: &dyn Disk, base: &Path) {
+    if let Err(error) = reclaim(disk, base) {
+        tracing::debug!("the space of evicted checkpoints was not freed: {error}");
+    }
+}
+
+/// Keeps the store below its total size. The caller holds no lock of the store.
+pub fn keep_size(disk: &dyn Disk, base: &Path, config: &Config) -> SizeKept {
     // If no checkpoint needs to be evicted, either there is garbage left from before, or the estimate is
     // too high; freeing space resolves both.
     let mut evictions = Evictions { has_garbage: true, ..Evictions::default() };
     let exceeds = || exceeds(disk, base, config.max_total_bytes);
     let mut is_above_limit = false;
-    let kept = freed.and_then(|()| exceeds()).and_then(|is_above| {
+    let kept = exceeds().and_then(|is_above| {
         is_above_limit = is_above;
         if is_above {
             keep_total(disk, base, config.max_total_bytes, &mut evictions)

@@ -5,6 +5,7 @@ use super::captures::ProjectCapture;
 use super::open_project::OpenProject;
 use super::owner::OperationLocks;
 use super::turn::{has_turn, record_turn};
+use super::upkeep::Upkeep;
 use crate::agent_state::{Carried, Occasion, Stored, Taking};
 use crate::capture::Captured;
 use crate::capture::index;
@@ -64,7 +65,7 @@ impl Manager {
         drop(open);
         drop(project_lock);
         drop(store);
-        let evicted = self.do_upkeep_after(evicted);
+        let evicted = self.do_upkeep_after(evicted, Upkeep::after_checkpoint);
         Ok(Taken { outcome, skipped: capture.skipped(), notices, evicted })
     }
 

@@ -15,6 +15,7 @@ use super::captures::ProjectCapture;
 use super::owner::OperationLocks;
 use super::preview::PendingRestore;
 use super::scope::{RestoreOptions, Scope};
+use super::upkeep::Upkeep;
 use super::{Manager, Occasion, OpenProject};
 use crate::agent_state::{Journal, Owner, Taking};
 use crate::capture::Captured;
@@ -118,7 +119,7 @@ impl Manager {
         drop(owner);
         drop(project_lock);
         drop(store);
-        let evicted = self.do_upkeep_after(evicted);
+        let evicted = self.do_upkeep_after(evicted, Upkeep::after_restore);
         let PreRestore { id: safety, left_out, .. } = pre_restore;
         let PresentState { forced_past, others, .. } = present;
         let others = others.map(|others| by_others(others, &report));

@@ -6,16 +6,14 @@ use crate::maintenance::limits::{self, Evicted};
 use crate::report::{self, SizeKept};
 use std::sync::Mutex;
 
-/// What the store needs after an operation. Each includes the ones before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Upkeep {
-    /// Nothing: no checkpoint was added, or the target of a restore may still be needed.
-    #[default]
-    None,
-    /// The total size is limited.
-    CheckSize,
+/// What the store needs after an operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Upkeep {
     /// The space of evicted checkpoints is freed.
-    Collect,
+    frees_space: bool,
+    /// The total size is limited. A restore leaves that to the next checkpoint: it may not remove what it
+    /// restores, nor the user's work.
+    limits_size: bool,
 }
 
 /// When the upkeep after a new checkpoint runs.
@@ -29,12 +27,22 @@ pub(super) enum UpkeepTime {
 }
 
 impl Upkeep {
-    /// The upkeep after the limit of a project was applied and evicted these; `None` if it was not applied.
-    fn after(evicted: Option<&Evicted>) -> Self {
-        match evicted {
-            None => Upkeep::None,
-            Some(evicted) if evicted.must_reclaim => Upkeep::Collect,
-            Some(_) => Upkeep::CheckSize,
+    /// The upkeep after a checkpoint whose limit evicted these; `None` if there is no new checkpoint.
+    pub(super) fn after_checkpoint(evicted: Option<&Evicted>) -> Self {
+        Upkeep { limits_size: evicted.is_some(), ..Upkeep::after_restore(evicted) }
+    }
+
+    /// The upkeep after a restore that evicted these.
+    // rule: restore/keeps-history
+    pub(super) fn after_restore(evicted: Option<&Evicted>) -> Self {
+        let frees_space = evicted.is_some_and(|evicted| evicted.must_reclaim);
+        Upkeep { frees_space, limits_size: false }
+    }
+
+    fn and(self, other: Upkeep) -> Self {
+        Upkeep {
+            frees_space: self.frees_space || other.frees_space,
+            limits_size: self.limits_size || other.limits_size,
         }
     }
 }
@@ -57,10 +65,14 @@ impl Manager {
         self.keep_limits(deferred.unwrap_or_default())
     }
 
-    /// Does the upkeep after an operation whose limit evicted these, or defers it. No lock is held. Returns all
-    /// that was evicted.
-    pub(super) fn do_upkeep_after(&self, evicted: Option<Evicted>) -> report::Evicted {
-        let for_size = self.do_upkeep(Upkeep::after(evicted.as_ref()));
+    /// Does the upkeep after an operation that evicted these, or defers it. No lock is held. Returns all that was
+    /// evicted.
+    pub(super) fn do_upkeep_after(
+        &self,
+        evicted: Option<Evicted>,
+        upkeep: impl FnOnce(Option<&Evicted>) -> Upkeep,
+    ) -> report::Evicted {
+        let for_size = self.do_upkeep(upkeep(evicted.as_ref()));
         let evicted = report::Evicted::from(evicted.unwrap_or_default());
         report::Evicted { for_size, ..evicted }
     }
@@ -70,7 +82,7 @@ impl Manager {
             UpkeepTime::AtOnce => self.keep_limits(upkeep),
             UpkeepTime::Deferred(deferred) => {
                 if let Ok(mut deferred) = deferred.lock() {
-                    *deferred = (*deferred).max(upkeep);
+                    *deferred = deferred.and(upkeep);
                 }
                 SizeKept::default()
             }
@@ -78,12 +90,15 @@ impl Manager {
     }
 
     fn keep_limits(&self, upkeep: Upkeep) -> SizeKept {
-        let must_reclaim = match upkeep {
-            Upkeep::None => return SizeKept::default(),
-            Upkeep::CheckSize => false,
-            Upkeep::Collect => true,
-        };
-        limits::after_checkpoint(self.disk.as_ref(), &self.base(), &self.config, must_reclaim)
+        let Upkeep { frees_space, limits_size } = upkeep;
+        let disk = self.disk.as_ref();
+        if frees_space {
+            limits::free(disk, &self.base());
+        }
+        match limits_size {
+            true => limits::keep_size(disk, &self.base(), &self.config),
+            false => SizeKept::default(),
+        }
     }
 }
 
@@ -92,12 +107,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn after_asks_to_collect_only_where_space_is_to_be_freed_and_a_collection_outweighs_a_check() {
+    fn a_restore_limits_no_size_and_each_frees_space_only_where_that_is_due() {
         let evicted = |must_reclaim| Evicted { must_reclaim, ..Evicted::default() };
-        assert_eq!(Upkeep::after(None), Upkeep::None);
-        assert_eq!(Upkeep::after(Some(&evicted(false))), Upkeep::CheckSize);
-        assert_eq!(Upkeep::after(Some(&evicted(true))), Upkeep::Collect);
-        assert_eq!(Upkeep::CheckSize.max(Upkeep::None), Upkeep::CheckSize);
-        assert_eq!(Upkeep::CheckSize.max(Upkeep::Collect), Upkeep::Collect);
+        let checkpoint = |must_reclaim| Upkeep::after_checkpoint(Some(&evicted(must_reclaim)));
+        let restore = |must_reclaim| Upkeep::after_restore(Some(&evicted(must_reclaim)));
+        assert_eq!(Upkeep::after_checkpoint(None), Upkeep::default());
+        assert_eq!(restore(false), Upkeep::default());
+        assert_eq!(checkpoint(false).and(restore(true)), checkpoint(true));
+        assert_ne!(restore(true), checkpoint(true));
     }
 }

@@ -6,7 +6,7 @@
 //! could have left.
 
 use super::pinned;
-use crate::answer::{Answer, SweepOutcome};
+use crate::answer::{Answer, CheckpointOutcome, SweepOutcome};
 use crate::bytes::ByteString;
 use crate::observation::{Contents, Observation, Sizes};
 use crate::plain::plain;
@@ -101,6 +101,16 @@ pub(super) fn compare(world: &World, seen: &Observation, contents: &Contents, ch
         let needs = |id: &String| contents.needs.get(id).cloned().unwrap_or_default();
         let needs = listed.iter().map(|checkpoint| needs(&checkpoint.id)).collect();
         evictions.push(ProjectEviction { project, needs, left: left.len() });
+    }
+    // A restore may leave the limit to the next checkpoint that is taken, so that it removes nothing.
+    let may_wait = match &seen.answer {
+        Answer::Restored(_) => true,
+        Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. } => false,
+        Answer::Taken { .. } => world.maintenance.is_limit_left,
+        _ => false,
+    };
+    if may_wait && evictions.iter().all(|eviction| eviction.evicted() == 0) {
+        return;
     }
     // An unlisted checkpoint takes space as well, and the size of unknown content is unknown.
     let is_unknown = |checkpoint: &Checkpoint| checkpoint.captured.is_none();

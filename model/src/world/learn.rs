@@ -33,6 +33,13 @@ impl World {
         self.learn_damage(seen);
         let swept = matches!(seen.answer, Answer::Swept { outcome: SweepOutcome::Done, .. });
         self.maintenance.is_size_uncertain &= !swept;
+        match &seen.answer {
+            Answer::Restored(_) => self.maintenance.is_limit_left = true,
+            Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. } => {
+                self.maintenance.is_limit_left = false;
+            }
+            _ => self.maintenance.is_limit_left &= !swept,
+        }
         if let Some(contents) = &seen.contents {
             self.learn_contents(contents, self.size_bound(&seen.request) > 0);
         }

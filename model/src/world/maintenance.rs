@@ -58,6 +58,8 @@ pub(crate) struct Maintenance {
     pub(crate) marker: Marker,
     /// Whether an injection interrupted a change of the store, and no sweep was made since.
     pub(crate) is_size_uncertain: bool,
+    /// Whether a restore may have left the size limit to the next checkpoint.
+    pub(crate) is_limit_left: bool,
     /// Projects without a new checkpoint since then. Only a checkpoint evicts what exceeds the limit.
     pub(crate) over_limit: BTreeSet<ByteString>,
     /// When a person last requested a prune, which may count as a sweep.
