@@ -326,7 +326,8 @@ impl Capabilities {
 
     /// Whether each limit of a history can be set, or belongs to a missing capability.
     pub fn can_set(&self, history: &History) -> bool {
-        let is_settable = |claim, bytes| !self.has(claim) || self.settable(claim, bytes) == bytes;
+        let is_settable =
+            |claim, bytes: u64| self.unit(claim).is_none_or(|unit| bytes.is_multiple_of(unit));
         let prunes = history.operations.iter().filter_map(|operation| match operation {
             Operation::Ask(Request::Prune { max_total_bytes, .. }) => Some(*max_total_bytes),
             _ => None,
@@ -338,8 +339,14 @@ impl Capabilities {
     }
 
     fn settable(&self, claim: &str, bytes: u64) -> u64 {
-        let unit = self.claimed.get(claim).copied();
-        unit.filter(|unit| bytes.is_multiple_of(*unit)).map_or(0, |_| bytes)
+        self.unit(claim).filter(|unit| bytes.is_multiple_of(*unit)).map_or(0, |_| bytes)
+    }
+
+    /// The unit of a size limit that can be set and judged.
+    fn unit(&self, claim: &str) -> Option<u64> {
+        // Which checkpoints a limit on the store evicts is known from the sizes of what is stored.
+        let is_judged = claim != MAX_TOTAL_BYTES || self.has("layout");
+        self.claimed.get(claim).copied().filter(|_| is_judged)
     }
 }
 
@@ -356,8 +363,10 @@ mod tests {
     #[test]
     fn max_total_bytes_is_not_set_if_it_is_not_a_multiple_of_its_unit() {
         let read = |value: Value| {
-            Capabilities::read(&BTreeMap::from([(MAX_TOTAL_BYTES.to_owned(), value)]), &[])
+            let claims = [(MAX_TOTAL_BYTES, value), ("layout", true.into())];
+            Capabilities::read(&claims.map(|(name, value)| (name.to_owned(), value)).into(), &[])
         };
+        let unseen = Capabilities::none().with(MAX_TOTAL_BYTES);
         let unit_1 = read(true.into()).unwrap();
         let unit_10 = read(10.into()).unwrap();
         for (capabilities, requested, expected) in [
@@ -366,6 +375,7 @@ mod tests {
             (&unit_10, 25, 0),
             (&unit_10, 0, 0),
             (&Capabilities::none(), 30, 0),
+            (&unseen, 30, 0),
         ] {
             let settings = Settings { max_total_bytes: requested, ..Settings::default() };
             assert_eq!(capabilities.restrict_settings(&settings).max_total_bytes, expected);
@@ -406,6 +416,7 @@ mod tests {
         let unit_10 = BTreeMap::from([
             (MAX_TOTAL_BYTES.to_owned(), Value::from(10)),
             (MAX_FILE_BYTES.to_owned(), Value::from(10)),
+            ("layout".to_owned(), Value::from(true)),
         ]);
         let unit_10 = Capabilities::read(&unit_10, &[]).unwrap();
         let history = |max_file_bytes, max_total_bytes, pruned| {

@@ -136,7 +136,11 @@ static CAPABILITIES: &[Capability] = &[
         "settings.max_files",
         "The number of files can be limited: projects with more files are refused.",
     ),
-    (MAX_TOTAL_BYTES, "The size of the whole store can be limited."),
+    (
+        MAX_TOTAL_BYTES,
+        "The size of the whole store can be limited, which is set and judged only with `layout`: which checkpoints \
+         go is known from what is stored.",
+    ),
     (
         "test.store",
         "The suite may put v1 repositories and third-party files into the base, and damage the \

@@ -5,6 +5,7 @@ use super::fault::{Fault, shown};
 use super::message::{Envelope, Message, Reply};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::ffi::OsString;
+use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -247,7 +248,7 @@ impl Adapter {
                 _ => thread::sleep(POLL_INTERVAL),
             }
         }
-        if test_kill_process_group(self.group).is_ok() {
+        if has_living(self.group) {
             return Err(Fault::LeavesAChild);
         }
         let requests = self.requests;
@@ -287,7 +288,7 @@ impl Adapter {
         let deadline = Instant::now() + self.limits.grace;
         while Instant::now() < deadline {
             let ended = matches!(self.child.try_wait(), Ok(Some(_)));
-            if ended && test_kill_process_group(self.group).is_err() {
+            if ended && !has_living(self.group) {
                 return;
             }
             thread::sleep(POLL_INTERVAL);
@@ -297,11 +298,25 @@ impl Adapter {
     }
 }
 
+/// Whether a process of the group lives. One that ended stays until it is waited for, which the first process of a
+/// container may never do.
+fn has_living(group: Pid) -> bool {
+    let is_living = |process: fs::DirEntry| {
+        let stat = fs::read_to_string(process.path().join("stat")).unwrap_or_default();
+        // The name, which may contain anything, is followed by the state, the parent and the group.
+        let mut words = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
+        let has_ended = matches!(words.next(), Some("Z" | "X") | None);
+        !has_ended && words.nth(1).and_then(|word| word.parse().ok()) == Some(group.as_raw_pid())
+    };
+    let lives = || fs::read_dir("/proc").map(|all| all.flatten().any(is_living)).unwrap_or(true);
+    test_kill_process_group(group).is_ok() && lives()
+}
+
 impl Drop for Adapter {
     fn drop(&mut self) {
         drop(self.input.take());
         let ended = matches!(self.child.try_wait(), Ok(Some(_)));
-        if !ended || test_kill_process_group(self.group).is_ok() {
+        if !ended || has_living(self.group) {
             self.kill();
         }
     }
