@@ -145,8 +145,8 @@ pub enum Error {
     ChangedSincePreview,
     /// The pre-restore checkpoint could not be taken.
     #[error(
-        "the present files could not be saved first ({}), so nothing was restored: with --force a \
-         complete restore is made anyway, and cannot be undone",
+        "the present files could not be saved first ({}), so nothing was restored: with --force it is \
+         made anyway, and cannot be undone",
         .0.cause()
     )]
     NoPreRestoreCheckpoint(#[source] Box<Error>),

@@ -21,6 +21,8 @@ use crate::store::restoring::Record;
 use crate::text::{shell_word, short_id};
 use serde::{Serialize, Serializer};
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// The outcome of a request for a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -113,24 +115,26 @@ impl From<Record> for Interrupted {
     }
 }
 
-/// For people, with the commands that continue and undo it.
-impl fmt::Display for Interrupted {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut target = short_id(&self.target).to_owned();
+impl Interrupted {
+    /// For people, with the commands that continue and undo it in the project of that directory; without one, in that
+    /// of the current directory.
+    pub fn told(&self, directory: Option<&Path>) -> String {
+        let dir =
+            directory.map(|path| format!(" --dir {}", shell_word(path.as_os_str().as_bytes())));
+        let dir = dir.unwrap_or_default();
+        let id = short_id(&self.target);
+        let mut target = format!("{id}{dir}");
         for (index, path) in self.below.iter().enumerate() {
             let separator = if index == 0 { " --" } else { "" };
             target += &format!("{separator} {}", shell_word(path));
         }
-        write!(
-            formatter,
-            "a rollback to {} was interrupted: `herma rollback {target}` continues it",
-            short_id(&self.target)
-        )?;
+        let told =
+            format!("a rollback to {id} was interrupted: `herma rollback {target}` continues it");
         match &self.before {
             Some(before) => {
-                write!(formatter, ", `herma undo` undoes it (to {})", short_id(before))
+                format!("{told}, `herma undo{dir}` undoes it (to {})", short_id(before))
             }
-            None => Ok(()),
+            None => told,
         }
     }
 }
@@ -232,6 +236,9 @@ pub struct DiffEntry {
     pub change: Change,
     /// The added and removed lines; `None` for a binary file.
     pub lines: Option<(usize, usize)>,
+    /// Whether a deleted file is still on the disk, where no checkpoint takes it any more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub uncaptured: bool,
 }
 
 /// A change of one file that a checkpoint holds.

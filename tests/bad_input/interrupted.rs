@@ -131,7 +131,7 @@ fn a_killed_restore_is_reported_until_the_next_checkpoint() {
     assert_eq!(drafts(&machine.project()), Vec::<PathBuf>::new());
     assert_eq!(interrupted(&machine), Some(named.clone()));
     let taken = machine.manager().checkpoint(&machine.project(), "next").unwrap();
-    assert!(taken.notices.contains(&named.to_string()), "{taken:?}");
+    assert!(taken.notices.contains(&named.told(None)), "{taken:?}");
     assert_eq!(interrupted(&machine), None);
     let before = named.before.unwrap();
     machine.manager().restore(&machine.project(), before.as_bytes(), EXACTLY).unwrap();

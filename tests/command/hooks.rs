@@ -367,6 +367,33 @@ fn run_tells_what_a_command_changed_and_ends_with_its_code() {
     assert!(!world.home().join("ran").exists(), "no checkpoint, no command");
 }
 
+// rule: restore/left-out
+#[test]
+fn run_tells_what_no_checkpoint_takes() {
+    let world = CommandFixture::new();
+    world.write("a.txt", "1\n");
+    world.write("b.txt", "1\n");
+    let script = "mkfifo pipe; echo a.txt > .gitignore; rm b.txt";
+    let said = world.herma(&["run", "--", "sh", "-c", script]);
+    assert!(said.stderr.contains("(there, but not captured any more)"), "{}", said.stderr);
+    assert!(said.stderr.contains("(deleted)"), "{}", said.stderr);
+    let next = world.herma(&["run", "--", "true"]);
+    assert!(next.stderr.contains("Left out:\n  pipe"), "{}", next.stderr);
+}
+
+#[test]
+fn run_passes_sigterm_on_to_the_command() {
+    let world = CommandFixture::new();
+    world.write("a.txt", "1\n");
+    let mut run = world.command();
+    let mut run = run.args(["run", "--", "sleep", "60"]).spawn().unwrap();
+    // It is passed on once the command runs.
+    while reasons(&world).is_empty() {}
+    let id = run.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert_eq!(run.wait().unwrap().code(), Some(128 + 15));
+}
+
 // rule: restore/undo-redo
 #[test]
 fn undo_goes_back_before_the_last_change_where_the_newest_checkpoint_is_the_present() {

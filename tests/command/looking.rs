@@ -87,18 +87,26 @@ fn rollback_takes_a_file_as_in_a_shell_where_the_project_has_no_such_file() {
     let id = world.checkpoint("below");
     fs::remove_file(world.path("b.txt")).unwrap();
     fs::remove_file(world.path("src/b.txt")).unwrap();
-    let restore = |path: &str| {
-        world.herma_in(&world.path("src"), &["rollback", &id, path]).done();
-    };
-    // The file of the project comes first, as the command has always had it.
-    restore("b.txt");
-    assert!(world.has("b.txt") && !world.has("src/b.txt"));
-    world.remove("b.txt");
+    let in_folder = |words: &[&str]| world.herma_in(&world.path("src"), words);
+    let restore = |path: &str| in_folder(&["rollback", &id, path]).done();
+    // The project and the folder have a file of this name: whatever looks at it or restores it asks which.
+    for words in [["rollback", &id, "b.txt"], ["cat", &id, "b.txt"]] {
+        assert_eq!(in_folder(&words).refusal(), "ambiguous_path");
+    }
+    assert_eq!(in_folder(&["diff", &id, "--", "b.txt"]).refusal(), "ambiguous_path");
+    assert_eq!(in_folder(&["log", "b.txt"]).refusal(), "ambiguous_path");
+    assert!(!world.has("b.txt") && !world.has("src/b.txt"));
     restore("../b.txt");
-    assert!(world.has("b.txt"));
+    assert!(world.has("b.txt") && !world.has("src/b.txt"));
+    restore("./b.txt");
+    assert!(world.has("src/b.txt"));
+    assert_eq!(in_folder(&["cat", &id, "./b.txt"]).done().text(), "below\n");
+    world.remove("src/b.txt");
     let absolute = world.path("src/b.txt");
     restore(absolute.to_str().unwrap());
     assert!(world.has("src/b.txt"));
+    let from_above = format!("../../{}/b.txt", world.project().file_name().unwrap().display());
+    assert_ne!(in_folder(&["cat", &id, &from_above]).done().text(), "below\n");
 }
 
 #[test]

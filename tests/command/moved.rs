@@ -162,6 +162,19 @@ fn checkpoints_move_refuses_what_would_mix_or_lose_histories() {
     assert_eq!(ids(&world, words[1]).len(), 1);
 }
 
+// rule: agent/parts
+#[test]
+fn move_makes_no_project_the_owner_of_a_state_that_another_begins_later() {
+    let world = CommandFixture::new();
+    world.write("a", "1\n");
+    world.herma(&["checkpoint"]).done();
+    let moved = world.root.join("moved");
+    fs::rename(world.project(), &moved).unwrap();
+    let words = [world.project(), moved.clone()].map(|path| path.to_str().unwrap().to_owned());
+    world.herma_in(&moved, &["checkpoints", "move", &words[0], &words[1]]).done();
+    assert!(!world.base().with_file_name("agent").exists());
+}
+
 // rule: sweep/evidence
 #[test]
 fn move_gives_a_project_its_history_back_whose_old_path_is_now_a_link_to_it() {

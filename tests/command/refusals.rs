@@ -202,7 +202,7 @@ fn a_restore_that_nothing_could_undo_unless_it_is_forced() {
     let is_project = |(path, _): &(&std::path::PathBuf, &String)| path.starts_with(world.home());
     assert!(world.everything().iter().filter(is_project).eq(before.iter().filter(is_project)));
     let forced = world.run(world.confined_command(), &["rollback", "1", "--force", "--exact"]);
-    let forced = forced.done();
+    assert_eq!(forced.exit, Some(4), "what should go stays");
     assert_eq!(world.read("a.txt"), "old\n");
     assert!(world.has("created.txt"), "what no checkpoint holds is not removed");
     assert_eq!(world.checkpoints(), 1);

@@ -200,7 +200,8 @@ fn checkpoint_with_a_label_is_pinned_until_unpin() {
     world.herma(&["pin", "base"]).done();
     world.herma(&["rollback", "base"]).done();
     assert_eq!(world.read("a.txt"), "one\n");
-    world.herma(&["unpin", "base"]).done();
+    let unpinned = world.herma(&["unpin", "base"]).done().text();
+    assert!(unpinned.contains("so it is gone: only the pin kept it"), "{unpinned}");
     take("four\n");
     let gone = world.herma(&["rollback", "base"]);
     assert_eq!((gone.exit, gone.refusal()), (Some(3), "bad_target"));

@@ -88,9 +88,30 @@ const SESSION: &[&str] = &[
 const TURN: &[&str] = &["prompt_id", "turn_id", "extra.turn_id", "generation_id"];
 const DIRECTORY: &[&str] = &["cwd", "workspace_roots.0", "workspaceRoots.0"];
 const PROMPT: &[&str] = &["submitted_prompt", "prompt", "userPromptSubmit.prompt"];
+/// Longer texts name no file.
+const PATH_BYTES_MAX: usize = 4096;
 const EVENT: &[&str] = &["hook_event_name", "hookName"];
 const FILE: &[&str] =
     &["file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file"];
+/// Fields that name further files, at any depth: a file is moved, or several are edited.
+const FILES: &[&str] = &[
+    "file_path",
+    "filePath",
+    "path",
+    "absolute_path",
+    "target_file",
+    "file",
+    "filename",
+    "uri",
+    "source",
+    "destination",
+    "old_path",
+    "new_path",
+    "oldPath",
+    "newPath",
+    "paths",
+    "files",
+];
 const PLACE: &[&str] = &["workdir", "working_directory", "dir_path", "directory", "cwd"];
 const COMMAND: &[&str] = &["command", "cmd", "commands"];
 const PATCH: &[&str] = &["patch", "patchText", "input"];
@@ -141,6 +162,7 @@ fn tool(call: &Value) -> ToolCall {
         let paths = patch::paths(body.as_bytes());
         read.files.extend(paths.iter().map(|path| PathBuf::from(OsStr::from_bytes(path))));
     }
+    add_files(&arguments, &mut read.files);
     read.place = found(&arguments, PLACE).and_then(text_of).map(PathBuf::from);
     read.commands = found(&arguments, COMMAND).map(commands).unwrap_or_default();
     read
@@ -202,6 +224,36 @@ fn found<'a>(value: &'a Value, names: &[&str]) -> Option<&'a Value> {
         .filter(|value| !value.is_null())
 }
 
+/// Adds the files that fields name which are not there yet.
+fn add_files(value: &Value, files: &mut Vec<PathBuf>) {
+    let items = match value {
+        Value::Array(items) => return items.iter().for_each(|item| add_files(item, files)),
+        Value::Object(items) => items,
+        _ => return,
+    };
+    for (name, value) in items {
+        let named = match value {
+            _ if !FILES.contains(&name.as_str()) => &[],
+            Value::Array(values) => &values[..],
+            value => std::slice::from_ref(value),
+        };
+        for path in named.iter().filter_map(path_of) {
+            if !files.contains(&path) {
+                files.push(path);
+            }
+        }
+        add_files(value, files);
+    }
+}
+
+/// The path that a field says, which may be a URI.
+fn path_of(value: &Value) -> Option<PathBuf> {
+    let text = value.as_str()?;
+    // What has several lines is content.
+    let is_path = !text.is_empty() && text.len() < PATH_BYTES_MAX && !text.contains('\n');
+    is_path.then(|| PathBuf::from(text.strip_prefix("file://").unwrap_or(text)))
+}
+
 fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => (!text.is_empty()).then(|| text.clone()),
@@ -213,6 +265,25 @@ fn text_of(value: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tool_names_its_files_under_any_of_the_usual_keys() {
+        for (arguments, expected) in [
+            (r#"{"source": "/q/b", "destination": "/p/z"}"#, &["/p/z", "/q/b"][..]),
+            (r#"{"old_path": "/p/a", "new_path": "/q/a"}"#, &["/q/a", "/p/a"]),
+            (r#"{"paths": ["/p/a", "/q/a"]}"#, &["/p/a", "/q/a"]),
+            (r#"{"edits": [{"path": "/p/a"}, {"path": "/q/a"}]}"#, &["/p/a", "/q/a"]),
+            (r#"{"uri": "file:///p/a", "file": "a line\nand another"}"#, &["/p/a"]),
+            (
+                r#"{"file_path": "/p/b", "file": "/p/a", "path": ["/p/b"], "content": "x"}"#,
+                &["/p/b", "/p/a"],
+            ),
+        ] {
+            let tool = tool_of(&format!(r#"{{"tool_name": "x", "tool_input": {arguments}}}"#));
+            let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
+            assert_eq!(tool.files, expected, "{arguments}");
+        }
+    }
 
     fn read(text: &str) -> HookCall {
         HookCall::read(text.as_bytes())

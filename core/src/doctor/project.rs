@@ -21,7 +21,7 @@ pub fn directory(disk: &dyn Disk, environment: &Environment, current: &Path) -> 
 /// Reports an interrupted restore of the project, if there is one. The directory is canonical.
 pub fn interrupted(disk: &dyn Disk, base: &Path, directory: &Path) -> Option<Finding> {
     let record = restoring::interrupted(disk, &base.join("store"), &hash_of(directory))?;
-    let found = Interrupted::from(record).to_string();
+    let found = Interrupted::from(record).told(None);
     let (found, advice) = found.split_once(": ")?;
     Some(Check::Project.notice(found, advice))
 }

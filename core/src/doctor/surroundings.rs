@@ -60,7 +60,7 @@ pub fn configuration(disk: &dyn Disk, environment: &Environment) -> (Finding, Op
     let Configured { config, warnings } = match configuration::read(disk, &file) {
         Ok(configured) => configured,
         Err(error) => {
-            let advice = "fix the file: until then no checkpoint is taken, listed or restored";
+            let advice = "fix the file: until then no checkpoint is taken by hand, and the defaults apply to the rest";
             return (Check::Configuration.refusal(&error, advice), None);
         }
     };

@@ -3,6 +3,7 @@
 use super::literal_path::literal_path;
 use super::patch::{self, Compared};
 use super::{Manager, OpenProject};
+use crate::disk::Kind as FileKind;
 use crate::error::{Context, Result};
 use crate::path::{is_at_or_below, on_disk};
 use crate::project::Project;
@@ -49,10 +50,12 @@ impl Manager {
         let mut left_out = commit::left_out(&open.objects, checkpoint.id)?;
         let until = comparison.until.map(|target| open.find(&history, target)?.intact());
         let until = until.transpose()?;
+        let left_out_until =
+            until.map_or(Ok(Vec::new()), |until| commit::left_out(&open.objects, until.id))?;
         let new = match until {
             None => self.current(&open)?.snapshot,
             Some(until) => {
-                left_out.extend(commit::left_out(&open.objects, until.id)?);
+                left_out.extend_from_slice(&left_out_until);
                 snapshot::read(&open.objects, until.id, until.tree)?
             }
         };
@@ -70,9 +73,17 @@ impl Manager {
         for (path, difference) in snapshot::differences(&old, &new) {
             // rule: restore/left-out
             let is_unknown = difference.old.is_none() && covering(&left_out, path).is_some();
-            if !is_unknown && is_meant(path) {
-                compared.push(patch::compare(path, &difference, &stored_content, &new_content)?);
+            if is_unknown || !is_meant(path) {
+                continue;
             }
+            let mut one = patch::compare(path, &difference, &stored_content, &new_content)?;
+            // rule: restore/left-out
+            one.entry.uncaptured = difference.new.is_none()
+                && match until {
+                    None => self.is_file_at(&project, path),
+                    Some(_) => covering(&left_out_until, path).is_some(),
+                };
+            compared.push(one);
         }
         Ok(Diff {
             id: checkpoint.id.to_string(),
@@ -87,6 +98,12 @@ impl Manager {
             patch: compared.iter().flat_map(|path| path.patch.iter().copied()).collect(),
             entries: compared.into_iter().map(|path| path.entry).collect(),
         })
+    }
+
+    /// Whether anything but a folder is there.
+    fn is_file_at(&self, project: &Project, path: &[u8]) -> bool {
+        let stat = self.disk.stat(&on_disk(&project.directory, path));
+        stat.is_ok_and(|stat| stat.kind != FileKind::Directory)
     }
 
     /// The present bytes of a captured path on the disk.

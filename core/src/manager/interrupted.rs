@@ -31,7 +31,7 @@ impl Manager {
                 }
             }
         }
-        interrupted.map(|interrupted| interrupted.to_string())
+        interrupted.map(|interrupted| interrupted.told(None))
     }
 
     /// The interrupted full restore of a project, if there is one; `None` for one that still runs.

@@ -50,7 +50,10 @@ pub fn compare(
         let counted = part.write(path, &mut patch);
         lines = lines.zip(counted).map(|(total, counts)| (total.0 + counts.0, total.1 + counts.1));
     }
-    Ok(Compared { entry: DiffEntry { path: path.to_vec(), change, lines }, patch })
+    Ok(Compared {
+        entry: DiffEntry { path: path.to_vec(), change, lines, uncaptured: false },
+        patch,
+    })
 }
 
 /// The line counts of several entries together.

@@ -90,8 +90,10 @@ impl Hook<'_> {
         let taken = projects.iter().filter_map(take).filter(is_told).map(|failure| failure.message);
         let mut failures: Vec<String> = taken.collect();
         if projects.is_empty() {
-            failures
-                .push("it is in no project: in the home directory, or in a missing one".to_owned());
+            failures.push(
+                "it is in no project: in the home directory or above it, or in a missing one"
+                    .to_owned(),
+            );
         }
         let failure = (!failures.is_empty()).then(|| failures.join("; "));
         let time = SystemClock.seconds();

@@ -1,5 +1,4 @@
-//! `herma diff`, `cat` and `log`: looking at what checkpoints hold. Paths are typed as in a shell: relative to the
-//! current directory, or absolute.
+//! `herma diff`, `cat` and `log`: looking at what checkpoints hold. Paths are typed as for a restore.
 
 use crate::commands::{Answer, Failure, Herma};
 use crate::pages::{self, Page};
@@ -87,21 +86,20 @@ impl Herma {
         project: &Path,
         arguments: &DiffArguments,
     ) -> Result<Answer, Failure> {
+        let targets = arguments.targets.iter().map(|typed| typed.as_bytes());
+        let targets: Vec<_> =
+            targets.map(|typed| self.named_checkpoint(project, typed)).collect::<Result<_, _>>()?;
+        let since = targets.first().map_or(&b"1"[..], |since| since);
         let is_all = |path: &PathBuf| self.is_project(project, path);
         let paths: Vec<Vec<u8>> = match arguments.paths.iter().any(is_all) {
             true => Vec::new(),
             false => {
-                arguments.paths.iter().map(|path| self.in_project_path(project, path)).collect()
+                let looked = |path: &PathBuf| self.looked_path(project, since, path);
+                arguments.paths.iter().map(looked).collect::<Result<_, _>>()?
             }
         };
-        let targets = arguments.targets.iter().map(|typed| typed.as_bytes());
-        let targets: Vec<_> =
-            targets.map(|typed| self.named_checkpoint(project, typed)).collect::<Result<_, _>>()?;
-        let comparison = Comparison {
-            since: targets.first().map_or(b"1", |since| since),
-            until: targets.get(1).map(|until| &until[..]),
-            paths: &paths,
-        };
+        let comparison =
+            Comparison { since, until: targets.get(1).map(|until| &until[..]), paths: &paths };
         let diff = self.manager.compare(project, comparison)?;
         self.check_paths(project, comparison, &diff.entries)?;
         self.answer_in_project(project, &diff, || match arguments.stat {
@@ -154,8 +152,8 @@ impl Herma {
     /// # Errors
     /// A checkpoint or a file that is not there.
     pub fn print_file(&self, project: &Path, arguments: &CatArguments) -> Result<Answer, Failure> {
-        let path = self.in_project_path(project, &arguments.file);
         let target = self.named_checkpoint(project, arguments.target.as_bytes())?;
+        let path = self.looked_path(project, &target, &arguments.file)?;
         let content = self.manager.stored_content(project, &target, &path).map_err(|error| {
             let why = match error {
                 Error::NotInCheckpoint(_) => self
@@ -187,7 +185,7 @@ impl Herma {
     /// # Errors
     /// A path that is not one below the project; a store that cannot be read.
     pub fn log_file(&self, project: &Path, arguments: &LogArguments) -> Result<Answer, Failure> {
-        let path = self.in_project_path(project, &arguments.file);
+        let path = self.looked_path(project, b"1", &arguments.file)?;
         let changes = self.manager.file_changes(project, &path)?;
         if changes.is_empty() {
             let listed = self.manager.list(project)?;
@@ -224,6 +222,15 @@ impl Herma {
         })
     }
 
+    /// A typed path of a checkpoint, named as for a restore; one that the checkpoint does not hold, as in a shell.
+    fn looked_path(&self, project: &Path, target: &[u8], typed: &Path) -> Result<Vec<u8>, Failure> {
+        let named = self.named_path(project, target, typed.as_os_str().as_bytes())?;
+        Ok(match named.held {
+            Some(_) => named.path,
+            None => self.in_project_path(project, typed),
+        })
+    }
+
     /// Whether a typed path is the project's own directory.
     pub(crate) fn is_project(&self, project: &Path, typed: &Path) -> bool {
         let full = std::fs::canonicalize(self.environment.current_directory.join(typed));
@@ -240,7 +247,7 @@ impl Herma {
         // The project is named without links.
         let parent = full
             .parent()
-            .filter(|_| typed.is_absolute())
+            .filter(|_| typed.is_absolute() || typed.starts_with(".."))
             .and_then(|parent| parent.canonicalize().ok());
         let full = match (parent, full.file_name()) {
             (Some(parent), Some(name)) => parent.join(name),

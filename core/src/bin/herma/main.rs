@@ -249,7 +249,9 @@ fn run_command(arguments: &RunArguments) -> Result<u8, Failure> {
     let project = herma.project(arguments.project.dir.as_deref());
     // A signal is for the command; what it changed until then is told.
     let _interrupt = interrupt_flag();
-    herma.in_project(&project).run_command(arguments)
+    let terminated = Arc::default();
+    let _ = flag::register(SIGTERM, Arc::clone(&terminated));
+    herma.in_project(&project).run_command(arguments, &terminated)
 }
 
 /// Answers the call of an agent's hook. Whatever happens, the agent goes on.

@@ -114,7 +114,9 @@ impl Herma {
     /// Gives a directory the history of a directory that no longer exists.
     pub fn move_history(&self, old: &Path, new: &Path) -> Result<Answer, Failure> {
         let moved = self.manager.move_history(old, new)?;
-        if agent_folder::belongs_to(&self.environment, &moved.from) {
+        // Where there is no state, there is nothing that could belong to the new place.
+        let has_state = self.environment.agent_folder().is_dir();
+        if has_state && agent_folder::belongs_to(&self.environment, &moved.from) {
             // Without it the state of the agent is not restored with the files, which a rollback reports.
             let _ = agent_folder::register(&self.environment, &moved.to);
         }

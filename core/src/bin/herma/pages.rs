@@ -61,6 +61,12 @@ pub fn taken(style: Style, project: &Path, taken: &Taken) -> String {
             writeln!(page, "No checkpoint taken of {project}: there are no files to capture")
         }
     }
+    page.0 + &set_aside(style, taken)
+}
+
+/// What a checkpoint left out, and what limits removed for it.
+pub fn set_aside(style: Style, taken: &Taken) -> String {
+    let mut page = Page::default();
     if !taken.skipped.is_empty() {
         writeln!(page, "\nLeft out:");
         for remark in &taken.skipped {
@@ -231,6 +237,9 @@ fn amount(style: Style, entry: &DiffEntry) -> String {
     };
     match entry.change {
         Change::Added => format!("{amount} (new)"),
+        Change::Deleted if entry.uncaptured => {
+            format!("{amount} (there, but not captured any more)")
+        }
         Change::Deleted => format!("{amount} (deleted)"),
         Change::Modified => amount,
     }
@@ -281,9 +290,10 @@ pub fn status(style: Style, status: &Status, now: i64) -> String {
     }
     for project in &status.projects {
         let Some(interrupted) = &project.interrupted else { continue };
-        let workdir = project.workdir.as_ref();
-        let workdir = workdir.map_or_else(|| name(&project.hash), |workdir| directory(workdir));
-        writeln!(page, "{} {workdir}: {interrupted}", style.paint(Tone::Notable, "⚠"));
+        let workdir = project.workdir.as_deref();
+        let told = interrupted.told(workdir);
+        let workdir = workdir.map_or_else(|| name(&project.hash), directory);
+        writeln!(page, "{} {workdir}: {told}", style.paint(Tone::Notable, "⚠"));
     }
     if !status.legacy.is_empty() {
         writeln!(page, "\nOld-format archives ({}):", status.legacy.len());

@@ -7,6 +7,7 @@ use crate::look::DiffArguments;
 use crate::programs::Listing;
 use crate::request::StoreRequest;
 use crate::rollback_pages::{self, RestoreRequest};
+use crate::text::line;
 use crate::{maintenance_pages, pages, text};
 use herma_core::rollback_line::{Task, nearest};
 use herma_core::state::LOCK_FILE;
@@ -37,7 +38,8 @@ impl Herma {
                 let paths: Vec<_> = match paths.iter().any(is_all) {
                     true => Vec::new(),
                     false => {
-                        paths.iter().map(|typed| self.named_path(project, target, typed)).collect()
+                        let named = |typed: &Vec<u8>| self.named_path(project, target, typed);
+                        paths.iter().map(named).collect::<Result<_, _>>()?
                     }
                 };
                 let is_undo = Direction::parse(target) == Some(Direction::Undo);
@@ -59,18 +61,33 @@ impl Herma {
     }
 
     /// The path that was typed, as the library takes it: relative to the project. If the checkpoint does not hold it,
-    /// it may be named as in a shell: absolute, or from the current directory.
-    fn named_path(&self, project: &Path, target: &[u8], typed: &[u8]) -> NamedPath {
+    /// it may be named as in a shell: absolute, or from the current directory. `./` is always the shell's.
+    ///
+    /// # Errors
+    /// The path names two files of the checkpoint.
+    pub(crate) fn named_path(
+        &self,
+        project: &Path,
+        target: &[u8],
+        typed: &[u8],
+    ) -> Result<NamedPath, Failure> {
         let named = |path: Vec<u8>| {
             let held = self.manager.held(project, target, &path).ok().flatten();
             NamedPath { path, held }
         };
         let as_typed = named(typed.to_vec());
         let as_in_shell = self.in_project_path(project, Path::new(OsStr::from_bytes(typed)));
-        if as_typed.held.is_some() || as_in_shell == typed {
-            return as_typed;
+        if as_in_shell == typed {
+            return Ok(as_typed);
         }
-        Some(named(as_in_shell)).filter(|named| named.held.is_some()).unwrap_or(as_typed)
+        let as_in_shell = named(as_in_shell);
+        let is_of_shell = typed.starts_with(b"./") || typed.starts_with(b"../");
+        match (as_typed.held, as_in_shell.held) {
+            (_, Some(_)) if is_of_shell => Ok(as_in_shell),
+            (Some(_), Some(_)) => Err(two_files(typed, &as_in_shell.path)),
+            (None, Some(_)) => Ok(as_in_shell),
+            (_, None) => Ok(as_typed),
+        }
     }
 
     fn list(&self, request: &StoreRequest, project: &Path) -> Result<Answer, Failure> {
@@ -96,7 +113,11 @@ impl Herma {
             if checkpoints.is_empty() && self.disk.stat(project).is_err() {
                 page += "\nThis directory does not exist\n";
             }
-            page += &rollback_pages::interrupted(self.style, interrupted.as_ref());
+            page += &rollback_pages::interrupted(
+                self.style,
+                interrupted.as_ref(),
+                request.dir.as_deref(),
+            );
             let moved = moved_from.map(|old| maintenance_pages::moved_from(&old, project));
             page += &moved.unwrap_or_default();
             page + &rollback_pages::elsewhere(project, &elsewhere)
@@ -199,10 +220,21 @@ impl Herma {
     }
 }
 
+/// Why a path is not taken that the project and the current directory both have.
+fn two_files(typed: &[u8], in_shell: &[u8]) -> Failure {
+    let typed = line(typed);
+    let message = format!(
+        "{typed:?} may be that of the project or {:?}: type `./{typed}` for the second, or go to the \
+         project's directory for the first; nothing was changed",
+        line(in_shell)
+    );
+    Failure::new("ambiguous_path", message)
+}
+
 /// A path that was typed, and what the checkpoint holds there.
-struct NamedPath {
-    path: Vec<u8>,
-    held: Option<Held>,
+pub(crate) struct NamedPath {
+    pub(crate) path: Vec<u8>,
+    pub(crate) held: Option<Held>,
 }
 
 /// How much is restored. The restore of a single file touches no other path.
@@ -244,5 +276,10 @@ fn incomplete(wanted: &RestoreRequest<'_>, restored: &Restored) -> Option<String
     let left_out = count(left_out.len()).map(|paths| {
         format!("{paths} not restored, being left out of the checkpoint; the others are as listed")
     });
-    failed.or(kept).or(left_out)
+    let is_exact = matches!(wanted.scope, Scope::All(options) if options.exact);
+    let removes = restored.forced_past.is_some() && (is_exact || wanted.direction().is_some());
+    let unremoved = count(if removes { restored.left.len() } else { 0 }).map(|paths| {
+        format!("{paths} not removed, since the present files could not be saved first")
+    });
+    failed.or(kept).or(left_out).or(unremoved)
 }

@@ -58,10 +58,15 @@ pub fn misread(before: &str, words: &[u8], SyntaxError { message, at }: &SyntaxE
 }
 
 /// A rollback that was interrupted.
-pub fn interrupted(style: Style, interrupted: Option<&Interrupted>) -> String {
+pub fn interrupted(
+    style: Style,
+    interrupted: Option<&Interrupted>,
+    directory: Option<&Path>,
+) -> String {
     let mut page = Page::default();
     if let Some(interrupted) = interrupted {
-        writeln!(page, "\n{} {interrupted}", style.paint(Tone::Notable, "⚠"));
+        let told = interrupted.told(directory);
+        writeln!(page, "\n{} {told}", style.paint(Tone::Notable, "⚠"));
     }
     page.0
 }
@@ -350,9 +355,9 @@ mod tests {
         assert!(page.contains("To continue: herma rollback 1123456\n"), "{page}");
         let before = Some("0123456789".to_owned());
         let journal = Interrupted { target: "1123456789".into(), before, below: Vec::new() };
-        let page = interrupted(Style::default(), Some(&journal));
+        let page = interrupted(Style::default(), Some(&journal), None);
         assert!(page.contains("1123456") && page.contains("0123456"), "{page}");
-        assert!(interrupted(Style::default(), None).is_empty());
+        assert!(interrupted(Style::default(), None, None).is_empty());
     }
 
     #[test]

@@ -12,12 +12,19 @@ use clap::Args;
 use herma_core::agent::shortened;
 use herma_core::rollback_line;
 use herma_core::{Outcome, RestoreOptions};
+use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// The time between two looks at the command.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The arguments.
 #[derive(Debug, Args)]
@@ -30,23 +37,31 @@ pub struct RunArguments {
 }
 
 impl Herma {
-    /// Runs the command between a checkpoint and a summary; returns its exit code.
+    /// Runs the command between a checkpoint and a summary; returns its exit code. SIGTERM, which `terminated` tells,
+    /// is passed on: a supervisor sends it to this process alone.
     ///
     /// # Errors
     /// No checkpoint can be taken, the command cannot be started, or what changed cannot be told.
-    pub fn run_command(&self, arguments: &RunArguments) -> Result<u8, Failure> {
+    pub fn run_command(
+        &self,
+        arguments: &RunArguments,
+        terminated: &AtomicBool,
+    ) -> Result<u8, Failure> {
         let project = self.project(arguments.project.dir.as_deref());
         let words: Vec<String> =
             arguments.words.iter().map(|word| shell_word(word.as_bytes())).collect();
         let reason = shortened(&format!("before run: {}", words.join(" ")));
         let taken = self.manager.checkpoint(&project, &reason)?;
+        tell(&pages::set_aside(self.style, &taken));
         let before = match taken.outcome {
             Outcome::Created { id } => Some(id),
-            _ => self.manager.list(&project)?.into_iter().next().map(|newest| newest.id),
+            Outcome::Unchanged { id } => id,
+            Outcome::Deduped | Outcome::Disabled => None,
         };
         let (program, rest) =
             arguments.words.split_first().ok_or_else(|| cannot_run("no command was given"))?;
-        let status = Command::new(program).args(rest).status();
+        let child = Command::new(program).args(rest).spawn();
+        let status = child.and_then(|mut child| wait(&mut child, terminated));
         let status =
             status.map_err(|error| cannot_run(&format!("{program:?} cannot be run: {error}")))?;
         // The command has run: its code counts, whatever can be told.
@@ -59,19 +74,16 @@ impl Herma {
             }
         };
         if let Some(message) = told {
-            let _ = writeln!(std::io::stderr(), "herma: {message}");
+            tell(&format!("herma: {message}\n"));
         }
         let signal = || status.signal().map_or(1, |signal| 128 + signal);
         Ok(status.code().unwrap_or_else(signal) as u8)
     }
 
-    /// Tells what changed since a checkpoint, and offers to roll it back. The output is the command's, so this goes to
-    /// standard error.
+    /// Tells what changed since a checkpoint, and offers to roll it back.
     fn tell_changes(&self, project: &Path, before: &str) -> Result<(), Failure> {
         let diff = self.manager.diff(project, before.as_bytes())?;
-        let mut error = std::io::stderr();
-        // There is no way to tell that it cannot be told.
-        let _ = error.write_all(pages::changed(self.style, project, &diff, ROWS_MAX).as_bytes());
+        tell(&pages::changed(self.style, project, &diff, ROWS_MAX));
         let is_asked = !diff.entries.is_empty() && std::io::stdin().is_terminal();
         if is_asked && is_confirmed("Roll this back? [y/N] ") {
             let task = rollback_line::Task::Restore {
@@ -85,12 +97,31 @@ impl Herma {
             let task = Task::Rollback(task);
             let request = StoreRequest { json: false, dir, task, undoes_turns: false };
             let Answer { bytes, ending, .. } = self.run(&request)?;
-            let _ = error.write_all(&bytes);
+            let _ = std::io::stderr().write_all(&bytes);
             if let Ending::Incomplete(failure) = ending {
                 return Err(failure);
             }
         }
         Ok(())
+    }
+}
+
+/// Prints a text. The output is the command's, so it goes to standard error; there is no way to tell that it cannot be
+/// told.
+fn tell(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Waits for the command to end, and passes SIGTERM on to it meanwhile.
+fn wait(child: &mut Child, terminated: &AtomicBool) -> io::Result<ExitStatus> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if terminated.swap(false, Ordering::Relaxed) {
+            let _ = kill_process(Pid::from_child(child), Signal::TERM);
+        }
+        sleep(POLL_INTERVAL);
     }
 }
 

@@ -133,14 +133,20 @@ impl Herma {
             true => self.manager.pin(project, target)?,
             false => self.manager.unpin(project, target)?,
         };
+        let is_kept = self.manager.list(project)?.iter().any(|listed| listed.id == id)
+            || self.manager.unlisted(project)?.iter().any(|unlisted| unlisted.id == id);
         self.answer_in_project(project, &Pinned { id: &id, pinned }, || {
             let mut page = pages::Page::default();
             let id = herma_core::printed::short(self.style, &id);
             match pinned {
                 true => writeln!(page, "Pinned checkpoint {id}: no limit removes it"),
-                false => {
+                false if is_kept => {
                     writeln!(page, "Unpinned checkpoint {id}: the limits may remove it")
                 }
+                false => writeln!(
+                    page,
+                    "Unpinned checkpoint {id}, and so it is gone: only the pin kept it beyond max_snapshots"
+                ),
             }
             page.0
         })

@@ -16,7 +16,8 @@ fn summary_leaves_out_a_zero_unless_both_numbers_are_zero() {
 #[test]
 fn amount_is_mode_only_for_a_modified_file_without_changed_lines() {
     let style = Style::default();
-    let shown = |change, lines| amount(style, &DiffEntry { path: b"a".to_vec(), change, lines });
+    let entry = |change, lines| DiffEntry { path: b"a".to_vec(), change, lines, uncaptured: false };
+    let shown = |change, lines| amount(style, &entry(change, lines));
     assert_eq!(shown(Change::Modified, Some((0, 0))), "mode");
     assert_eq!(shown(Change::Added, Some((0, 0))), "+0 -0 (new)");
     assert_eq!(shown(Change::Deleted, Some((0, 3))), "+0 -3 (deleted)");
@@ -150,7 +151,9 @@ fn diff_names_left_out_files_also_if_nothing_else_changed() {
             &Diff { id, until: None, entries, stats, left_out, patch: vec![] },
         ))
     };
-    let changed = DiffEntry { path: b"a".to_vec(), change: Change::Added, lines: Some((1, 0)) };
+    let path = b"a".to_vec();
+    let lines = Some((1, 0));
+    let changed = DiffEntry { path, change: Change::Added, lines, uncaptured: false };
     for (entries, head) in [(vec![], "Nothing changed"), (vec![changed], " a | +1 -0 (new)")] {
         let page = shown(entries);
         assert!(page.starts_with(head), "{page}");
