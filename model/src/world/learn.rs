@@ -38,7 +38,7 @@ impl World {
             Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. } => {
                 self.maintenance.is_limit_left = false;
             }
-            _ => self.maintenance.is_limit_left &= !swept,
+            _ => {}
         }
         if let Some(contents) = &seen.contents {
             self.learn_contents(contents, self.size_bound(&seen.request) > 0);
