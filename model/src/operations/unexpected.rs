@@ -91,6 +91,10 @@ fn rules_of_refusal(world: &World, allowed: &Allowed, seen: &Observation) -> Vec
         {
             Vec::new()
         }
+        // It is refused with or without such a file, and the reason is not claimed.
+        Allowed::Refused(_) if !world.has("refusal.reasons") && *code != Code::Internal => {
+            Vec::new()
+        }
         Allowed::Diff(_) | Allowed::Refused(_) => skipped_now(world, seen),
         _ => Vec::new(),
     }

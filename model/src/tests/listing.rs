@@ -340,8 +340,12 @@ fn compare_judges_a_refusal_by_its_error_code_if_refusal_reasons_is_supported() 
     ] {
         assert_eq!(scene().broken_by(request, answer.clone()), rules, "{request} {answer:?}");
     }
-    let silent = scene_without("refusal.reasons");
-    for (code, rules) in [(Code::Io, ""), (Code::Internal, "restore/own-checkpoint")] {
+    let mut silent = scene_without("refusal.reasons");
+    // It is refused with or without a fifo.
+    silent.edit("special!");
+    for (code, rules) in
+        [(Code::Io, ""), (Code::Internal, "capture/special restore/own-checkpoint")]
+    {
         assert_eq!(silent.broken_by("diff alpha 9f9f", refused(code)), rules);
     }
     let observation = silent.observation("diff alpha 9f9f", Answer::Done);
