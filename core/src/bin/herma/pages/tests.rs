@@ -186,7 +186,7 @@ fn status_warns_of_an_interrupted_rollback_and_counts_third_party_entries() {
     for expected in [
         "  not from herma 1 entry\n",
         "Old-format archives (1):\n  legacy-1  2 B\n",
-        "⚠ /p: a rollback to 1123456 was interrupted: `herma rollback 1123456` continues it\n",
+        "⚠ /p: a rollback to 1123456 was interrupted: `herma rollback 1123456 --dir /p` continues it\n",
         "2 + 3  1m ago     not accessible\n",
         "+ counts those from before rollbacks",
     ] {
