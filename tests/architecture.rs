@@ -29,7 +29,7 @@ const CORE: &str = "
     agent printed rollback_line doctor";
 
 const HARNESS: &str = "
-    git_objects nearest parallel share history
+    git_objects nearest parallel processes share history
     coverage depth divergence inject severity report
     database sandbox workspace
     oracle protocol generate

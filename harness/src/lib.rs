@@ -67,6 +67,7 @@ mod oracle;
 pub mod parallel;
 pub mod planted;
 pub mod power;
+mod processes;
 pub mod protocol;
 pub mod report;
 pub mod results;

@@ -3,9 +3,9 @@
 
 use super::fault::{Fault, shown};
 use super::message::{Envelope, Message, Reply};
+use crate::processes::{self, ProcessStat};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::ffi::OsString;
-use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -301,14 +301,10 @@ impl Adapter {
 /// Whether a process of the group lives. One that ended stays until it is waited for, which the first process of a
 /// container may never do.
 fn has_living(group: Pid) -> bool {
-    let is_living = |process: fs::DirEntry| {
-        let stat = fs::read_to_string(process.path().join("stat")).unwrap_or_default();
-        // The name, which may contain anything, is followed by the state, the parent and the group.
-        let mut words = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
-        let has_ended = matches!(words.next(), Some("Z" | "X") | None);
-        !has_ended && words.nth(1).and_then(|word| word.parse().ok()) == Some(group.as_raw_pid())
-    };
-    let lives = || fs::read_dir("/proc").map(|all| all.flatten().any(is_living)).unwrap_or(true);
+    let is_living =
+        |process: ProcessStat| process.group == group.as_raw_pid() && !process.has_ended;
+    // Where the system does not tell, each counts.
+    let lives = || processes::all().map_or(true, |mut all| all.any(is_living));
     test_kill_process_group(group).is_ok() && lives()
 }
 

@@ -1,10 +1,10 @@
 //! The anonymous memory and the bytes read of a process group while it answers. The system reports them if
 //! there is a `/proc`; the processes themselves do nothing for it.
 
+use crate::processes;
 use rustix::process::Pid;
 use std::fs;
 use std::io;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -57,21 +57,14 @@ impl Meter {
     }
 
     fn memory_now(self) -> u64 {
-        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let memory =
-            processes.filter(|process| self.contains(&process.path())).filter_map(|process| {
-                let status = fs::read_to_string(process.path().join("status")).ok()?;
+        let processes = processes::all().into_iter().flatten();
+        let memory = processes.filter(|process| process.group == self.0.as_raw_pid()).filter_map(
+            |process| {
+                let status = fs::read_to_string(format!("/proc/{}/status", process.id)).ok()?;
                 value(&status, "RssAnon:").map(|kibibytes| kibibytes * 1024)
-            });
+            },
+        );
         memory.sum()
-    }
-
-    fn contains(self, process: &Path) -> bool {
-        // The name, which may contain anything, is followed by the state, the parent and the group.
-        let group = fs::read_to_string(process.join("stat")).ok().and_then(|stat| {
-            stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse::<i32>().ok()
-        });
-        group == Some(self.0.as_raw_pid())
     }
 }
 

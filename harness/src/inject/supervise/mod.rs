@@ -11,11 +11,12 @@ use super::Calls;
 use super::durable::Durable;
 use super::hold::{Hold, power_went};
 use crate::history::{InjectedEvent, PowerLoss};
+use crate::processes;
 use calls::{Call, Effect};
 use notify::{Answer, Ended, Listener, PendingCall};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 use std::ffi::OsString;
-use std::fs::{self, DirEntry, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
@@ -140,15 +141,8 @@ fn kill_all() {
 
 /// The descendants of a process.
 fn descendants(ancestor: Pid) -> Vec<Pid> {
-    let pid = |entry: io::Result<DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
-    let pids: Vec<i32> = fs::read_dir("/proc").into_iter().flatten().filter_map(pid).collect();
-    // After the name, which may hold anything, come the state and the parent.
-    let parent = |pid: &i32| -> Option<i32> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-    };
-    let parents: Vec<(i32, i32)> =
-        pids.iter().filter_map(|pid| Some((*pid, parent(pid)?))).collect();
+    let all = processes::all().into_iter().flatten();
+    let parents: Vec<(i32, i32)> = all.map(|process| (process.id, process.parent)).collect();
     let mut found = vec![ancestor.as_raw_pid()];
     let mut at = 0;
     while let Some(pid) = found.get(at).copied() {
