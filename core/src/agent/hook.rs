@@ -88,18 +88,11 @@ const SESSION: &[&str] = &[
 const TURN: &[&str] = &["prompt_id", "turn_id", "extra.turn_id", "generation_id"];
 const DIRECTORY: &[&str] = &["cwd", "workspace_roots.0", "workspaceRoots.0"];
 const PROMPT: &[&str] = &["submitted_prompt", "prompt", "userPromptSubmit.prompt"];
-/// Longer texts name no file.
-const PATH_BYTES_MAX: usize = 4096;
 const EVENT: &[&str] = &["hook_event_name", "hookName"];
 const FILE: &[&str] =
     &["file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file"];
-/// Fields that name further files, at any depth: a file is moved, or several are edited.
-const FILES: &[&str] = &[
-    "file_path",
-    "filePath",
-    "path",
-    "absolute_path",
-    "target_file",
+/// Those and these name further files at any depth: a file is moved, or several are edited.
+const FURTHER_FILES: &[&str] = &[
     "file",
     "filename",
     "uri",
@@ -112,6 +105,8 @@ const FILES: &[&str] = &[
     "paths",
     "files",
 ];
+/// Longer texts name no file.
+const PATH_BYTES_MAX: usize = 4096;
 const PLACE: &[&str] = &["workdir", "working_directory", "dir_path", "directory", "cwd"];
 const COMMAND: &[&str] = &["command", "cmd", "commands"];
 const PATCH: &[&str] = &["patch", "patchText", "input"];
@@ -233,7 +228,7 @@ fn add_files(value: &Value, files: &mut Vec<PathBuf>) {
     };
     for (name, value) in items {
         let named = match value {
-            _ if !FILES.contains(&name.as_str()) => &[],
+            _ if !FILE.iter().chain(FURTHER_FILES).any(|field| field == name) => &[],
             Value::Array(values) => &values[..],
             value => std::slice::from_ref(value),
         };
