@@ -7,7 +7,9 @@ use crate::store_arguments::ActionsCommand;
 use crate::{pages, shell, text, whole_pages};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::state::{Action, ActionStatus, Compensation, Compensations, State};
-use herma_core::{ActionNote, Config, Environment, LeftOut, Manager, Remark, Scope, SystemClock};
+use herma_core::{
+    ActionNote, Config, Environment, Error, LeftOut, Manager, Remark, Scope, SystemClock,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -133,23 +135,27 @@ impl Herma {
             true => self.manager.pin(project, target)?,
             false => self.manager.unpin(project, target)?,
         };
-        let is_kept = self.manager.list(project)?.iter().any(|listed| listed.id == id)
-            || self.manager.unlisted(project)?.iter().any(|unlisted| unlisted.id == id);
+        // It is done, whether or not it can be told what is left.
+        let is_gone = !pinned && self.lists(project, &id).is_ok_and(|is_listed| !is_listed);
         self.answer_in_project(project, &Pinned { id: &id, pinned }, || {
             let mut page = pages::Page::default();
             let id = herma_core::printed::short(self.style, &id);
             match pinned {
                 true => writeln!(page, "Pinned checkpoint {id}: no limit removes it"),
-                false if is_kept => {
-                    writeln!(page, "Unpinned checkpoint {id}: the limits may remove it")
-                }
-                false => writeln!(
+                false if is_gone => writeln!(
                     page,
                     "Unpinned checkpoint {id}, and so it is gone: only the pin kept it beyond max_snapshots"
                 ),
+                false => writeln!(page, "Unpinned checkpoint {id}: the limits may remove it"),
             }
             page.0
         })
+    }
+
+    /// Whether the list of a project, or the line below it, names a checkpoint.
+    fn lists(&self, project: &Path, id: &str) -> Result<bool, Error> {
+        let is_listed = self.manager.list(project)?.iter().any(|listed| listed.id == id);
+        Ok(is_listed || self.manager.unlisted(project)?.iter().any(|unlisted| unlisted.id == id))
     }
 
     /// Shows or settles the external actions of the agent on behalf of `actor`, which the audit names.
