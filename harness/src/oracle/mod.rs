@@ -30,6 +30,7 @@ use plain_git::{BlobContents, Git};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
+pub use store::ByGit;
 use store::KnownTrees;
 use stored::StoreContents;
 
@@ -399,7 +400,7 @@ impl Oracle {
         }
     }
 
-    /// Observes the state at the end of a history; if `thorough`, git lists every checkpoint.
+    /// Observes the state at the end of a history.
     ///
     /// # Errors
     /// Git or the store is missing.
@@ -407,7 +408,7 @@ impl Oracle {
         &mut self,
         context: Context<'_>,
         hostile: bool,
-        thorough: bool,
+        by_git: ByGit,
     ) -> io::Result<End> {
         let Context { world, sandbox } = context;
         self.check_times(sandbox)?;
@@ -420,13 +421,14 @@ impl Oracle {
         let store_exists = sandbox.store().exists();
         if self.layout && (store_exists || world.histories().next().is_some()) {
             let git = self.git(sandbox)?;
-            let known = match thorough {
-                true => KnownTrees::new(),
-                false => store::known_trees(world, None, &self.known_ids),
+            let known = match by_git {
+                ByGit::Everything => KnownTrees::new(),
+                _ => store::known_trees(world, None, &self.known_ids),
             };
             let histories = store::histories(&git, &known, &self.known_ids)?;
             if store_exists {
-                end.layout = Some(store::layout(&git, world, git.is_repaired())?);
+                let by_git = (!git.is_repaired()).then_some(by_git);
+                end.layout = Some(store::layout(&git, world, by_git)?);
             }
             end.histories = Some(histories);
         }

@@ -19,6 +19,9 @@ use std::process::{Command, Output};
 /// Bytes of the empty tree in a pack: a type byte and an empty compressed stream.
 const EMPTY_TREE_PACKED: u64 = 9;
 
+/// The option with which a check reads commits and trees alone.
+pub const LINKS_ONLY: &str = "--connectivity-only";
+
 /// The largest size of a loose object with so many bytes of content: incompressible content grows by a
 /// few bytes per block.
 fn loose_size_max(bytes: u64) -> u64 {
@@ -188,7 +191,7 @@ impl Git {
             // Without any ref git reports nothing as unreachable.
             return Ok(contents.sizes.keys().cloned().collect());
         }
-        let output = self.check(&["--unreachable", "--no-reflogs"])?;
+        let output = self.check(&["--unreachable", "--no-reflogs", LINKS_ONLY])?;
         let found = String::from_utf8_lossy(&output.stdout);
         let unreachable = found.lines().filter(|line| line.starts_with("unreachable "));
         Ok(unreachable.map(str::to_owned).collect())

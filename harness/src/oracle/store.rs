@@ -1,6 +1,6 @@
 //! A complete store, as plain git and the disk show it.
 
-use super::plain_git::{BlobContents, Git};
+use super::plain_git::{BlobContents, Git, LINKS_ONLY};
 use crate::git_objects::{self, KnownIds};
 use herma_model::answer::{Answer, CheckpointOutcome};
 use herma_model::observation::{Commit, Histories, Metadata, StoreLayout};
@@ -76,11 +76,22 @@ fn metadata(git: &Git, hash: &str) -> Option<Metadata> {
     })
 }
 
-/// The layout of the store. A repaired copy is not checked with fsck.
+/// What git reads of a store at the end of a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByGit {
+    /// Commits and trees: whether each object that they name is there.
+    Links,
+    /// Every object.
+    Objects,
+    /// Every object, and the content of every checkpoint, even if it is recognized by its id.
+    Everything,
+}
+
+/// The layout of the store, which git checks if it is to read anything.
 ///
 /// # Errors
 /// Git or the store is missing.
-pub fn layout(git: &Git, world: &World, is_repaired: bool) -> io::Result<StoreLayout> {
+pub fn layout(git: &Git, world: &World, by_git: Option<ByGit>) -> io::Result<StoreLayout> {
     let store = git.store();
     let mut found = StoreLayout {
         alternates: store.join("objects/info/alternates").exists(),
@@ -112,10 +123,10 @@ pub fn layout(git: &Git, world: &World, is_repaired: bool) -> io::Result<StoreLa
         let kinds = ["cat-file", "--batch-all-objects", "--batch-check=%(objecttype)"];
         found.commits = git.text(&kinds)?.lines().filter(|kind| *kind == "commit").count();
     }
-    if is_repaired {
-        return Ok(found);
-    }
-    let fsck = git.check(&["--full", "--no-dangling"])?;
+    let Some(by_git) = by_git else { return Ok(found) };
+    let links = (by_git == ByGit::Links).then_some(LINKS_ONLY);
+    let options = ["--full", "--no-dangling"].into_iter().chain(links);
+    let fsck = git.check(&options.collect::<Vec<_>>())?;
     let complaint = String::from_utf8_lossy(&fsck.stderr).into_owned();
     found.fsck = (!fsck.status.success()).then_some(complaint);
     Ok(found)

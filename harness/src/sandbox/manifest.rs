@@ -27,6 +27,12 @@ use std::sync::Arc;
 pub(super) const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// The flags with which a folder is opened to look at what is in it, which needs no permission to list it.
+#[cfg(target_os = "linux")]
+const ENTERED: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+#[cfg(not(target_os = "linux"))]
+const ENTERED: OFlags = FOLDER;
+
 /// The state of a disk at one moment. Copies are cheap, and share what is unchanged with the observation
 /// before.
 #[derive(Clone, Debug, Default)]
@@ -180,12 +186,13 @@ impl<'a> Reading<'a> {
             true => earlier.iter().map(|item| item.name.clone()).collect(),
             false => names(top, &directory)?,
         };
+        // By their names in the open folder: their paths would be looked up again for each of them.
+        let folder = rustix::fs::openat(top, in_top(&directory), ENTERED, Mode::empty())?;
         let mut items = Vec::with_capacity(names.len());
         for name in names {
-            let path = path_in(&directory, &name);
-            let stat = rustix::fs::statat(top, &path[..], AtFlags::SYMLINK_NOFOLLOW)?;
+            let stat = rustix::fs::statat(&folder, &name[..], AtFlags::SYMLINK_NOFOLLOW)?;
             let stat = StatData::of(&stat);
-            self.find(path, stat);
+            self.find(&directory, &name, stat);
             let data = (!stat.is_folder()).then_some(stat);
             // Unchanged folders are listed in the same order.
             let item = FolderItem { name, stat: data, mode: stat.mode };
@@ -205,13 +212,14 @@ impl<'a> Reading<'a> {
     }
 
     /// Records what an item leads to: another folder to read, or other names of a file.
-    fn find(&mut self, path: ByteString, stat: StatData) {
+    fn find(&mut self, directory: &[u8], name: &[u8], stat: StatData) {
         if stat.is_folder() {
+            let path = path_in(directory, name);
             if !(self.is_of_subject)(&path) {
                 self.pending.push((path, stat));
             }
         } else if stat.links > 1 && stat.is_file() {
-            self.linked.entry(stat.inode).or_default().insert(path);
+            self.linked.entry(stat.inode).or_default().insert(path_in(directory, name));
         }
     }
 
@@ -270,10 +278,14 @@ pub fn on_disk(root: &Path, path: &[u8]) -> std::path::PathBuf {
     root.join(std::ffi::OsStr::from_bytes(path))
 }
 
+/// The path by which a folder is opened from the top.
+fn in_top(directory: &[u8]) -> &[u8] {
+    if directory.is_empty() { b"." } else { directory }
+}
+
 /// The names in a folder, in the order in which the system lists them.
 pub(super) fn names(top: &OwnedFd, directory: &[u8]) -> io::Result<Vec<ByteString>> {
-    let name = if directory.is_empty() { b"." } else { directory };
-    let folder = rustix::fs::openat(top, name, FOLDER, Mode::empty())?;
+    let folder = rustix::fs::openat(top, in_top(directory), FOLDER, Mode::empty())?;
     let mut names = Vec::new();
     for entry in Dir::new(folder)? {
         let entry = entry?;
