@@ -79,8 +79,12 @@ fn damage_of_an_unknown_store_accuses_no_restore_that_reports_what_it_could_not_
     assert_eq!(failures(false), BTreeSet::new());
 }
 
+/// Which files are damaged depends on the order of their names, and so on the path of the sandbox, which is new
+/// in each run. In one run of seven, none of them is needed by a restore.
+const RUNS_MAX: usize = 8;
+
 #[test]
 fn damage_of_an_unknown_store_accuses_a_restore_that_is_silent_about_what_it_did_not_do() {
-    let failures = failures(true);
-    assert!(failures.iter().any(|failure| failure.starts_with("restore/honest")), "{failures:?}");
+    let is_accused = |_| failures(true).iter().any(|found| found.starts_with("restore/honest"));
+    assert!((0..RUNS_MAX).any(is_accused));
 }
