@@ -182,12 +182,13 @@ impl<'a> Reading<'a> {
         let earlier = last.map_or(&[][..], |folder| &folder.items);
         let is_unchanged =
             last.is_some_and(|last| self.last.settled.is_unchanged(&last.stat, &stat));
+        // By their names in the open folder: their paths would be looked up again for each of them.
+        let flags = if is_unchanged { ENTERED } else { FOLDER };
+        let folder = rustix::fs::openat(top, in_top(&directory), flags, Mode::empty())?;
         let names = match is_unchanged {
             true => earlier.iter().map(|item| item.name.clone()).collect(),
-            false => names(top, &directory)?,
+            false => names_in(rustix::io::fcntl_dupfd_cloexec(&folder, 0)?)?,
         };
-        // By their names in the open folder: their paths would be looked up again for each of them.
-        let folder = rustix::fs::openat(top, in_top(&directory), ENTERED, Mode::empty())?;
         let mut items = Vec::with_capacity(names.len());
         for name in names {
             let stat = rustix::fs::statat(&folder, &name[..], AtFlags::SYMLINK_NOFOLLOW)?;
@@ -285,7 +286,10 @@ fn in_top(directory: &[u8]) -> &[u8] {
 
 /// The names in a folder, in the order in which the system lists them.
 pub(super) fn names(top: &OwnedFd, directory: &[u8]) -> io::Result<Vec<ByteString>> {
-    let folder = rustix::fs::openat(top, in_top(directory), FOLDER, Mode::empty())?;
+    names_in(rustix::fs::openat(top, in_top(directory), FOLDER, Mode::empty())?)
+}
+
+fn names_in(folder: OwnedFd) -> io::Result<Vec<ByteString>> {
     let mut names = Vec::new();
     for entry in Dir::new(folder)? {
         let entry = entry?;
