@@ -29,5 +29,6 @@ mod session;
 mod sessions;
 mod tracked;
 mod turns;
+mod undo;
 mod whole;
 pub mod world;

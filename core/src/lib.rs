@@ -65,7 +65,7 @@ pub use report::{
     AgentRestored, Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Evicted,
     Excluded, ExcludedBy, FileChange, Holdings, Interrupted, ListName, Listed, LossyPath, Moved,
     Outcome, Preview, ProjectState, ProjectStatus, Pruned, Remark, Restored, SizeKept, Stats,
-    Status, Swept, Taken, Unlisted, Verified,
+    Status, Swept, Taken, Undone, Unlisted, Verified,
 };
 pub use restore::{EXCLUDED, INTERRUPTED, KEPT, LEFT_OUT};
 pub use store::left_out::{LeftOut, Reason, Stamp};

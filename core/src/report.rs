@@ -10,7 +10,7 @@ pub use crate::agent_state::AgentRestored;
 pub use crate::remark::Remark;
 pub use crate::store::figures::Stats;
 pub use excluded::{Excluded, ExcludedBy};
-pub use restored::{Preview, Restored};
+pub use restored::{Preview, Restored, Undone};
 pub use stored::{
     Cleared, ClearedLegacy, DamagedCheckpoint, Holdings, LossyPath, Moved, ProjectState,
     ProjectStatus, Pruned, Status, Swept, Verified,

@@ -2,7 +2,7 @@
 //! plan. Nothing is changed here.
 
 use super::scope::{LiteralScope, Scope};
-use super::undo::Undone;
+use super::undo::UndoingRestore;
 use super::wanted::Wanted;
 use super::{Manager, OpenProject};
 use crate::agent_state::{AgentRestored, Change, StateRestore, WantedParts};
@@ -22,7 +22,9 @@ pub(super) struct PendingRestore<'a> {
     pub scope: LiteralScope,
     pub wanted: Wanted,
     /// The restore that this one undoes, if it does.
-    pub undone: Option<Undone>,
+    pub undoing: Option<UndoingRestore>,
+    /// When it began, in seconds since the epoch.
+    pub time: i64,
     /// The parts of the agent state to restore.
     pub parts: WantedParts,
     /// The token of the preview that the restore must follow, if there is one.
@@ -32,7 +34,8 @@ pub(super) struct PendingRestore<'a> {
 impl PendingRestore<'_> {
     /// The report of this restore: undoing one does not undo a turn of the conversation.
     pub fn of_turn(&self, report: Restored) -> Restored {
-        Restored { undoes_turn: report.undoes_turn && self.undone.is_none(), ..report }
+        let undone = self.undoing.as_ref().map(|undoing| undoing.undone.clone());
+        Restored { undoes_turn: report.undoes_turn && undone.is_none(), undone, ..report }
     }
 
     /// The restore of the agent state.
@@ -85,10 +88,11 @@ impl Manager {
         scope: LiteralScope,
     ) -> Result<PendingRestore<'a>> {
         let history = self.history(&open)?;
-        let (undone, scope) = open.undone(target, scope)?;
+        let (undoing, scope) = open.undone(target, scope)?;
         let wanted = Wanted::read(&open, open.find(&history, target)?, &scope)?;
         let parts = WantedParts::default();
-        Ok(PendingRestore { open, scope, wanted, undone, parts, token: None })
+        let time = self.clock.seconds();
+        Ok(PendingRestore { open, scope, wanted, undoing, time, parts, token: None })
     }
 
     /// The parts to restore, none of them with a single file.
@@ -121,7 +125,7 @@ impl Manager {
     /// # Errors
     /// What would refuse the restore, as far as it can be seen before.
     pub(super) fn plan(&self, pending: &PendingRestore<'_>) -> Result<Preview> {
-        let PendingRestore { open, scope, wanted, undone, .. } = pending;
+        let PendingRestore { open, scope, wanted, undoing, .. } = pending;
         // A pre-restore checkpoint has the bounds of any other.
         let (current, refused) = match self.current_within(&self.config, open) {
             Ok(current) => (current, None),
@@ -129,7 +133,7 @@ impl Manager {
         };
         let mut restore = self.restore_into(open, &current, wanted);
         restore.below = scope.below();
-        restore.made = undone.as_ref().map(|undone| &undone.made);
+        restore.made = undoing.as_ref().map(|undoing| &undoing.made);
         restore.may_remove = refused.is_none();
         let Preview { would, token } = self.plan_into(pending, &restore)?;
         let forced_past = refused.map(|error| scope.go_on_without(error)).transpose()?;

@@ -239,7 +239,7 @@ impl Manager {
         let mut restore = self.restore_into(&pending.open, current, &pending.wanted);
         restore.below = pending.scope.below();
         restore.may_remove = present.forced_past.is_none();
-        restore.made = pending.undone.as_ref().map(|undone| &undone.made);
+        restore.made = pending.undoing.as_ref().map(|undoing| &undoing.made);
         restore
     }
 

@@ -5,7 +5,7 @@ use super::preview::PendingRestore;
 use super::scope::{LiteralScope, RestoreOptions, Scope};
 use super::{Manager, OpenProject};
 use crate::error::{Error, Result};
-use crate::report::Restored;
+use crate::report::{Restored, Undone};
 use crate::restore::Restore;
 use crate::store::Store;
 use crate::store::commit::{self, Checkpoint};
@@ -54,8 +54,10 @@ impl Manager {
 }
 
 /// A restore that undoes another.
-pub(super) struct Undone {
+pub(super) struct UndoingRestore {
     direction: Direction,
+    /// The restore that it undoes.
+    pub undone: Undone,
     /// The files that the undone restore brought, as far as it is known.
     pub made: Snapshot,
 }
@@ -94,11 +96,12 @@ impl OpenProject<'_> {
         &self,
         target: &[u8],
         scope: LiteralScope,
-    ) -> Result<(Option<Undone>, LiteralScope)> {
+    ) -> Result<(Option<UndoingRestore>, LiteralScope)> {
         let (Some(direction), Scope::All(options)) = (Direction::parse(target), &scope) else {
             return Ok((None, scope));
         };
-        let Rollback { target, path, below, brought, .. } = self.newest_rollback(direction)?;
+        let Rollback { target, path, below, brought, time, .. } =
+            self.newest_rollback(direction)?;
         let read =
             |id: Oid| snapshot::read(&self.objects, id, commit::read(&self.objects, id)?.tree);
         let made = match brought {
@@ -111,7 +114,8 @@ impl OpenProject<'_> {
             (None, Some(below)) => Scope::Below(below, options),
             (None, None) => Scope::All(options),
         };
-        Ok((Some(Undone { direction, made }), scope))
+        let undone = Undone { target, time };
+        Ok((Some(UndoingRestore { direction, undone, made }), scope))
     }
 }
 
@@ -125,7 +129,7 @@ impl OpenProject<'_> {
         before: Option<Oid>,
         report: &Restored,
     ) {
-        let direction = pending.undone.as_ref().map(|undone| undone.direction);
+        let direction = pending.undoing.as_ref().map(|undoing| undoing.direction);
         if direction.is_some() && !report.failed.is_empty() {
             // The same undo can be completed.
             return;
@@ -143,6 +147,7 @@ impl OpenProject<'_> {
             path,
             below: pending.scope.below().map(<[_]>::to_vec),
             brought: brought(restore, report),
+            time: Some(pending.time),
         });
         let changed = !report.restored.is_empty() || !report.removed.is_empty();
         self.record_rollback(direction, changed.then_some(ended));

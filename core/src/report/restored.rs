@@ -34,6 +34,9 @@ pub struct Restored {
     pub safety: Option<String>,
     /// Why no pre-restore checkpoint could be taken, where the restore was forced past that.
     pub forced_past: Option<String>,
+    /// The restore that this one undoes, if it is an undo or a redo.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undone: Option<Undone>,
     /// Whether the last conversation turn is to be undone along with it.
     pub undoes_turn: bool,
     /// The paths of this report, sorted, that anyone but the agent changed since the checkpoint; `None` if
@@ -76,6 +79,16 @@ impl Restored {
         let remarked = remarks.map(|remark| &remark.path);
         named.chain(remarked).map(Vec::as_slice).collect()
     }
+}
+
+/// A restore that is undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Undone {
+    /// The full id of the checkpoint that it restored.
+    pub target: String,
+    /// When it began, in seconds since the epoch; `None` if that is not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<i64>,
 }
 
 /// What a restore would do.

@@ -61,6 +61,9 @@ pub struct Rollback {
     pub below: Option<Vec<Vec<u8>>>,
     /// The files that had not been there, unless there were too many; limits may evict the checkpoint.
     pub brought: Option<Vec<Brought>>,
+    /// When it began, in seconds since the epoch; `None` if it was interrupted, or recorded by an older version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<i64>,
 }
 
 /// A file that a restore brought.
@@ -84,7 +87,7 @@ impl Brought {
 
 impl From<restoring::Record> for Rollback {
     fn from(restoring::Record { target, before, below }: restoring::Record) -> Self {
-        Rollback { before, target, path: None, below, brought: None }
+        Rollback { before, target, path: None, below, brought: None, time: None }
     }
 }
 
@@ -180,7 +183,8 @@ mod tests {
     use super::*;
 
     fn rollback(target: &str) -> Rollback {
-        Rollback { before: None, target: target.to_owned(), path: None, below: None, brought: None }
+        let target = target.to_owned();
+        Rollback { before: None, target, path: None, below: None, brought: None, time: None }
     }
 
     #[test]

@@ -176,9 +176,10 @@ Exit codes: 0 done; 3 refused.";
 pub const UNDO: &str = "\
 `herma undo` undoes what happened last. After a rollback it gives the files back as they were before
 it; files that the rollback brought go, unless they were changed since. Typed again, it undoes the
-rollback before that, and `herma redo` goes forward again. If the newest checkpoint is newer than
-every rollback, as after the turn of an agent, it restores that checkpoint and removes the files
-created since; typed again, it brings them back. All of these save the present state first.
+rollback before that, and `herma redo` goes forward again. A rollback that changed nothing is not
+undone; the answer names the rollback that is. If the newest checkpoint is newer than every
+rollback, as after the turn of an agent, it restores that checkpoint and removes the files created
+since; typed again, it brings them back. All of these save the present state first.
 
 Examples:
   herma rollback 1                restore the newest checkpoint

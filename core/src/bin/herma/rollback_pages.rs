@@ -1,13 +1,13 @@
 //! Texts for people about a rollback: the restore, its preview, and errors in its arguments.
 
 use crate::pages::{Page, directory, directory_word, evicted, remarked};
-use crate::text::{Style, Tone, count, line, name, shell_word, short_id};
+use crate::text::{Style, Tone, count, line, local_time, name, shell_word, short_id};
 use crate::whole_pages;
 use herma_core::printed::short;
 use herma_core::rollback_line::SyntaxError;
 use herma_core::{
     Direction, INTERRUPTED, Interrupted, LossyPath, Preview, Remark, RestoreOptions, Restored,
-    Scope, Token,
+    Scope, Token, Undone,
 };
 use std::path::Path;
 
@@ -90,13 +90,25 @@ pub fn elsewhere(project: &Path, projects: &[LossyPath]) -> String {
     page.0
 }
 
+/// The restore that an undo or a redo undoes: one that changed nothing is not the newest that can be undone.
+fn undone(style: Style, wanted: &RestoreRequest<'_>, restored: &Restored) -> Option<String> {
+    let Undone { target, time } = restored.undone.as_ref()?;
+    let time = time.map(|time| format!(" of {}", local_time(time))).unwrap_or_default();
+    Some(match wanted.direction()? {
+        Direction::Undo => {
+            format!("Undo of the rollback{time} to checkpoint {}\n", short(style, target))
+        }
+        Direction::Redo => format!("Redo of the rollback, after the undo{time}\n"),
+    })
+}
+
 /// What a restore would do.
 pub fn preview(
     style: Style,
     wanted: &RestoreRequest<'_>,
     Preview { would, token }: &Preview,
 ) -> String {
-    let mut page = Page::default();
+    let mut page = Page(undone(style, wanted, would).unwrap_or_default());
     let id = short(style, &would.id);
     let directory = directory(wanted.project);
     let would_do = if has_changes(would) { "would do this" } else { "would change nothing" };
@@ -152,6 +164,7 @@ pub fn restored(
         page.0 += &whole_pages::rolled_back(style, restored, agent);
         writeln!(page);
     }
+    page.0 += &undone(style, wanted, restored).unwrap_or_default();
     let id = short(style, &restored.id);
     let directory = directory(wanted.project);
     if !restored.failed.is_empty() {

@@ -1,0 +1,46 @@
+//! `herma undo` and `redo`: which rollback they undo, and that they name it.
+
+use crate::command::world::CommandFixture;
+use pretty_assertions::assert_eq;
+
+/// A file that a rollback to the only checkpoint changed.
+fn rolled_back() -> CommandFixture {
+    let world = CommandFixture::new();
+    world.write("a.txt", "one\n");
+    world.checkpoint("first");
+    world.write("a.txt", "two\n");
+    world.herma(&["rollback", "1"]).done();
+    world
+}
+
+// rule: restore/undo-redo
+#[test]
+fn undo_after_a_rollback_that_changed_nothing_names_the_rollback_that_it_undoes() {
+    let world = rolled_back();
+    let id = world.herma(&["list", "--json"]).done().json()["checkpoints"][1]["id"].clone();
+    let none = world.herma(&["rollback", "1"]).done().text();
+    assert!(none.starts_with("Nothing to restore"), "{none}");
+    let named = |said: String| said.lines().next().unwrap().to_owned();
+    let short = &id.as_str().unwrap()[..7];
+    for words in [&["undo", "--dry-run"][..], &["undo"]] {
+        let heading = named(world.herma(words).done().text());
+        assert!(heading.starts_with("Undo of the rollback of 2"), "{heading}");
+        assert!(heading.ends_with(&format!(" to checkpoint {short}")), "{heading}");
+    }
+    assert_eq!(world.read("a.txt"), "two\n");
+    let redo = named(world.herma(&["redo"]).done().text());
+    assert!(redo.starts_with("Redo of the rollback, after the undo of 2"), "{redo}");
+    assert_eq!(world.read("a.txt"), "one\n");
+}
+
+#[test]
+fn undo_names_the_rollback_in_json_and_another_restore_does_not() {
+    let world = rolled_back();
+    let plain = world.herma(&["rollback", "1", "--json"]).done().json();
+    assert!(plain["undone"].is_null(), "{plain}");
+    for words in [&["undo", "--dry-run", "--json"][..], &["undo", "--json"]] {
+        let undone = world.herma(words).done().json()["undone"].clone();
+        assert_eq!(undone["target"], plain["id"]);
+        assert!(undone["time"].is_i64(), "{undone}");
+    }
+}
