@@ -258,6 +258,38 @@ fn hook_tells_doctor_of_the_projects_that_it_removed() {
     let removed =
         format!("removed the checkpoints of {}, {}:", gone[0].display(), gone[1].display());
     assert!(doctor.contains(&format!("the hook of claude {removed}")), "{doctor}");
+    // The list tells it of a project that came back.
+    assert!(!world.herma(&["list"]).done().text().contains("removed"));
+    fs::create_dir(&gone[0]).unwrap();
+    let list = world.herma_in(&gone[0], &["list"]).done().text();
+    let removed = format!("claude removed the checkpoints of {}: each", gone[0].display());
+    assert!(list.contains(&removed), "{list}");
+}
+
+// rule: limit/total
+#[test]
+fn doctor_and_list_tell_what_a_hook_removed_for_the_size_limit() {
+    let world = CommandFixture::new();
+    world.configure("checkpoints:\n  max_total_size_mb: 1\n");
+    assert!(!world.herma(&["list"]).done().text().contains("removed"));
+    // Random bytes, since others would be compressed.
+    let mut state = 1_u64;
+    let mut random = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    };
+    for turn in ["t1", "t2", "t3"] {
+        world.write("a.txt", (0..600_000).map(&mut random).collect::<Vec<u8>>());
+        call(&world, "claude", &write_in(&world, turn));
+    }
+    assert_eq!(world.checkpoints(), 1);
+    let told = "the hook of claude removed 2 checkpoints, the oldest, to keep the store below max_total_size_mb";
+    let doctor = world.herma(&["doctor"]).done().text();
+    assert!(doctor.contains(told), "{doctor}");
+    let list = world.herma(&["list"]).done().text();
+    assert!(list.contains(&format!("\n⚠ {told}\n")), "{list}");
+    let notices = world.herma(&["list", "--json"]).done().json()["notices"].clone();
+    assert_eq!(notices, json!([told]));
 }
 
 // rule: turn/triggers

@@ -1,5 +1,5 @@
 //! What the calls of hooks leave for each other and for the user: the turn that the user began last in a session,
-//! when each agent called its hook last, and the projects whose checkpoints its prunes removed. They are in small files
+//! when each agent called its hook last, and which checkpoints its hook removed. They are in small files
 //! of the folder `herma-hooks`, next to the base: `AGENT.SESSION.turn`, with a hash of the session, `AGENT.json` and
 //! `AGENT.removed`. They only decide whether one checkpoint more is taken, so nothing waits for the disk.
 
@@ -9,6 +9,7 @@ use crate::environment::Environment;
 use crate::error::{Context, Result};
 use crate::project::hash_of;
 use crate::store::make_directories;
+use crate::text::count;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -44,16 +45,43 @@ pub struct EarlierFailure {
     pub failure: String,
 }
 
-/// A project whose checkpoints a prune by a hook removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What a hook removed from the store: the checkpoints of a project, or those over the size limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removal {
     /// When, in seconds since the epoch.
     pub time: i64,
-    /// Its directory, for people.
-    pub project: String,
+    /// The directory of the project, for people; `None` for checkpoints over the size limit, of any projects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// How many checkpoints the size limit evicted.
+    #[serde(default)]
+    pub evicted: usize,
 }
 
-/// Of each agent so many of the newest removals are recorded at most.
+impl Removal {
+    /// Describes the removals of an agent's hook for people, in one sentence for each cause.
+    pub fn described(agent: &str, removals: &[Removal]) -> Vec<String> {
+        let projects: Vec<&str> =
+            removals.iter().filter_map(|removal| removal.project.as_deref()).collect();
+        let of_projects = (!projects.is_empty()).then(|| {
+            let projects = projects.join(", ");
+            format!(
+                "the hook of {agent} removed the checkpoints of {projects}: each no longer existed, or was not \
+                 used for retention_days"
+            )
+        });
+        let evicted: usize = removals.iter().map(|removal| removal.evicted).sum();
+        let for_size = (evicted > 0).then(|| {
+            let checkpoints = count(evicted, "checkpoint", "checkpoints");
+            format!(
+                "the hook of {agent} removed {checkpoints}, the oldest, to keep the store below max_total_size_mb"
+            )
+        });
+        of_projects.into_iter().chain(for_size).collect()
+    }
+}
+
+/// For each agent so many of the newest removals are recorded at most.
 const REMOVALS_MAX: usize = 100;
 
 /// The file of a session's turn is removed after so long without a turn.
@@ -105,7 +133,7 @@ impl<'a> HookLog<'a> {
         serde_json::from_slice(&self.read(name)?).ok().flatten()
     }
 
-    /// Records the projects that a prune by an agent's hook removed, if there are any.
+    /// Records what an agent's hook removed, if anything.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -119,7 +147,7 @@ impl<'a> HookLog<'a> {
         self.write(&format!("{agent}.removed"), &content)
     }
 
-    /// The projects that prunes by an agent's hook removed, the oldest first.
+    /// What an agent's hook removed, the oldest first.
     pub fn removals(&self, agent: &str) -> Vec<Removal> {
         let recorded = self.read(&format!("{agent}.removed"));
         recorded.and_then(|recorded| serde_json::from_slice(&recorded).ok()).unwrap_or_default()

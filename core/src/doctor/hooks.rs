@@ -23,15 +23,12 @@ pub fn check(disk: &dyn Disk, environment: &Environment, now: i64) -> Vec<Findin
         })
     };
     let removed = |(agent, _): &(String, Option<LastCall>)| {
-        let removals = log.removals(agent).into_iter().filter(|removal| is_recent(removal.time));
-        let projects: Vec<String> = removals.map(|Removal { project, .. }| project).collect();
-        let message = format!(
-            "the hook of {agent} removed the checkpoints of {}: each no longer existed, or was not used for retention_days",
-            projects.join(", ")
-        );
-        let advice =
-            "to keep such checkpoints, set delete_orphans or retention_days in the configuration";
-        (!projects.is_empty()).then(|| Check::Hooks.notice(message, advice))
+        let mut removals = log.removals(agent);
+        removals.retain(|removal| is_recent(removal.time));
+        let advice = "to keep such checkpoints, pin them, or set delete_orphans, retention_days or \
+                      max_total_size_mb in the configuration";
+        let notice = |message| Check::Hooks.notice(message, advice);
+        Removal::described(agent, &removals).into_iter().map(notice).collect::<Vec<_>>()
     };
     let finding = |(agent, last)| {
         match last {
@@ -51,7 +48,7 @@ pub fn check(disk: &dyn Disk, environment: &Environment, now: i64) -> Vec<Findin
     }
     };
     let agents = log.agents();
-    let earlier = agents.iter().filter_map(earlier).chain(agents.iter().filter_map(removed));
+    let earlier = agents.iter().filter_map(earlier).chain(agents.iter().flat_map(removed));
     let earlier: Vec<Finding> = earlier.collect();
     agents.into_iter().map(finding).chain(earlier).collect()
 }

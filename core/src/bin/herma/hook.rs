@@ -8,7 +8,7 @@ use crate::text::Style;
 use herma_core::agent::{HookCall, HookLog, LastCall, Moment, Removal, ToolCall};
 use herma_core::disk::SystemDisk;
 use herma_core::{
-    Clock, Config, Environment, Occasion, PruneStep, SessionTurn, SystemClock, Trigger,
+    Clock, Config, Environment, Occasion, PruneStep, Pruned, SessionTurn, Swept, SystemClock, Trigger,
     project_of_tool,
 };
 use std::collections::BTreeSet;
@@ -41,6 +41,23 @@ pub fn answer(environment: &Environment, agent: &str, input: &[u8]) -> Option<St
     }
 }
 
+/// What hooks removed within the last day, as the list of a project tells it.
+pub fn removals(environment: &Environment, project: &Path) -> Vec<String> {
+    const SECONDS: i64 = 24 * 60 * 60;
+    let log = HookLog::new(&SystemDisk, environment);
+    let since = SystemClock.seconds() - SECONDS;
+    let project = directory(project);
+    let is_shown = |Removal { time, project: removed, .. }: &Removal| {
+        *time > since && removed.as_ref().is_none_or(|removed| *removed == project)
+    };
+    let of_agent = |(agent, _): (String, Option<LastCall>)| {
+        let mut removals = log.removals(&agent);
+        removals.retain(is_shown);
+        Removal::described(&agent, &removals)
+    };
+    log.agents().into_iter().flat_map(of_agent).collect()
+}
+
 /// The hook of an agent.
 struct Hook<'a> {
     environment: &'a Environment,
@@ -66,11 +83,15 @@ impl Hook<'_> {
         self.log.begin_turn(self.agent, session, &turn, SystemClock.seconds())?;
         let time = SystemClock.seconds();
         let mut removals = Vec::new();
-        self.herma().manager.sweep_and_report(&mut |step| {
+        let swept = self.herma().manager.sweep_and_report(&mut |step| {
             if let PruneStep::Removed(project) = step {
-                removals.push(Removal { time, project: directory(project) });
+                let project = Some(directory(project));
+                removals.push(Removal { time, project, ..Removal::default() });
             }
         });
+        if let Swept::Done(Pruned { dropped: evicted @ 1.., .. }) = swept {
+            removals.push(Removal { time, evicted, ..Removal::default() });
+        }
         Ok(self.log.record_removals(self.agent, removals)?)
     }
 
@@ -117,7 +138,11 @@ impl Hook<'_> {
             Some(turn) => herma.manager.checkpoint_of_turn(project, turn, &occasion)?,
             None => herma.manager.checkpoint_for(project, &occasion)?,
         };
-        herma.manager.collect_deferred();
+        let evicted = herma.manager.collect_deferred().evicted;
+        if evicted > 0 {
+            let removal = Removal { time: SystemClock.seconds(), evicted, ..Removal::default() };
+            self.log.record_removals(self.agent, vec![removal])?;
+        }
         Ok(())
     }
 

@@ -31,6 +31,9 @@ pub struct Listing<'a> {
     /// Other projects that have checkpoints, if this project has none.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub elsewhere: &'a [LossyPath],
+    /// What hooks removed lately, for people.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub notices: &'a [String],
 }
 
 /// The answer to `herma checkpoints clear` and `clear-legacy`.

@@ -3,6 +3,7 @@
 use crate::agent_folder;
 use crate::commands::{Answer, Failure, Herma, Rollback};
 use crate::completion::VERBS;
+use crate::hook;
 use crate::look::DiffArguments;
 use crate::programs::Listing;
 use crate::request::StoreRequest;
@@ -102,11 +103,13 @@ impl Herma {
         };
         let unlisted = self.manager.unlisted(project)?;
         let interrupted = self.manager.interrupted(project)?;
+        let notices = hook::removals(&self.environment, project);
         let listing = Listing {
             checkpoints: &checkpoints,
             unlisted: &unlisted,
             interrupted: interrupted.as_ref(),
             elsewhere: &elsewhere,
+            notices: &notices,
         };
         self.answer_in_project(project, &listing, || {
             let mut page = pages::listed(self.style, project, &checkpoints, &unlisted);
@@ -120,6 +123,7 @@ impl Herma {
             );
             let moved = moved_from.map(|old| maintenance_pages::moved_from(&old, project));
             page += &moved.unwrap_or_default();
+            page += &rollback_pages::notices(self.style, &notices);
             page + &rollback_pages::elsewhere(project, &elsewhere)
         })
     }

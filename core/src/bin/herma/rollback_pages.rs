@@ -71,6 +71,14 @@ pub fn interrupted(
     page.0
 }
 
+/// Notices after a list, after an empty line.
+pub fn notices(style: Style, notices: &[String]) -> String {
+    let start = if notices.is_empty() { "" } else { "\n" };
+    let mark = style.paint(Tone::Notable, "⚠");
+    let lines = notices.iter().map(|notice| format!("{mark} {}\n", line(notice)));
+    start.to_owned() + &lines.collect::<String>()
+}
+
 /// Other projects that have checkpoints: those that contain this one, and then the rest.
 pub fn elsewhere(project: &Path, projects: &[LossyPath]) -> String {
     let mut page = Page::default();
