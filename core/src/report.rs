@@ -266,6 +266,9 @@ pub struct Diff {
     /// Paths that the checkpoint left out, whose differences are unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Remark>,
+    /// Paths of the project that a checkpoint taken now would leave out, and the compared one did not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out_now: Vec<Remark>,
     /// The change as a patch that git can apply, except for binary files, which it only names;
     /// serialized lossily as UTF-8.
     #[serde(serialize_with = "lossy")]

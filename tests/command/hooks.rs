@@ -266,7 +266,7 @@ fn hook_tells_doctor_of_the_projects_that_it_removed() {
     assert!(list.contains(&removed), "{list}");
 }
 
-// rule: limit/total
+// rule: limit/total-size
 #[test]
 fn doctor_and_list_tell_what_a_hook_removed_for_the_size_limit() {
     let world = CommandFixture::new();

@@ -57,3 +57,29 @@ fn rollback_keeps_what_the_checkpoint_left_out_also_where_it_is_exact() {
         assert_eq!(world.read("small"), "1\n");
     }
 }
+
+// rule: restore/left-out
+#[test]
+fn diff_names_what_was_created_that_a_checkpoint_would_leave_out() {
+    let world = changed_since();
+    world.write("small", "1\n");
+    world.write("sub/new.dat", vec![0; LARGE]);
+    let mkfifo = std::process::Command::new("mkfifo").arg(world.path("fifo")).status().unwrap();
+    assert!(mkfifo.success());
+    let text = world.herma(&["diff"]).done().text();
+    let (_, created) =
+        text.split_once("a checkpoint taken now would leave them out:\n").expect(&text);
+    let large = "larger than 1.0 MB, the limit max_file_size_mb";
+    assert_eq!(created, format!("  fifo  (not a regular file)\n  sub/new.dat  ({large})\n"));
+    assert!(text.starts_with("Nothing changed in"), "{text}");
+    let below = world.herma(&["diff", "--json", "--", "sub"]).done().json();
+    let paths: Vec<_> = below["left_out_now"].as_array().unwrap().iter().collect();
+    assert_eq!((paths.len(), &paths[0]["path"]), (1, &"sub/new.dat".into()));
+    // A file that the checkpoint holds was not created.
+    world.write("small", vec![0; LARGE]);
+    let text = world.herma(&["diff", "--stat"]).done().text();
+    assert!(text.contains("(there, but not captured any more)"), "{text}");
+    assert_eq!(text.matches("small").count(), 1, "{text}");
+    let between = world.herma(&["diff", "1", "1", "--json"]).done().json();
+    assert!(between["left_out_now"].is_null(), "{between}");
+}

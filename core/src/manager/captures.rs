@@ -66,26 +66,31 @@ impl Manager {
     /// if the project is gone.
     // rule: diff/leaves-store
     pub(super) fn current(&self, open: &OpenProject<'_>) -> Result<Current> {
-        let unlimited = Config { max_files: usize::MAX, ..self.config.clone() };
-        self.current_within(&unlimited, open)
+        Ok(self.captured(open)?.current)
     }
 
-    /// As [`Manager::current`], with the bounds of a configuration.
-    pub(super) fn current_within(
+    /// As [`Manager::current`], with what a checkpoint would leave out.
+    pub(super) fn captured(&self, open: &OpenProject<'_>) -> Result<Captured> {
+        let unlimited = Config { max_files: usize::MAX, ..self.config.clone() };
+        self.captured_within(&unlimited, open)
+    }
+
+    /// As [`Manager::captured`], with the bounds of a configuration.
+    pub(super) fn captured_within(
         &self,
         config: &Config,
         open: &OpenProject<'_>,
-    ) -> Result<Current> {
+    ) -> Result<Captured> {
         let OpenProject { store, objects, project } = open;
         match project.check_directory(self.disk.as_ref()) {
             // rule: restore/deleted-project
-            Err(Error::MissingDirectory(_)) => Ok(Current::default()),
+            Err(Error::MissingDirectory(_)) => Ok(Captured::default()),
             Err(error) => Err(error),
             Ok(()) => {
                 let index = index::load(store, &project.hash);
                 let capture = self.capture(store, project, &index, None);
                 let capture = Capture { config, ..capture };
-                capture.run(Blobs::Name(objects)).map(|captured| captured.current)
+                capture.run(Blobs::Name(objects))
             }
         }
     }

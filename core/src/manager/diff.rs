@@ -7,10 +7,10 @@ use crate::disk::Kind as FileKind;
 use crate::error::{Context, Result};
 use crate::path::{is_at_or_below, on_disk};
 use crate::project::Project;
-use crate::report::Diff;
+use crate::report::{Diff, Remark};
 use crate::restore::Unrecorded;
 use crate::store::commit;
-use crate::store::left_out::covering;
+use crate::store::left_out::{LeftOut, covering};
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
 use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Item, Mode};
@@ -52,8 +52,13 @@ impl Manager {
         let until = until.transpose()?;
         let left_out_until =
             until.map_or(Ok(Vec::new()), |until| commit::left_out(&open.objects, until.id))?;
+        let mut left_out_now = Vec::new();
         let new = match until {
-            None => self.current(&open)?.snapshot,
+            None => {
+                let captured = self.captured(&open)?;
+                left_out_now = captured.left_out;
+                captured.current.snapshot
+            }
             Some(until) => {
                 left_out.extend_from_slice(&left_out_until);
                 snapshot::read(&open.objects, until.id, until.tree)?
@@ -85,19 +90,29 @@ impl Manager {
                 };
             compared.push(one);
         }
+        // What the checkpoint left out or held is reported as such.
+        left_out_now.retain(|entry| {
+            let is_compared = |path: &Compared| is_at_or_below(&path.entry.path, &entry.path);
+            let is_reported = covering(&left_out, &entry.path).is_some();
+            is_meant(&entry.path) && !is_reported && !compared.iter().any(is_compared)
+        });
         Ok(Diff {
             id: checkpoint.id.to_string(),
             until: until.map(|until| until.id.to_string()),
             // rule: diff/stats
             stats: patch::total(compared.iter().map(|path| &path.entry)),
-            left_out: {
-                let Unrecorded { kept, missing } =
-                    Unrecorded::of(self.disk.as_ref(), &project.directory, &left_out);
-                [kept, missing].concat()
-            },
+            left_out: self.left_out_then(&project, &left_out),
+            left_out_now: left_out_now.iter().map(LeftOut::remark).collect(),
             patch: compared.iter().flat_map(|path| path.patch.iter().copied()).collect(),
             entries: compared.into_iter().map(|path| path.entry).collect(),
         })
+    }
+
+    /// The remarks on what a checkpoint left out, by whether it is there now.
+    fn left_out_then(&self, project: &Project, left_out: &[LeftOut]) -> Vec<Remark> {
+        let Unrecorded { kept, missing } =
+            Unrecorded::of(self.disk.as_ref(), &project.directory, left_out);
+        [kept, missing].concat()
     }
 
     /// Whether anything but a folder is there.

@@ -127,8 +127,8 @@ impl Manager {
     pub(super) fn plan(&self, pending: &PendingRestore<'_>) -> Result<Preview> {
         let PendingRestore { open, scope, wanted, undoing, .. } = pending;
         // A pre-restore checkpoint has the bounds of any other.
-        let (current, refused) = match self.current_within(&self.config, open) {
-            Ok(current) => (current, None),
+        let (current, refused) = match self.captured_within(&self.config, open) {
+            Ok(captured) => (captured.current, None),
             Err(error) => (self.current(open)?, Some(error)),
         };
         let mut restore = self.restore_into(open, &current, wanted);

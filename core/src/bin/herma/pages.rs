@@ -202,11 +202,13 @@ pub fn changed(style: Style, project: &Path, diff: &Diff, rows_max: usize) -> St
 }
 
 fn write_left_out(diff: &Diff, page: &mut Page) {
-    if !diff.left_out.is_empty() {
-        writeln!(page, "Not compared, since the checkpoint left them out:");
-    }
-    for remark in &diff.left_out {
-        writeln!(page, "  {}", remarked(remark));
+    let titled = [
+        ("Not compared, since the checkpoint left them out:", &diff.left_out),
+        ("Not compared, since a checkpoint taken now would leave them out:", &diff.left_out_now),
+    ];
+    for (title, remarks) in titled.into_iter().filter(|(_, remarks)| !remarks.is_empty()) {
+        writeln!(page, "{title}");
+        remarks.iter().for_each(|remark| writeln!(page, "  {}", remarked(remark)));
     }
 }
 

@@ -142,14 +142,17 @@ fn taken_names_evicted_checkpoints_left_out_files_and_notices() {
 #[test]
 fn diff_names_left_out_files_also_if_nothing_else_changed() {
     let shown = |entries| {
-        let left_out = vec![Remark { path: b"big".to_vec(), why: "larger than 1 byte".into() }];
-        let id = "0123456789".into();
-        let stats = Stats { files: 1, added: 1, removed: 0 };
-        text(diff(
-            plain(),
-            Path::new("/p"),
-            &Diff { id, until: None, entries, stats, left_out, patch: vec![] },
-        ))
+        let remark = |path: &[u8], why: &str| vec![Remark { path: path.to_vec(), why: why.into() }];
+        let compared = Diff {
+            id: "0123456789".into(),
+            until: None,
+            entries,
+            stats: Stats { files: 1, added: 1, removed: 0 },
+            left_out: remark(b"big", "larger than 1 byte"),
+            left_out_now: remark(b"pipe", "not a regular file"),
+            patch: vec![],
+        };
+        text(diff(plain(), Path::new("/p"), &compared))
     };
     let path = b"a".to_vec();
     let lines = Some((1, 0));
@@ -158,6 +161,7 @@ fn diff_names_left_out_files_also_if_nothing_else_changed() {
         let page = shown(entries);
         assert!(page.starts_with(head), "{page}");
         assert!(page.contains("left them out:\n  big  (larger than 1 byte)\n"), "{page}");
+        assert!(page.contains("leave them out:\n  pipe  (not a regular file)\n"), "{page}");
     }
 }
 
