@@ -109,6 +109,29 @@ fn rollback_takes_a_file_as_in_a_shell_where_the_project_has_no_such_file() {
     assert_ne!(in_folder(&["cat", &id, &from_above]).done().text(), "below\n");
 }
 
+// rule: restore/file-literal
+#[test]
+fn restore_takes_an_absolute_path_through_a_link_to_the_project_below_a_removed_folder() {
+    let world = three();
+    world.write("src/deep/c.txt", "deep\n");
+    let id = world.checkpoint("deep");
+    let link = world.root.join("link");
+    std::os::unix::fs::symlink(world.project(), &link).unwrap();
+    fs::remove_dir_all(world.path("src")).unwrap();
+    let typed = link.join("src/deep/c.txt");
+    let typed = typed.to_str().unwrap();
+    assert_eq!(world.herma(&["cat", &id, typed]).done().text(), "deep\n");
+    let log = world.herma(&["log", typed]).done().text();
+    assert!(log.contains("added"), "{log}");
+    let stat = world.herma(&["diff", &id, "--stat", "--", typed]).done().text();
+    assert!(stat.contains("src/deep/c.txt") && stat.contains("1 file changed"), "{stat}");
+    world.herma(&["restore", &id, typed]).done();
+    assert_eq!(world.read("src/deep/c.txt"), "deep\n");
+    let outside = world.root.join("elsewhere/src/deep/c.txt");
+    let outside = world.herma(&["cat", &id, outside.to_str().unwrap()]);
+    assert_eq!(outside.refusal(), "bad_path");
+}
+
 #[test]
 fn log_lists_the_checkpoints_that_changed_a_file() {
     let world = three();

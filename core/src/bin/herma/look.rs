@@ -8,6 +8,7 @@ use clap::Args;
 use herma_core::printed;
 use herma_core::{
     Change, Clock, Comparison, DiffEntry, Error, FileChange, Held, Listed, SystemClock,
+    project_directory,
 };
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
@@ -244,11 +245,11 @@ impl Herma {
         let here = &self.environment.current_directory;
         let from = if here.starts_with(project) { here } else { project };
         let full = from.join(typed);
-        // The project is named without links.
+        // The project is named without links; a folder of the checkpoint may not exist any more.
         let parent = full
             .parent()
             .filter(|_| typed.is_absolute() || typed.starts_with(".."))
-            .and_then(|parent| parent.canonicalize().ok());
+            .map(|parent| project_directory(self.disk.as_ref(), &self.environment, parent));
         let full = match (parent, full.file_name()) {
             (Some(parent), Some(name)) => parent.join(name),
             _ => full,
