@@ -2,7 +2,9 @@
 
 use crate::command::world::{CommandFixture, assert_text};
 use pretty_assertions::assert_eq;
-use std::fs;
+use serde_json::Value;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 
 /// A project that differs from its newest checkpoint in every way.
 fn changed() -> CommandFixture {
@@ -108,4 +110,44 @@ fn a_directory_without_checkpoints_is_told_where_there_are_some() {
     assert_text("elsewhere", &world.transcript(&[said]));
     assert_eq!(json["elsewhere"][0], world.project().to_str().unwrap());
     assert_eq!(json["checkpoints"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn dry_run_names_the_paths_in_a_folder_that_may_not_be_changed() {
+    let world = CommandFixture::new();
+    let copy = world.copy_for_everybody();
+    for path in ["free.txt", "locked/changed.txt", "locked/deep/removed.txt"] {
+        world.write(path, "one\n");
+    }
+    fs::create_dir(world.root.join("hermes")).unwrap();
+    world.give_home();
+    world.give(&world.root.join("hermes"));
+    let herma = |words: &[&str]| world.run(world.ordinary(&copy), words);
+    herma(&["checkpoint"]).done();
+    world.write("free.txt", "two\n");
+    world.write("locked/changed.txt", "two\n");
+    fs::remove_dir_all(world.path("locked/deep")).unwrap();
+    world.write("locked/new.txt", "new\n");
+    world.give_home();
+    let permit = |bits| {
+        fs::set_permissions(world.path("locked"), Permissions::from_mode(bits)).unwrap();
+    };
+    permit(0o555);
+    let preview = herma(&["rollback", "1", "--exact", "--dry-run", "--json"]).done().json();
+    let done = herma(&["rollback", "1", "--exact", "--json"]).json();
+    permit(0o755);
+    let paths = |answer: &Value, list: &str| {
+        let path = |item: &Value| item.get("path").unwrap_or(item).as_str().unwrap().to_owned();
+        let mut paths: Vec<_> = answer[list].as_array().unwrap().iter().map(path).collect();
+        paths.sort();
+        paths
+    };
+    let locked =
+        ["changed.txt", "deep/removed.txt", "new.txt"].map(|name| format!("locked/{name}"));
+    assert_eq!(paths(&preview, "failed"), locked);
+    for list in ["restored", "removed", "failed"] {
+        assert_eq!(paths(&preview, list), paths(&done, list), "{list}");
+    }
+    let why = preview["failed"][0]["why"].as_str().unwrap();
+    assert!(why.starts_with("its folder cannot be changed: Permission denied"), "{why}");
 }

@@ -200,10 +200,15 @@ impl CommandFixture {
 
     /// Gives the home and all below it to the user of [`CommandFixture::ordinary`].
     pub fn give_home(&self) {
+        self.give(&self.home());
+    }
+
+    /// Gives a folder and all below it to that user.
+    pub fn give(&self, folder: &Path) {
         if fs::metadata(&self.root).unwrap().uid() != 0 {
             return;
         }
-        let mut pending = vec![self.home()];
+        let mut pending = vec![folder.to_owned()];
         while let Some(path) = pending.pop() {
             chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
             if path.is_dir() {

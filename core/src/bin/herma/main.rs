@@ -25,6 +25,7 @@ mod manual;
 mod moment;
 mod pager;
 mod pages;
+mod permitted;
 mod programs;
 mod request;
 mod rollback;

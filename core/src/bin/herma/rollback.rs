@@ -5,6 +5,7 @@ use crate::commands::{Answer, Failure, Herma, Rollback};
 use crate::completion::VERBS;
 use crate::hook;
 use crate::look::DiffArguments;
+use crate::permitted;
 use crate::programs::Listing;
 use crate::request::StoreRequest;
 use crate::rollback_pages::{self, RestoreRequest};
@@ -161,7 +162,8 @@ impl Herma {
         let agent_manager = self.manager_of_removed_agent(project, target, scope);
         let manager = agent_manager.as_ref().unwrap_or(&self.manager);
         let preview = manager.preview(project, target, scope.clone());
-        let preview = preview.map_err(|error| self.refused(project, error))?;
+        let mut preview = preview.map_err(|error| self.refused(project, error))?;
+        permitted::check(project, &mut preview.would);
         self.answer_in_project(project, &preview, || {
             rollback_pages::preview(self.style, wanted, &preview)
         })
