@@ -31,6 +31,9 @@ pub struct LastCall {
     /// Why the tool had no checkpoint, if it needed one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// A file of the tool that is in no project, for people: no checkpoint holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside: Option<String>,
     /// The newest failure of the calls before this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<EarlierFailure>,

@@ -15,7 +15,9 @@ pub fn check(disk: &dyn Disk, environment: &Environment, now: i64) -> Vec<Findin
     let log = HookLog::new(disk, environment);
     let is_recent = |time: i64| now.saturating_sub(time) < EARLIER_SECONDS_MAX;
     let earlier = |(agent, last): &(String, Option<LastCall>)| {
-        let EarlierFailure { time, failure } = last.as_ref()?.earlier.as_ref()?;
+        // If the last call failed, too, that is what there is to do.
+        let last = last.as_ref().filter(|last| last.failure.is_none())?;
+        let EarlierFailure { time, failure } = last.earlier.as_ref()?;
         let message =
             format!("the hook of {agent} took no checkpoint {}: {failure}", ago(*time, now));
         is_recent(*time).then(|| {
@@ -41,9 +43,15 @@ pub fn check(disk: &dyn Disk, environment: &Environment, now: i64) -> Vec<Findin
             ),
             "try `herma checkpoint` in the project",
         ),
-        Some(LastCall { time, reason, .. }) => {
+        Some(LastCall { time, reason, outside, .. }) => {
             let called = format!("the hook of {agent} was called {}, {reason}", ago(time, now));
-            Check::Hooks.ok(called)
+            match outside {
+                None => Check::Hooks.ok(called),
+                Some(file) => Check::Hooks.notice(
+                    format!("{called}; no checkpoint holds {file}: it is in no project"),
+                    "to keep such a file, copy it into a project, or have the agent do so",
+                ),
+            }
         }
     }
     };

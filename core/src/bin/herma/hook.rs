@@ -8,8 +8,8 @@ use crate::text::Style;
 use herma_core::agent::{HookCall, HookLog, LastCall, Moment, Removal, ToolCall};
 use herma_core::disk::SystemDisk;
 use herma_core::{
-    Clock, Config, Environment, Occasion, PruneStep, Pruned, SessionTurn, Swept, SystemClock, Trigger,
-    project_of_tool,
+    Clock, Config, Environment, Occasion, PruneStep, Pruned, SessionTurn, Swept, SystemClock,
+    Trigger, project_of_tool,
 };
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -118,7 +118,8 @@ impl Hook<'_> {
         }
         let failure = (!failures.is_empty()).then(|| failures.join("; "));
         let time = SystemClock.seconds();
-        let call = LastCall { time, reason, failure: failure.clone(), earlier: None };
+        let outside = self.file_in_no_project(call, tool).map(|file| directory(&file));
+        let call = LastCall { time, reason, failure: failure.clone(), outside, earlier: None };
         let unrecorded = self.log.record(self.agent, call).err();
         failure.or_else(|| unrecorded.map(|error| error.to_string()))
     }
@@ -149,18 +150,32 @@ impl Hook<'_> {
     /// The projects of the files that the tool names, and of the directories where it and the agent work: what a tool
     /// calls a path may be none, and a link may lead elsewhere.
     fn projects(&self, call: &HookCall, tool: &ToolCall) -> BTreeSet<PathBuf> {
+        let directory = self.directory(call);
+        let named = tool.files.iter().chain(&tool.place);
+        let projects = named.chain([&directory]).filter_map(|path| self.project(&directory, path));
+        projects.filter(|project| project.is_dir()).collect()
+    }
+
+    /// The first file that the tool names and that is in no project, such as one of the home directory.
+    fn file_in_no_project(&self, call: &HookCall, tool: &ToolCall) -> Option<PathBuf> {
+        let directory = self.directory(call);
+        let is_outside = |file: &&PathBuf| self.project(&directory, file).is_none();
+        tool.files.iter().find(is_outside).cloned()
+    }
+
+    /// The directory where the agent works. A path that is not UTF-8 cannot be named in JSON.
+    fn directory(&self, call: &HookCall) -> PathBuf {
         let current = &self.environment.current_directory;
         let named = call.directory.as_ref().map(|directory| current.join(directory));
-        // A path that is not UTF-8 cannot be named in JSON.
-        let directory = named.filter(|directory| directory.is_dir()).unwrap_or(current.clone());
-        let at = |path: &PathBuf| match path.starts_with("~") {
-            true => path.clone(),
+        named.filter(|directory| directory.is_dir()).unwrap_or_else(|| current.clone())
+    }
+
+    /// The project of a path that a tool in that directory names.
+    fn project(&self, directory: &Path, path: &Path) -> Option<PathBuf> {
+        let path = match path.starts_with("~") {
+            true => path.to_owned(),
             false => directory.join(path),
         };
-        let named = tool.files.iter().chain(&tool.place).map(at);
-        let project =
-            |file: PathBuf| project_of_tool(&SystemDisk, self.environment, &directory, &file);
-        let projects = named.chain([directory.clone()]).filter_map(project);
-        projects.filter(|project| project.is_dir()).collect()
+        project_of_tool(&SystemDisk, self.environment, directory, &path)
     }
 }
