@@ -81,7 +81,10 @@ pub enum Error {
         why: &'static str,
     },
     /// A part of the agent's state cannot be captured or restored.
-    #[error("the agent's {part} cannot be used: {why}; nothing was changed")]
+    #[error(
+        "the agent's {part} cannot be used: {why}; nothing was changed: `herma doctor` names the file to fix or \
+         to move away, and a restore of named files leaves the agent's state alone"
+    )]
     BadState {
         /// The part.
         part: String,

@@ -333,6 +333,10 @@ fn run_tells_what_a_command_changed_and_ends_with_its_code() {
     let same = world.herma(&["run", "--", "true"]);
     assert!(same.stderr.starts_with("Nothing changed in"), "{}", same.stderr);
     assert_eq!(same.exit, Some(0));
+    let empty = world.home().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let said = world.herma_in(&empty, &["run", "--", "touch", "new"]);
+    assert!(said.stderr.contains("no files before") && said.exit == Some(0), "{}", said.stderr);
     let missing = world.herma(&["run", "--", "./missing"]);
     assert!(
         missing.exit == Some(127)

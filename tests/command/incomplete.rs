@@ -2,7 +2,8 @@
 
 use crate::command::world::{CommandFixture, CommandOutput};
 use pretty_assertions::assert_eq;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 
 /// The command between backticks in the complaint of an incomplete restore, as words.
 #[track_caller]
@@ -43,4 +44,26 @@ fn undo_is_complete_where_a_file_stays_that_the_checkpoint_excluded() {
     let undone = world.herma(&["undo"]).done().text();
     assert!(undone.contains("kept      ignored  (in the checkpoint it is"), "{undone}");
     assert_eq!(world.read(".gitignore"), "ignored\n");
+}
+
+// rule: restore/reports-failures
+#[test]
+fn a_rollback_that_restored_nothing_does_not_claim_a_part() {
+    let world = CommandFixture::new();
+    let copy = world.copy_for_everybody();
+    world.write("locked/a.txt", "one\n");
+    fs::create_dir(world.root.join("hermes")).unwrap();
+    let herma = |words: &[&str]| world.run(world.ordinary(&copy), words);
+    world.give_home();
+    world.give(&world.root.join("hermes"));
+    herma(&["checkpoint"]).done();
+    world.write("locked/a.txt", "two\n");
+    let permit = |bits| {
+        fs::set_permissions(world.path("locked"), Permissions::from_mode(bits)).unwrap();
+    };
+    permit(0o555);
+    let said = herma(&["rollback", "1"]);
+    permit(0o755);
+    assert_eq!(said.exit, Some(4), "{}", said.stderr);
+    assert!(said.text().starts_with("Restored nothing of checkpoint"), "{}", said.text());
 }

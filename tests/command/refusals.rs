@@ -373,3 +373,23 @@ fn a_command_of_another_name_is_refused_with_the_name_it_has_here() {
         assert!(refused.stderr.contains(&format!("exists: {meant}")), "{}", refused.stderr);
     }
 }
+
+#[test]
+fn a_value_that_begins_with_a_dash_is_told_how_to_be_typed() {
+    let world = CommandFixture::new();
+    world.write("a.txt", "one\n");
+    for (option, tip) in
+        [("--reason", "use --reason=-x\n"), ("--label", "cannot begin with a dash\n")]
+    {
+        let refused = world.herma(&["checkpoint", option, "-x"]);
+        assert!(refused.stderr.contains(tip), "{}", refused.stderr);
+        assert!(!refused.stderr.contains("-- -x"), "{}", refused.stderr);
+    }
+    world.herma(&["checkpoint", "--reason=-x"]).done();
+    let refused = world.herma(&["show", "--", "-y"]);
+    assert_eq!(refused.refusal(), "bad_target");
+    assert!(refused.stderr.contains("\"-y\" is not a checkpoint"), "{}", refused.stderr);
+    let refused = world.herma(&["cat", "1", "."]);
+    assert_eq!(refused.refusal(), "bad_path");
+    assert!(refused.stderr.contains("\".\" is the project itself"), "{}", refused.stderr);
+}

@@ -116,6 +116,7 @@ fn answers_in_json_are_as_the_schema_has_them() {
     check("init", &["init", "--agent", "claude", "--force"]);
     check("completions", &["completions", "bash"]);
     check("page", &["man"]);
+    check("version", &["--version"]);
     check("clear", &["checkpoints", "clear-legacy", "--force"]);
     fs::create_dir(world.base().with_file_name("agent")).unwrap();
     check("actions", &["actions"]);

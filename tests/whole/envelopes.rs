@@ -161,8 +161,13 @@ fn restore_refuses_everything_if_a_part_cannot_be_restored() {
     let before = fs::read(agent.project().join("a.txt")).unwrap();
     let refused = agent.manager().restore(&agent.project(), b"1", exactly()).unwrap_err();
     assert_eq!(refused.code(), "bad_state");
+    let message = refused.to_string();
+    assert!(message.contains("`herma doctor` names the file"), "{message}");
     assert_eq!(fs::read(agent.project().join("a.txt")).unwrap(), before);
     assert_eq!(agent.manager().list(&agent.project()).unwrap().len(), 1);
+    // As the message says, the file alone can be restored.
+    let file = agent.manager().restore_file(&agent.project(), b"1", b"a.txt").unwrap();
+    assert_eq!(file.restored, [b"a.txt"]);
 }
 
 // rule: agent/parts

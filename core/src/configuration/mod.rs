@@ -195,7 +195,9 @@ fn invalid_value(key: &str, found: &Value, allowed: &str) -> String {
         None => format!("{key} is {found}, but must be {allowed}"),
     };
     // Booleans in older versions of YAML.
-    if let Value::Text(text) = found {
+    if let Value::Text(text) = found
+        && allowed.starts_with("true")
+    {
         match text.to_ascii_lowercase().as_str() {
             "yes" | "on" | "y" => why += " (write true)",
             "no" | "off" | "n" => why += " (write false)",

@@ -157,6 +157,10 @@ fn read_refuses_an_invalid_value_with_its_position_and_what_is_allowed() {
             "max_snapshots: many",
             "max_snapshots is the text \"many\", but must be a whole number of at least 1",
         ),
+        (
+            "max_snapshots: no",
+            "max_snapshots is the text \"no\", but must be a whole number of at least 1",
+        ),
         ("max_snapshots: 0", "max_snapshots is 0, but must be a whole number of at least 1"),
         ("max_snapshots: -3", "max_snapshots is -3, but must be a whole number of at least 1"),
         ("max_snapshots: 2.5", "max_snapshots is 2.5, but must be a whole number of at least 1"),

@@ -106,7 +106,7 @@ pub fn read(line: &Line) -> Result<ParsedRollback, SyntaxError> {
         return Ok(options.with(Task::List));
     }
     let is_list = matches!(words[..], [word] if word.bytes == b"list") && literal.is_empty();
-    let is_show = matches!(words[..], [word, _] if word.bytes == b"show") && literal.is_empty();
+    let is_show = words.first().is_some_and(|word| word.bytes == b"show");
     let is_diff = words.first().is_some_and(|word| word.bytes == b"diff");
     let named: Vec<&Word> = words.iter().chain(&literal).copied().collect();
     let task = match (&options.to, is_diff, named.as_slice()) {

@@ -224,8 +224,8 @@ impl Request {
     }
 
     fn parse_with_clap(words: &[OsString]) -> Result<Self, ParseError> {
-        let Arguments { json, command } =
-            Arguments::try_parse_from(words).map_err(|error| ParseError::Usage(with_tip(error)))?;
+        let Arguments { json, command } = Arguments::try_parse_from(words)
+            .map_err(|error| ParseError::Usage(with_tip(with_value_tip(error, words))))?;
         let (dir, task) = match command {
             Command::Checkpoint(arguments) => (arguments.dir.clone(), Task::Take(arguments)),
             Command::Diff(arguments) => (arguments.project.dir.clone(), Task::Diff(arguments)),
@@ -275,6 +275,28 @@ const OTHER_NAMES: [(&str, &str); 9] = [
     ("revert", "rollback"),
     ("version", "--version"),
 ];
+
+/// The error with a tip how to pass the value of an option that begins with a dash, if that is what was typed.
+fn with_value_tip(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidArg).cloned() else {
+        return error;
+    };
+    let position = words.iter().position(|word| *word == *value).unwrap_or_default();
+    let option = words[..position].last().and_then(|word| word.to_str()).unwrap_or_default();
+    let tip = match option {
+        "--label" => Some("a label cannot begin with a dash".to_owned()),
+        "--reason" | "--turn" | "--dir" => {
+            let word = shell_word(format!("{option}={value}"));
+            Some(format!("to pass {value} as the value, use {word}"))
+        }
+        _ => None,
+    };
+    if let Some(tip) = tip {
+        error.insert(ContextKind::TrailingArg, ContextValue::Bool(false));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
+}
 
 /// The error with the subcommand that was probably meant, if that is certain.
 fn with_tip(mut error: clap::Error) -> clap::Error {

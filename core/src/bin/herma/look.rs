@@ -254,7 +254,13 @@ impl Herma {
             (Some(parent), Some(name)) => parent.join(name),
             _ => full,
         };
-        let inside = full.strip_prefix(project).map(Path::as_os_str);
-        inside.unwrap_or(OsStr::new(typed.as_os_str())).as_bytes().to_vec()
+        match full.strip_prefix(project) {
+            // An empty path is a variable that was not set.
+            Ok(inside) if inside.as_os_str().is_empty() && !typed.as_os_str().is_empty() => {
+                b".".to_vec()
+            }
+            Ok(inside) => inside.as_os_str().as_bytes().to_vec(),
+            Err(_) => typed.as_os_str().as_bytes().to_vec(),
+        }
     }
 }

@@ -49,7 +49,7 @@ use herma_core::doctor::{Surroundings, SystemMachine};
 use herma_core::rollback_line::SyntaxError;
 use herma_core::text;
 use herma_core::{Config, Environment, SystemClock, is_relative};
-use programs::Refusal;
+use programs::{Refusal, Version};
 use request::StoreRequest;
 use run::RunArguments;
 use session::Session;
@@ -362,6 +362,12 @@ fn refuse(failure: &Failure, json: bool) -> u8 {
 fn refuse_usage(error: &clap::Error, json: bool) -> u8 {
     let is_help = !error.use_stderr();
     let rendered = error.render().to_string();
+    if json && error.kind() == clap::error::ErrorKind::DisplayVersion {
+        let version = Version { version: env!("CARGO_PKG_VERSION") };
+        let text = programs::json(&version).unwrap_or_default();
+        print(std::io::stdout(), &String::from_utf8_lossy(&text));
+        return DONE;
+    }
     if json && !is_help {
         let message = rendered.split("\n\nUsage:").next().unwrap_or_default();
         let message = message.trim_start_matches("error: ").trim_end().to_owned();

@@ -44,6 +44,12 @@ pub struct Clearing<T> {
     pub cleared: T,
 }
 
+/// The answer to `herma --version`.
+#[derive(Serialize)]
+pub struct Version {
+    pub version: &'static str,
+}
+
 /// Why there is no answer.
 #[derive(Serialize)]
 pub struct Refusal<'a> {

@@ -175,11 +175,12 @@ pub fn restored(
     page.0 += &undone(style, wanted, restored).unwrap_or_default();
     let id = short(style, &restored.id);
     let directory = directory(wanted.project);
-    if !restored.failed.is_empty() {
+    let lists = [&restored.failed, &restored.kept, &restored.missing];
+    if has_changes(restored) && !restored.failed.is_empty() {
         writeln!(page, "Restored checkpoint {id} only in part in {directory}");
     } else if has_changes(restored) {
         writeln!(page, "Restored checkpoint {id} in {directory}");
-    } else if !restored.kept.is_empty() || !restored.missing.is_empty() {
+    } else if lists.iter().any(|remarks| !remarks.is_empty()) {
         writeln!(page, "Restored nothing of checkpoint {id} in {directory}");
     } else {
         let paths: Vec<String> = wanted.scope.paths().iter().map(name).collect();

@@ -70,7 +70,9 @@ impl Herma {
                 self.tell_changes(&project, &before).err().map(|failure| failure.message)
             }
             None => {
-                Some("the project was empty, so there is no checkpoint to go back to".to_owned())
+                let message = "the project had no files before, so no checkpoint was taken and this cannot be \
+                               undone: remove new files yourself";
+                Some(message.to_owned())
             }
         };
         if let Some(message) = told {
