@@ -153,3 +153,29 @@ fn log_lists_the_checkpoints_that_changed_a_file() {
         json["changes"].as_array().unwrap().iter().map(|change| &change["change"]).collect();
     assert_eq!(changes, ["modified", "added"]);
 }
+
+#[test]
+fn list_of_a_directory_that_was_named_prints_commands_that_name_it() {
+    let world = three();
+    let home = world.home();
+    let dir = world.project();
+    let dir = dir.to_str().unwrap();
+    let none = world.root.join("home/none of it");
+    fs::create_dir(&none).unwrap();
+    let commands = |words: &[&str]| {
+        let text = world.herma_in(&home, words).done().text();
+        let lines = text.lines().filter_map(|line| line.strip_prefix("  herma "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let named = commands(&["list", "--dir", dir]);
+    assert_eq!(named.len(), 3);
+    for command in named {
+        let command = command.replace("<N>", "1").replace("<file>", "b.txt");
+        let (command, _) = command.split_once("    ").unwrap();
+        assert!(command.ends_with(&format!(" --dir {dir}")), "{command}");
+        world.herma_in(&home, &command.split(' ').collect::<Vec<_>>()).done();
+    }
+    let named = commands(&["rollback", "--dir", none.to_str().unwrap()]);
+    let quoted = format!("checkpoint '{}'    take a checkpoint", none.display());
+    assert_eq!(named[0], quoted);
+}

@@ -126,7 +126,6 @@ pub fn listed(
     let project = directory(project);
     if checkpoints.is_empty() {
         writeln!(page, "No checkpoints for {project}");
-        writeln!(page, "\n  herma checkpoint             take a checkpoint");
         return page.0;
     }
     writeln!(page, "📸 Checkpoints for {project}:");
@@ -140,24 +139,44 @@ pub fn listed(
             unlisted.iter().map(|checkpoint| checkpoint.name.to_string()).collect();
         writeln!(page, "\n  Not listed, but kept from before rollbacks: {}", names.join(", "));
     }
-    writeln!(page);
     let shows_changes =
         checkpoints.iter().any(|listed| listed.stats.is_some_and(|stats| stats.files > 0));
-    if shows_changes {
-        writeln!(page, "Changes are since the checkpoint below.");
-    }
     let is_before_rollback = |listed: &Listed| matches!(listed.name, ListName::BeforeRollback(_));
     let shows_rollbacks = checkpoints.iter().any(is_before_rollback);
-    if shows_rollbacks {
-        writeln!(page, "Those named u1, u2, … were taken before a rollback or an undo.");
-    }
     if shows_changes || shows_rollbacks {
         writeln!(page);
     }
-    writeln!(page, "  herma rollback <N>           restore to checkpoint N");
-    writeln!(page, "  herma rollback diff <N>      show what changed since checkpoint N");
-    writeln!(page, "  herma rollback <N> <file>    restore a single file from checkpoint N");
+    if shows_changes {
+        writeln!(page, "Changes are since the checkpoint below.");
+    }
+    if shows_rollbacks {
+        writeln!(page, "Those named u1, u2, … were taken before a rollback or an undo.");
+    }
     page.0
+}
+
+/// The commands below a list, after an empty line, for the project in `dir` if that was named.
+pub fn list_commands(has_checkpoints: bool, dir: Option<&Path>) -> String {
+    let word = dir.map(directory_word);
+    let dir = word.as_ref().map(|word| format!(" --dir {word}")).unwrap_or_default();
+    let rows = match has_checkpoints {
+        true => vec![
+            (format!("herma rollback <N>{dir}"), "restore to checkpoint N"),
+            (format!("herma rollback diff <N>{dir}"), "show what changed since checkpoint N"),
+            (format!("herma rollback <N> <file>{dir}"), "restore a single file from checkpoint N"),
+        ],
+        false => {
+            let word = word.map(|word| format!(" {word}")).unwrap_or_default();
+            vec![(format!("herma checkpoint{word}"), "take a checkpoint")]
+        }
+    };
+    // As wide as the longest command without a directory.
+    const WIDTH_MIN: usize = 25;
+    let longest = rows.iter().map(|(command, _)| columns(command)).max().unwrap_or_default();
+    let width = longest.max(WIDTH_MIN);
+    let line =
+        |(command, text): &(String, &str)| format!("  {}    {text}\n", padded(command, width));
+    rows.iter().map(line).fold("\n".to_owned(), |page, line| page + &line)
 }
 
 /// What changed since a checkpoint: a summary as git gives it, then the patch.

@@ -114,6 +114,8 @@ impl Herma {
         };
         self.answer_in_project(project, &listing, || {
             let mut page = pages::listed(self.style, project, &checkpoints, &unlisted);
+            let dir = request.dir.as_ref().map(|_| project);
+            page += &pages::list_commands(!checkpoints.is_empty(), dir);
             if checkpoints.is_empty() && self.disk.stat(project).is_err() {
                 page += "\nThis directory does not exist\n";
             }
