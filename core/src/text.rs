@@ -75,6 +75,16 @@ pub fn line(text: impl AsRef<[u8]>) -> String {
     escape(text.as_ref(), &[])
 }
 
+/// The beginning of an error, which may repeat what was read.
+pub fn beginning(error: &impl std::fmt::Display) -> String {
+    const SHOWN_MAX: usize = 200;
+    let text = error.to_string();
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
 /// A file name or path: as it is, or in quotes where the bare name would mislead.
 pub fn name(path: impl AsRef<[u8]>) -> String {
     let path = path.as_ref();

@@ -245,6 +245,18 @@ fn rollback_restores_files_and_reports_what_is_wrong_with_the_state_of_the_agent
     let back = world.herma(&["rollback", "1"]).done().text();
     assert!(back.contains("may still have effects"), "{back}");
     assert_eq!(world.read("a.txt"), "one\n");
+    // An error repeats no more than the beginning of what was read.
+    fs::write(agent.join("external.json"), format!("\"{}\"", "a".repeat(1 << 20))).unwrap();
+    world.write("a.txt", "three\n");
+    for command in ["actions", "checkpoint"] {
+        let answer = world.herma(&[command]);
+        let said = format!("{}{}", answer.text(), answer.stderr);
+        assert!(
+            said.contains("log of external actions") || said.contains("external actions"),
+            "{said}"
+        );
+        assert!(said.len() < 2_000, "{command}: {} bytes", said.len());
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::disk::{Disk, folder};
 use crate::error::{Context, Error, Result};
 use crate::project::hash_of;
 use crate::store::{make_private, refs};
-use crate::text::size;
+use crate::text::{beginning, size};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -118,7 +118,7 @@ pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Journal>
     let path = path(store, hash);
     let Some(bytes) = folder::read_file(disk, &path, BYTES_MAX)? else { return Ok(None) };
     let journal: Journal = serde_json::from_slice(&bytes)
-        .map_err(|error| Error::unusable(&path, error.to_string()))?;
+        .map_err(|error| Error::unusable(&path, beginning(&error)))?;
     // A damaged path may be that of any directory, in which nothing must be undone.
     if hash_of(Path::new(OsStr::from_bytes(&journal.directory))) != hash {
         return Err(Error::unusable(&path, "its directory is not that of its project"));

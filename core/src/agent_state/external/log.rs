@@ -6,6 +6,7 @@ use crate::disk::atomic_write::{replace_file, write_new_named};
 use crate::disk::{Disk, Sharing, folder};
 use crate::error::{Error, Result};
 use crate::store::lock;
+use crate::text::beginning;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -133,7 +134,7 @@ pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Log> {
         return Ok(Log { version: VERSION, last: 0, actions: Vec::new(), audit: Vec::new() });
     };
     let unreadable = |why: String| Error::BadState { part: "log of external actions".into(), why };
-    let log: Log = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
+    let log: Log = serde_json::from_slice(&bytes).map_err(|error| unreadable(beginning(&error)))?;
     match log.version {
         VERSION => Ok(log),
         version => Err(unreadable(format!("it has the unknown version {version}"))),
