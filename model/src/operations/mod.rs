@@ -35,6 +35,7 @@ mod status;
 mod sweep;
 mod target;
 mod tool;
+mod undone_elsewhere;
 mod unexpected;
 mod untouched;
 mod without_backend;
@@ -122,6 +123,9 @@ impl World {
             for rule in unexpected::rules_of_crash(self, allowed, seen) {
                 checks.check(Judge::Answer, rule, false, || unexpected::no_answer(reason));
             }
+            return checks;
+        }
+        if self.compare_undone_project(seen, &mut checks) {
             return checks;
         }
         compare_identity(self, allowed, seen, &mut checks);

@@ -136,8 +136,8 @@ super::rules! {
     }
     RESTORE_UNDO_REDO {
         id: "restore/undo-redo",
-        statement: "Undo gives back the files from before the newest restore that was not undone, and \
-            redo those from before the newest undo: files that the undone restore brought go, unless \
+        statement: "Undo gives back the files from before the project's newest restore that was not undone, \
+            and redo those from before its newest undo: files that the undone restore brought go, unless \
             they were changed since, and other new files stay.",
         tier: Integrity,
         level: Should,

@@ -98,6 +98,27 @@ fn compare_reports_an_undo_that_undoes_itself_or_leaves_what_came() {
     assert!(scene.broken_rules(&observation).contains("restore/undo-redo"));
 }
 
+// rule: restore/undo-redo
+#[test]
+fn compare_reports_an_undo_of_another_project() {
+    let mut scene = taken("a=1 /work/beta/b=1");
+    scene.perform("take beta");
+    scene.edit("/work/beta/b=2");
+    scene.perform("restore beta 1");
+    let mut undo = scene.correct_observation("undo beta");
+    undo.request = Request::Undo { dir: scene.world.absolute(b"work/alpha") };
+    assert_eq!(scene.broken_rules(&undo), "restore/undo-redo");
+    scene.edit("a=2");
+    scene.perform("restore alpha 1");
+    let mut undo = scene.correct_observation("undo beta");
+    undo.request = Request::Undo { dir: scene.world.absolute(b"work/alpha") };
+    assert_eq!(scene.broken_rules(&undo), "restore/undo-redo");
+    // A change outside all projects is a worse failure.
+    let secret = scene.world.files.get(b"work/beta/b").cloned().unwrap();
+    undo.files.insert(b"work/stray", secret);
+    assert!(scene.broken_rules(&undo).contains("restore/contained"));
+}
+
 // rule: restore/same-number
 #[test]
 fn a_restore_moves_no_number_and_a_list_that_counts_its_checkpoint_is_wrong() {
