@@ -1,10 +1,12 @@
 //! The page of what a generated world can be: how many of a thousand histories have each condition of a
-//! project, a home, a store, a configuration, a clock and a process, and which conditions none has, and why.
+//! project, a home, a store, a configuration, a clock, a process and an agent, and which conditions none has, and why.
 
+mod agent;
 mod conditions;
 mod surroundings;
 
 use crate::docs::assert_page;
+use agent::AGENT;
 use conditions::Occurrence::{self, Always, In, Never};
 use conditions::{HOME, PROJECT};
 use herma_harness::generate::{Options, generate_history};
@@ -19,13 +21,14 @@ const HISTORIES: u64 = 1_000;
 const SEED: u64 = 1;
 
 /// The tables of the page.
-const TABLES: [(&str, &[(&str, Occurrence)]); 6] = [
+const TABLES: [(&str, &[(&str, Occurrence)]); 7] = [
     ("A project", PROJECT),
     ("The home", HOME),
     ("The store", STORE),
     ("The configuration", CONFIGURATION),
     ("The clock", CLOCK),
     ("The process", PROCESS),
+    ("The agent", AGENT),
 ];
 
 /// The page; each condition that should occur, and does not, is added to `absent`.

@@ -1,6 +1,7 @@
 //! The conditions of generated projects and homes, each with what decides whether a history has it.
 
 use herma_harness::history::{Event, History, Operation, Target};
+use herma_model::bytes::join;
 use herma_model::files::SpecialKind;
 use herma_model::{ByteString, Edit, Request};
 
@@ -46,6 +47,21 @@ pub fn any_event(history: &History, is_match: impl Fn(&Event) -> bool) -> bool {
     })
 }
 
+fn any_content(history: &History, is_match: impl Fn(&[u8]) -> bool) -> bool {
+    any_edit(history, |edit| matches!(edit, Edit::Write { content, .. } if is_match(content)))
+}
+
+/// Whether a target has a part that a normal path has not: an empty part, `.`, or `..` after a name.
+fn is_not_normal(target: &[u8]) -> bool {
+    let parts: Vec<&[u8]> = target.split(|byte| *byte == b'/').collect();
+    let is_needless = |part: &&[u8]| part.is_empty() || **part == *b".";
+    let goes_back = |parts: &[&[u8]]| parts[0] != b".." && parts[1] == b"..";
+    parts.len() > 1
+        && (parts[1..].iter().any(is_needless)
+            || parts[0] == b"."
+            || parts.windows(2).any(goes_back))
+}
+
 pub fn is_long(path: &[u8]) -> bool {
     path.split(|byte| *byte == b'/').any(|name| name.len() >= 255)
 }
@@ -80,6 +96,18 @@ pub const PROJECT: &[(&str, Occurrence)] = &[
     (
         "other permission bits",
         In(|history| any_edit(history, |edit| matches!(edit, Edit::SetPermissions { .. }))),
+    ),
+    (
+        "other permission bits of a file that is restored alone",
+        In(|history| {
+            any_request(history, |request| {
+                matches!(request, Request::RestoreFile { dir, path, .. }
+                if any_edit(history, |edit| {
+                    let restored = join(dir, path);
+                    matches!(edit, Edit::SetPermissions { path, .. } if **path == *restored)
+                }))
+            })
+        }),
     ),
     (
         "other permission bits of a folder",
@@ -122,6 +150,18 @@ pub const PROJECT: &[(&str, Occurrence)] = &[
         }),
     ),
     (
+        "a file that begins with a byte order mark",
+        In(|history| any_content(history, |content| content.starts_with("\u{feff}".as_bytes()))),
+    ),
+    (
+        "a file of exactly 4,096 or 65,536 bytes",
+        In(|history| any_content(history, |content| [4_096, 65_536].contains(&content.len()))),
+    ),
+    (
+        "a file that ends with zeros",
+        In(|history| any_content(history, |content| content.ends_with(b"\0"))),
+    ),
+    (
         "more than 64 files in a folder",
         In(|history| any_edit(history, |edit| matches!(edit, Edit::Fill { files: 65.., .. }))),
     ),
@@ -157,6 +197,15 @@ pub const PROJECT: &[(&str, Occurrence)] = &[
             any_edit(
                 history,
                 |edit| matches!(edit, Edit::Link { path, target } if is_in_project(path) && leads_out(target)),
+            )
+        }),
+    ),
+    (
+        "a link whose target is not normal",
+        In(|history| {
+            any_edit(
+                history,
+                |edit| matches!(edit, Edit::Link { target, .. } if is_not_normal(target)),
             )
         }),
     ),
@@ -197,6 +246,16 @@ pub const PROJECT: &[(&str, Occurrence)] = &[
                 history,
                 |edit| matches!(edit, Edit::Rename { from, .. } if [&b"work/alpha"[..], b"work/beta"].contains(&&from[..])),
             )
+        }),
+    ),
+    (
+        "projects whose names begin alike",
+        In(|history| {
+            let is_similar = |dir: &[u8]| {
+                dir.strip_prefix(b"work/alpha")
+                    .is_some_and(|rest| !rest.is_empty() && rest[0] != b'/')
+            };
+            any_request(history, |request| request.dir().is_some_and(|dir| is_similar(dir)))
         }),
     ),
     (

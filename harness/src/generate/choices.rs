@@ -68,12 +68,12 @@ mod tests {
     #[test]
     fn history_of_keeps_the_other_fragments_when_one_is_removed() {
         // The second group is chosen for a history without anything among its fragments.
-        let is_plain = |second: &u8| history(&[7, 7, 7, 7, *second, 0, 0, 0]).operations.is_empty();
-        let second = (0..=255).find(is_plain).expect("most histories are plain");
-        let first = [7, 7, 7, 7, second, 0, 0, 0];
+        let first = |second: u16| [&[7, 7, 7, 7][..], &second.to_le_bytes(), &[0, 0]].concat();
+        let is_plain = |first: &Vec<u8>| history(first).operations.is_empty();
+        let first = (0..=u16::MAX).map(first).find(is_plain).expect("some histories are plain");
         let groups = |groups: &[u8]| {
             let fragments = groups.iter().flat_map(|group| [*group; BYTES_PER_FRAGMENT]);
-            history(&first.into_iter().chain(fragments).collect::<Vec<_>>()).operations
+            history(&first.iter().copied().chain(fragments).collect::<Vec<_>>()).operations
         };
         let separately = [groups(&[1]), groups(&[2]), groups(&[3])].concat();
         assert_eq!(groups(&[1, 2, 3]), separately);

@@ -30,6 +30,7 @@ mod repositories;
 mod scenarios;
 mod together;
 mod units;
+mod values;
 
 use crate::history::History;
 use crate::protocol::capabilities::Capabilities;
@@ -85,6 +86,8 @@ pub struct Options {
     pub cautious: bool,
     /// Whether the permissions of folders change.
     pub folder_permissions: bool,
+    /// Whether other directories than the usual projects are projects.
+    pub other_projects: bool,
     /// The multiples in which the subject can set its size limits.
     pub units: Units,
 }
@@ -108,6 +111,7 @@ impl Default for Options {
             own_ignore_files: true,
             cautious: true,
             folder_permissions: true,
+            other_projects: true,
             units: Units::default(),
         }
     }
@@ -129,10 +133,11 @@ impl Options {
         let own_ignore_files = self.own_ignore_files && capabilities.has(OWN_IGNORE_FILE);
         let cautious = self.cautious && capabilities.has("classify.cautious");
         let folder_permissions = self.folder_permissions && capabilities.has(FOLDER_PERMISSIONS);
+        let other_projects = self.other_projects && capabilities.has("project.any_directory");
         let units = capabilities.units();
         let options = Options { maintenance, attribution, damage, injections, ..self.clone() };
         let options = Options { measured, together, agent, databases, undo, ..options };
-        Options { own_ignore_files, cautious, folder_permissions, units, ..options }
+        Options { own_ignore_files, cautious, folder_permissions, other_projects, units, ..options }
     }
 
     /// These options without anything that a real workspace cannot have, if there is one.

@@ -8,7 +8,7 @@ use super::idiom::{self, once_in};
 use super::operation::{self, Kinds};
 use super::{
     Options, agent, attributes, attribution, collected, damage, extremes, folder_permissions,
-    injections, kept_times, last, maintenance, measured, own_ignores, together, units,
+    injections, kept_times, last, maintenance, measured, own_ignores, together, units, values,
 };
 use crate::history::{Event, History, Operation};
 use herma_model::{ByteString, Request, Settings};
@@ -43,7 +43,9 @@ pub struct OtherParts {
     /// The damage at the end, in a history without agent state and injections.
     last_damage: Vec<Operation>,
     /// The operations after all others.
-    appended: [Vec<Operation>; 2],
+    appended: [Vec<Operation>; 5],
+    /// The agent's state at the very end, in a history without damage and injections.
+    last_part: Vec<Operation>,
     databases: Placed,
     injections: Placed,
     /// A history without any of the other parts, which replaces them.
@@ -102,13 +104,14 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
     let folders = once_in(u32::from(options.folder_permissions), folders);
     // Few histories have room for it.
     let extremes = option::weighted(0.2, extremes::fragment(limits));
+    let values = values::fragments(options);
     let latest = (measured, packs, together, unlisted, steps, rare, own_ignores, refused, composed);
-    let rest = (ending, databases, injected, latest, folders, extremes);
+    let rest = (ending, databases, injected, latest, folders, extremes, values);
     let parts = (attributes, command, last, attribution, damage, agent, gc, rest);
     parts
         .prop_map(|(attributes, command, last, attribution, damage, agent, gc, rest)| {
-            let ((kept_times, leftovers), databases, injected, alone_or_last, folders, extremes) =
-                rest;
+            let (ending, databases, injected, alone_or_last, folders, extremes, values) = rest;
+            let (kept_times, leftovers) = ending;
             let (measured, packs, together, unlisted, steps, rare, own_ignores, refused, composed) =
                 alone_or_last;
             OtherParts {
@@ -129,7 +132,14 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
                     composed.unwrap_or_default(),
                 ],
                 last_damage: refused.unwrap_or_default(),
-                appended: [folders.unwrap_or_default(), extremes.unwrap_or_default()],
+                appended: [
+                    folders.unwrap_or_default(),
+                    extremes.unwrap_or_default(),
+                    values.files,
+                    values.similar_projects,
+                    values.older_undone,
+                ],
+                last_part: values.part,
                 databases,
                 injections: [injected, packs].concat(),
                 alone: measured.or(together),
@@ -153,6 +163,8 @@ impl HistoryParts {
         let may_be_damaged = without_injections && others.agent.is_empty();
         let agent = if is_undamaged && without_injections { others.agent } else { Vec::new() };
         let damage = if without_injections { others.damage } else { Vec::new() };
+        let has_state = is_undamaged && without_injections && others.last_damage.is_empty();
+        let last_part = if has_state { others.last_part } else { Vec::new() };
         let mut operations: Vec<Operation> = fragments.into_iter().flatten().collect();
         let all_placed = [others.attributes, others.attribution, damage, others.gc, agent];
         for placed in all_placed.into_iter().chain([others.databases, others.injections]) {
@@ -170,7 +182,7 @@ impl HistoryParts {
         if may_be_damaged && operations.len() + others.last_damage.len() <= options.operations_max {
             operations.extend(others.last_damage);
         }
-        for fragment in others.appended {
+        for fragment in others.appended.into_iter().chain([last_part]) {
             if operations.len() + fragment.len() <= options.operations_max {
                 operations.extend(fragment);
             }
