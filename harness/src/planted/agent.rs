@@ -47,6 +47,43 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "a-long-value-is-cut",
+        rule: &rules::AGENT_PARTS,
+        about: "Only the first 200 characters of a text in the agent state are kept.",
+        operations_min: 2,
+        flaw: Intercept(|subject, request| {
+            let mut request = request.clone();
+            if let Request::SetState { value, .. } = &mut request {
+                cut(value);
+            }
+            subject.ask(&request)
+        }),
+    },
+    PlantedBug {
+        name: "a-value-that-counts-as-false-is-not-restored",
+        rule: &rules::AGENT_ALL_OR_NONE,
+        about: "A restore does not restore a part whose value is empty, zero or false.",
+        operations_min: 6,
+        flaw: Intercept(|subject, request| {
+            let value = |subject: &mut Intercepted, part| match subject
+                .core_answer(&Request::GetState { part })
+            {
+                Answer::State(value) => value,
+                _ => Value::Null,
+            };
+            let before = Part::ALL.map(|part| value(subject, part));
+            let answer = subject.ask(request);
+            if let Answer::Restored(_) = answer {
+                for (part, before) in Part::ALL.into_iter().zip(before) {
+                    if counts_as_false(&value(subject, part)) {
+                        set(subject, part, before);
+                    }
+                }
+            }
+            answer
+        }),
+    },
+    PlantedBug {
         name: "a-refused-restore-restores-the-parts",
         rule: &rules::AGENT_ALL_OR_NONE,
         about: "A refused restore restores the parts of the agent state.",
@@ -232,6 +269,28 @@ fn set(subject: &mut Intercepted, part: Part, value: Value) {
     // A part that was never set stays unset.
     if !value.is_null() {
         subject.core_answer(&Request::SetState { part, value });
+    }
+}
+
+/// Whether a language with such a notion takes the value for false.
+fn counts_as_false(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(value) => !value,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(values) => values.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+    }
+}
+
+/// Cuts each text of a value to 200 characters.
+fn cut(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = text.chars().take(200).collect(),
+        Value::Array(values) => values.iter_mut().for_each(cut),
+        Value::Object(fields) => fields.values_mut().for_each(cut),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -5,6 +5,7 @@ use super::PlantedBug;
 use super::faulty_disk::DiskFault::{Fails, Ignores, List, Read, Stat};
 use super::intercepted::{Intercepted, checkpoint_answer, created_answer, created_id};
 use super::stored::{after_checkpoint, holds_fifo};
+use super::values::with_reason;
 use crate::sandbox::Sandbox;
 use herma_core::disk::{Kind, Stat as Metadata};
 use herma_core::ignore::DEFAULT_EXCLUDES;
@@ -353,13 +354,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "White space at the ends of a reason is not stored.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
-            let mut request = request.clone();
-            if let Request::Checkpoint { reason, .. } | Request::EnsureCheckpoint { reason, .. } =
-                &mut request
-            {
-                *reason = reason.trim().to_owned();
-            }
-            subject.ask(&request)
+            with_reason(subject, request, |reason| reason.trim().to_owned())
         }),
     },
 ];

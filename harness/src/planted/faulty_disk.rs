@@ -19,6 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub enum DiskFault {
     /// Replaces the content that is read from a file.
     Read(fn(&Path, Vec<u8>) -> Vec<u8>),
+    /// Replaces the target that is read from a link.
+    Link(fn(Vec<u8>) -> Vec<u8>),
     /// Selects the names in a directory that are found.
     List(fn(&Sandbox, &Path, &OsStr) -> bool),
     /// Replaces the content of ignore files; every directory has one, empty by default.
@@ -204,7 +206,11 @@ impl Disk for FaultyDisk {
     }
 
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {
-        self.disk.read_link(path)
+        let target = self.disk.read_link(path)?;
+        Ok(match self.fault {
+            DiskFault::Link(change) if self.is_in_project(path) => change(target),
+            _ => target,
+        })
     }
 
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {

@@ -8,6 +8,7 @@ use herma_model::answer::{Change, DiffEntry, Listed, Stats};
 use herma_model::{Answer, ByteString, Request, rules};
 use std::cmp::Reverse;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
@@ -88,6 +89,27 @@ pub static BUGS: &[PlantedBug] = &[
                     if list.iter().all(|entry| entry.id != id) {
                         list.push(last_entry(subject, list, id));
                     }
+                }
+            })
+        }),
+    },
+    PlantedBug {
+        name: "the-list-is-of-all-paths-that-begin-alike",
+        rule: &rules::LIST_OWN_PROJECT,
+        about: "The list of a project contains the checkpoints of projects whose path begins with its path.",
+        operations_min: 3,
+        flaw: Intercept(|subject, request| {
+            listed(subject, request, |subject, list| {
+                let Some(project) = subject.project(request) else { return };
+                let project = project.as_os_str().as_bytes();
+                let begins_alike = |(logged, answer): &(Request, Answer)| {
+                    let path = subject.project(logged)?;
+                    let rest = path.as_os_str().as_bytes().strip_prefix(project)?;
+                    let is_similar = rest.first().is_some_and(|byte| *byte != b'/');
+                    created_id(answer).filter(|_| is_similar).map(str::to_owned)
+                };
+                for id in subject.log.iter().filter_map(begins_alike) {
+                    list.push(last_entry(subject, list, &id));
                 }
             })
         }),

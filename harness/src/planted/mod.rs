@@ -35,6 +35,7 @@ mod stored;
 mod sweep;
 mod turn;
 mod units;
+mod values;
 
 use crate::inject::{Injected, Point};
 use crate::protocol::capabilities::Capabilities;
@@ -133,6 +134,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         scope::BUGS,
         turn::BUGS,
         capture::BUGS,
+        values::BUGS,
         listing::BUGS,
         restore_target::BUGS,
         restore::BUGS,

@@ -176,6 +176,24 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Intercept(|subject, request| undo_as_restore(subject, request, false)),
     },
     PlantedBug {
+        name: "an-undo-is-of-the-project-restored-last",
+        rule: &rules::RESTORE_UNDO_REDO,
+        about: "An undo undoes the last restore of any project.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| {
+            let mut request = request.clone();
+            if let Request::Undo { dir } = &mut request {
+                let restored = |(logged, answer): &(Request, Answer)| {
+                    let is_restored = matches!(answer, Answer::Restored(_));
+                    logged.dir().filter(|_| is_restored).cloned()
+                };
+                let last = subject.log.iter().rev().find_map(restored);
+                *dir = last.unwrap_or_else(|| dir.clone());
+            }
+            subject.ask(&request)
+        }),
+    },
+    PlantedBug {
         name: "a-restore-goes-on-without-its-checkpoint",
         rule: &rules::RESTORE_SAFETY_REQUIRED,
         about: "If no pre-restore checkpoint can be taken, every restore continues as if it were forced.",

@@ -60,6 +60,27 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "a-file-restored-alone-keeps-its-mode",
+        rule: &rules::RESTORE_EXECUTABLE,
+        about: "A restore of a single file keeps whether the existing file is executable.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| match request {
+            Request::RestoreFile { .. } => {
+                after_each_restored(subject, request, |outcome, path| {
+                    let (Some(before), Some(Node::File { .. })) =
+                        (outcome.permissions_before(path), outcome.after(path))
+                    else {
+                        return Ok(());
+                    };
+                    let file = outcome.on_disk(path);
+                    let bits = file.metadata()?.permissions().mode() & !0o111 | before & 0o111;
+                    fs::set_permissions(file, Permissions::from_mode(bits))
+                })
+            }
+            _ => subject.ask(request),
+        }),
+    },
+    PlantedBug {
         name: "a-link-comes-back-as-a-file",
         rule: &rules::RESTORE_TYPE,
         about: "A link is restored as a file that contains the target of the link.",
