@@ -60,7 +60,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Run generated histories and print a verdict for every rule
+    /// Run generated histories and the written cases, and print a verdict for every rule
     #[command(after_help = EXIT_CODES)]
     Run(RunArguments),
     /// Run one history from a file and print its failures

@@ -17,7 +17,8 @@ pub struct RunArguments {
     /// The seed of the histories; random by default
     #[arg(long)]
     pub seed: Option<u64>,
-    /// How many histories; 600 by default, 60 with an adapter, 6 with a workspace
+    /// How many histories are generated; 600 by default, 60 with an adapter, 6 with a workspace. The written
+    /// cases run in addition, except with a workspace or with PROCESSES
     #[arg(long)]
     pub histories: Option<u64>,
     /// The maximum number of operations per history
