@@ -67,6 +67,7 @@ enum UnusualFile {
     Block,
     Zeros,
     Link,
+    LinkOut,
     Mode,
 }
 
@@ -75,6 +76,7 @@ const KINDS: &[UnusualFile] = &[
     UnusualFile::Block,
     UnusualFile::Zeros,
     UnusualFile::Link,
+    UnusualFile::LinkOut,
     UnusualFile::Mode,
 ];
 
@@ -132,6 +134,7 @@ fn entry(project: &ByteString, kind: UnusualFile) -> BoxedStrategy<ChangedFile> 
             };
             select(TARGETS).prop_map(link).boxed()
         }
+        UnusualFile::LinkOut => Just(link_out(&project)).boxed(),
         UnusualFile::Mode => select(MODES).prop_map(move |modes| mode(&project, modes)).boxed(),
     }
 }
@@ -153,6 +156,15 @@ fn file(
             ChangedFile { name, before: vec![write(path.clone(), content)], since: vec![since] }
         })
         .boxed()
+}
+
+/// A link out of the project that is replaced by a folder, with a file of a name that is also behind the link.
+fn link_out(project: &ByteString) -> ChangedFile {
+    let path = join(project, &"behind".into());
+    let inside = join(&path, &"secret.txt".into());
+    let link = Edit::Link { path, target: "../../outside".into() };
+    let write = Edit::Write { path: inside, content: "mine\n".into(), executable: false };
+    ChangedFile { name: "behind", before: vec![link], since: vec![write] }
 }
 
 /// A file of which only the permissions change.

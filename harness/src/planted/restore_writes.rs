@@ -254,4 +254,18 @@ pub static BUGS: &[PlantedBug] = &[
             after_each_restored(subject, request, |outcome, path| outcome.follow(path, false))
         }),
     },
+    PlantedBug {
+        name: "a-created-file-is-removed-through-a-link",
+        rule: &rules::RESTORE_CONTAINED,
+        about: "A restore removes what was created only after it restored the links: through one that was a folder.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            after_restore(subject, request, |outcome| {
+                let removed = outcome.report.removed.iter().map(|path| outcome.on_disk(path));
+                removed
+                    .filter(|file| file.symlink_metadata().is_ok_and(|found| !found.is_dir()))
+                    .try_for_each(fs::remove_file)
+            })
+        }),
+    },
 ];
