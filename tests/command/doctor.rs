@@ -151,6 +151,14 @@ fn doctor_reports_what_works_with_a_store_that_cannot_be_written_or_is_of_anothe
     assert_eq!(world.run(ordinary(), &["rollback", "1", "--force"]).exit, Some(0));
     assert_eq!(world.read("a.txt"), "one\n");
     Command::new("chmod").args(["-R", "u+w"]).arg(&hermes).status().unwrap();
+    let (_, data) = examine(&world, ordinary);
+    assert_finding(&data, "base", "ok", "contains a store");
+    // A folder of objects that another user made, or that nobody may write, fails some of the checkpoints.
+    let objects = hermes.join("checkpoints/store/objects/pack");
+    Command::new("chmod").arg("a-w").arg(&objects).status().unwrap();
+    let (_, data) = examine(&world, ordinary);
+    assert_finding(&data, "base", "trouble", "pack\" cannot be written: Permission denied");
+    Command::new("chmod").arg("u+w").arg(&objects).status().unwrap();
 }
 
 #[test]

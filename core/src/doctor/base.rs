@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 const FREE_BYTES_MIN: u64 = 10 * MEBIBYTE;
 /// A small checkpoint makes fewer files than this.
 const FREE_FILES_MIN: u64 = 100;
+/// Objects are in folders of a folder of the store.
+const FOLDERS_DEEP: usize = 2;
 /// What works with a store that can only be read.
 const READABLE: &str =
     "; its checkpoints are listed and compared, but none is taken, and a rollback needs --force";
@@ -44,7 +46,24 @@ fn existing(disk: &dyn Disk, machine: &dyn Machine, base: &Path, stat: &Stat) ->
         let works = if is_readable { READABLE } else { "" };
         return Finding { found: finding.found + works, ..finding };
     }
-    of_base().unwrap_or_else(|| Check::Base.ok(format!("{base:?} contains a store")))
+    let fine = || Check::Base.ok(format!("{base:?} contains a store"));
+    of_base().or_else(|| unusable_below(disk, machine, &store, FOLDERS_DEEP)).unwrap_or_else(fine)
+}
+
+/// The reason why a folder of the store cannot be used, such as one that root made for itself, if there is one.
+fn unusable_below(
+    disk: &dyn Disk,
+    machine: &dyn Machine,
+    folder: &Path,
+    levels: usize,
+) -> Option<Finding> {
+    let names = disk.list(folder).ok().filter(|_| levels > 0)?;
+    names.into_iter().find_map(|name| {
+        let path = folder.join(name);
+        let stat = disk.stat(&path).ok().filter(|stat| stat.kind == Kind::Directory)?;
+        unusable(disk, machine, &path, &stat)
+            .or_else(|| unusable_below(disk, machine, &path, levels - 1))
+    })
 }
 
 /// The reason why a directory of this tool cannot be used, if there is one.
