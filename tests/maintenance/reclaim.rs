@@ -349,6 +349,24 @@ fn a_collection_and_git_gc_exclude_each_other() {
     assert!(!store.join("objects/tmp_obj_x-0").exists());
 }
 
+// rule: maintenance/damage
+#[test]
+fn prune_frees_the_space_of_other_projects_if_the_first_checkpoint_of_one_is_lost() {
+    for more in [0, 1] {
+        let fixture = StoreFixture::new();
+        let first = fixture.take_with_limit(20, "damaged", "one");
+        let newest = (more > 0).then(|| fixture.take_with_limit(20, "damaged", "two"));
+        let gone = fixture.take_with_limit(20, "gone", "gone");
+        fs::remove_dir_all(fixture.project("gone")).unwrap();
+        let lost = fixture.store().join("objects").join(&first[..2]).join(&first[2..]);
+        fs::remove_file(lost).unwrap();
+        assert_eq!(fixture.prune().errors, 0);
+        assert!(!is_stored(&fixture, &gone));
+        assert!(newest.is_none_or(|newest| is_stored(&fixture, &newest)));
+        assert_eq!(fixture.list("damaged").len(), 1 + more);
+    }
+}
+
 #[test]
 fn prune_removes_leftovers_but_collects_nothing_while_a_history_is_damaged() {
     let fixture = StoreFixture::new();
@@ -360,10 +378,14 @@ fn prune_removes_leftovers_but_collects_nothing_while_a_history_is_damaged() {
     let loose = fixture.store().join("objects").join(&damaged[..2]).join(&damaged[2..]);
     let away = fixture.root.join("away");
     fs::rename(&loose, &away).unwrap();
-    // The ancestors of a lost commit are unknown.
+    // The ancestors of a lost commit are unknown without the list of the project's checkpoints.
+    let metadata = fixture.store().join(format!("projects/{}.json", fixture.hash("damaged")));
+    let metadata_away = fixture.root.join("metadata");
+    fs::rename(&metadata, &metadata_away).unwrap();
     assert_eq!(fixture.prune().errors, 1, "for the space");
     assert!(is_stored(&fixture, &gone));
     fs::rename(&away, &loose).unwrap();
+    fs::rename(&metadata_away, &metadata).unwrap();
     let leftovers = [
         "objects/tmp_obj_x-0",
         "objects/pack/tmp_pack_x",

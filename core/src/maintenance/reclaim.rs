@@ -112,9 +112,13 @@ fn tips(
     let mut lost = HashSet::new();
     for hash in ref_recovery::projects(store, objects)? {
         for checkpoint in history::newest_first(store, objects, &hash, usize::MAX)? {
+            let is_first = || {
+                let metadata = metadata::read(store.disk, &store.path, &hash);
+                metadata.and_then(|metadata| metadata.first()) == Some(checkpoint.id)
+            };
             let is_parent_known =
-                checkpoint.parent.is_some() || boundaries.contains(&checkpoint.id);
-            if checkpoint.damage.is_some() && is_parent_known {
+                || checkpoint.parent.is_some() || boundaries.contains(&checkpoint.id) || is_first();
+            if checkpoint.damage.is_some() && is_parent_known() {
                 lost.insert(checkpoint.id);
             } else {
                 tips.push(checkpoint.id);

@@ -116,6 +116,13 @@ impl Metadata {
         }
     }
 
+    /// The first checkpoint that the project ever had, if its checkpoints are recorded from the first on: one whose
+    /// time is unknown was taken before that.
+    pub fn first(&self) -> Option<Oid> {
+        let first = self.checkpoints.last().filter(|first| first.seconds != 0)?;
+        first.id().filter(|_| self.checkpoints.len() <= RECORDED_MAX)
+    }
+
     /// The project's directory.
     pub fn directory(&self) -> PathBuf {
         match &self.workdir_bytes {
