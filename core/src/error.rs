@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 /// The result of everything in this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// The name of the folder that holds the store.
+const BASE_FOLDER: &str = "checkpoints";
+
 /// The stable code of an error, as the command prints it and a protocol sends it.
 pub type Code = &'static str;
 
@@ -202,9 +205,7 @@ pub enum Error {
     )]
     PartlyCleared(#[source] Box<Error>),
     /// Input or output failed.
-    #[error(
-        "{action} {path:?} failed: {source}; no checkpoint was lost: fix the cause and try again"
-    )]
+    #[error("{}; no checkpoint was lost: {}", io_failure(.action, .path, .source), io_advice(.source))]
     Io {
         /// What was being done.
         action: &'static str,
@@ -250,7 +251,10 @@ impl Error {
     /// What went wrong, without the consequence for the request; for a remark on one path.
     pub(crate) fn cause(&self) -> String {
         match self {
-            Error::Io { action, source, .. } => format!("{action}: {source}"),
+            Error::Io { action, source, .. } => match no_space(source) {
+                Some(why) => format!("the disk {why}"),
+                None => format!("{action}: {source}"),
+            },
             Error::CorruptCheckpoint { why, .. } => why.clone(),
             Error::DamagedObject { id, why } => format!("object {id} {why}"),
             Error::BadState { part, why } => format!("the {part}: {why}"),
@@ -310,6 +314,36 @@ fn io_code(error: &io::Error) -> Code {
     }
 }
 
+/// How a disk is called that has no more space for this user, if that is the error.
+fn no_space(error: &io::Error) -> Option<&'static str> {
+    match error.kind() {
+        io::ErrorKind::StorageFull => Some("is full"),
+        io::ErrorKind::QuotaExceeded => Some("has no space left in your quota"),
+        _ => None,
+    }
+}
+
+/// What failed, for people: of a full disk whose it is, since the path is that of a temporary file.
+fn io_failure(action: &str, path: &Path, source: &io::Error) -> String {
+    let Some(why) = no_space(source) else {
+        return format!("{action} {path:?} failed: {source}");
+    };
+    let is_base = |folder: &&Path| folder.file_name() == Some(BASE_FOLDER.as_ref());
+    match path.ancestors().find(is_base) {
+        Some(base) => format!("the disk of the checkpoint store {base:?} {why}"),
+        None => format!("the disk of {path:?} {why}"),
+    }
+}
+
+fn io_advice(source: &io::Error) -> &'static str {
+    match no_space(source) {
+        Some(_) => {
+            "make room, for example with `herma checkpoints prune` or a smaller retention_days, and try again"
+        }
+        None => "fix the cause and try again",
+    }
+}
+
 /// Adds to an I/O error what was being done to which path.
 pub(crate) trait Context<T> {
     /// Converts an I/O error into an [`Error`].
@@ -325,6 +359,23 @@ impl<T> Context<T> for io::Result<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_as_that_of_the_store_with_what_makes_room() {
+        let told = |path: &str| {
+            let full: io::Result<()> = Err(io::ErrorKind::StorageFull.into());
+            full.context("writing", Path::new(path)).unwrap_err()
+        };
+        let of_store = told("/h/checkpoints/store/objects/tmp_obj_6c9a-0");
+        assert_eq!(
+            of_store.to_string(),
+            "the disk of the checkpoint store \"/h/checkpoints\" is full; no checkpoint was lost: make room, \
+             for example with `herma checkpoints prune` or a smaller retention_days, and try again"
+        );
+        assert_eq!(of_store.cause(), "the disk is full");
+        let of_project = told("/p/a").to_string();
+        assert!(of_project.starts_with("the disk of \"/p/a\" is full; "), "{of_project}");
+    }
 
     #[test]
     fn io_code_distinguishes_a_full_disk_and_a_missing_permission() {

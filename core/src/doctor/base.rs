@@ -217,14 +217,15 @@ pub fn space(disk: &dyn Disk, machine: &dyn Machine, base: &Path, config: &Confi
     };
     let free = format!("{} MB are free at {base:?}", space.bytes / MEBIBYTE);
     if space.bytes < FREE_BYTES_MIN {
-        let advice = format!(
-            "free some space, {ELSEWHERE}; `herma checkpoints prune` makes the store smaller"
-        );
-        return Check::Space.trouble(free, advice);
+        let found = format!("the disk of the checkpoint store is nearly full: {free}");
+        let advice = "make room, for example with `herma checkpoints prune` or a smaller retention_days in the \
+                      configuration";
+        return Check::Space.trouble(found, advice);
     }
     if let Some(files) = space.files.filter(|files| *files < FREE_FILES_MIN) {
         let found = format!("only {files} more files can be created at {base:?}");
-        return Check::Space.trouble(found, format!("remove some files, {ELSEWHERE}"));
+        return Check::Space
+            .trouble(found, "remove some files, for example with `herma checkpoints prune`");
     }
     let limit = config.max_total_bytes;
     if space.bytes < limit {

@@ -297,7 +297,7 @@ fn examine_checks_only_the_parent_directory_above_a_base_outside_the_home() {
 fn examine_reports_a_file_system_that_is_nearly_full() {
     let mut fixture = Fixture::new();
     for (bytes, files, verdict, part) in [
-        (10 * MEBIBYTE - 1, None, Trouble, "9 MB"),
+        (10 * MEBIBYTE - 1, None, Trouble, "store is nearly full: 9 MB"),
         (10 * MEBIBYTE, None, Notice, "may grow to 500 MB"),
         (500 * MEBIBYTE - 1, None, Notice, "may grow"),
         (500 * MEBIBYTE, None, Fine, "500 MB"),
