@@ -142,6 +142,26 @@ fn what_a_prune_cannot_do_is_said_and_the_rest_is_done() {
 }
 
 #[test]
+fn a_pack_that_only_git_refuses_is_not_said_to_be_mended_by_a_checkpoint() {
+    let world = CommandFixture::new();
+    // So many files are stored as a pack.
+    (0..70).for_each(|number| world.write(format!("{number}"), format!("{number}")));
+    world.checkpoint("first");
+    let packs = fs::read_dir(world.base().join("store/objects/pack")).unwrap();
+    let mut paths = packs.map(|entry| entry.unwrap().path());
+    let pack = paths.find(|path| path.extension() == Some("pack".as_ref())).unwrap();
+    let bytes = [&fs::read(&pack).unwrap()[..], b"more"].concat();
+    fs::remove_file(&pack).unwrap();
+    fs::write(&pack, bytes).unwrap();
+    let refused = world.herma(&["checkpoints", "verify"]);
+    assert_eq!(refused.exit, Some(5));
+    assert!(refused.stderr.contains("which no checkpoint mends: restore"), "{}", refused.stderr);
+    world.write("7", "changed");
+    world.herma(&["rollback", "1"]).done();
+    assert_eq!(world.read("7"), "7");
+}
+
+#[test]
 fn a_look_at_everything_says_what_is_damaged_and_what_that_costs() {
     let world = CommandFixture::new();
     ["one\n", "two\n"].iter().for_each(|content| {

@@ -2,6 +2,7 @@
 
 use super::{Interrupted, is_default};
 use crate::remark::Remark;
+use crate::store::REFUSED_BY_GIT;
 use serde::{Serialize, Serializer};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -188,6 +189,14 @@ impl Verified {
     /// Whether no stored data is damaged.
     pub fn has_all_data(&self) -> bool {
         self.damaged.is_empty() && self.unreadable.is_empty() && self.envelopes.is_empty()
+    }
+
+    /// Whether something is damaged, and all that is damaged can still be restored, but not by git.
+    pub fn is_restorable(&self) -> bool {
+        let mut lost = self.damaged.iter().flat_map(|damaged| &damaged.lost);
+        let is_rest_intact = self.unreadable.is_empty() && self.envelopes.is_empty();
+        let has_damage = !self.damaged.is_empty();
+        has_damage && is_rest_intact && lost.all(|lost| lost.why.ends_with(REFUSED_BY_GIT))
     }
 }
 

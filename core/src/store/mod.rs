@@ -43,4 +43,5 @@ pub mod snapshot;
 pub mod trees;
 pub mod usage;
 
+pub use packed::REFUSED_BY_GIT;
 pub use repository::{Store, make_directories, make_private};

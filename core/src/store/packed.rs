@@ -32,6 +32,9 @@ const STEP_BYTES: usize = 4096;
 /// Size limit of the cache in bytes: a delta is mostly against an object that was read just before.
 const CACHED_BYTES_MAX: usize = 16 * 1024 * 1024;
 
+/// Why an object counts as damaged that is whole itself.
+pub const REFUSED_BY_GIT: &str = "is in a pack that git refuses";
+
 /// A pack with its index.
 pub struct Pack {
     /// The file of the pack.
@@ -164,7 +167,7 @@ impl Pack {
         let checked = self.check_object(disk, id)?;
         checked.and_then(|kind| match self.is_read_by_git(disk)? {
             true => Ok(Found::Intact(kind)),
-            false => Ok(Found::Damaged("is in a pack that git refuses")),
+            false => Ok(Found::Damaged(REFUSED_BY_GIT)),
         })
     }
 

@@ -137,6 +137,10 @@ impl Herma {
         }
         let message = match verified.has_all_data() {
             true => "the store cannot be read by git and by Herma: do what is said about each file",
+            false if verified.is_restorable() => {
+                "git refuses a pack of the store, which no checkpoint mends: restore what you need, which still \
+                 works, or put the file of the pack back from a backup"
+            }
             false => {
                 "stored data is damaged: take a checkpoint of each of these projects, which stores \
                  its present files again"
