@@ -2,6 +2,7 @@
 
 use crate::command::world::{CommandFixture, binary};
 use pretty_assertions::assert_eq;
+use std::fs;
 use std::process::Command;
 
 #[test]
@@ -52,13 +53,13 @@ fn bash_completes_verbs_checkpoints_labels_files_and_pages() {
         (&["checkp"][..], &["checkpoint", "checkpoints"][..]),
         (&["checkpoints", "ver"], &["verify"]),
         (&["rollback", ""], &["1", "2", "base", "diff", "list", "redo", "show", "undo"]),
-        (&["rollback", "d"], &["diff"]),
+        (&["rollback", "di"], &["diff"]),
         (&["rollback", "diff", ""], &["1", "2", "base"]),
         (&["rollback", "base", ""], &["b.txt", "src/"]),
         (&["rollback", "1", "src/"], &["src/main.rs", "src/my file"]),
         (&["rollback", "1", "--dry-run", "l"], &["later.txt"]),
         (&["rollback", "1", "b.txt", "l"], &["later.txt"]),
-        (&["restore", "b"], &["base"]),
+        (&["restore", "bas"], &["base"]),
         (&["restore", "base", "b.txt", "src/m"], &["src/main.rs", "src/my file"]),
         (&["diff", "2", ""], &["1", "2", "base"]),
         (&["diff", "2", "--", "src/"], &["src/main.rs", "src/my file"]),
@@ -69,7 +70,8 @@ fn bash_completes_verbs_checkpoints_labels_files_and_pages() {
         (&["log", ""], &["b.txt", "later.txt", "src/"]),
         (&["cat", "'base'", "s\\r\\c/m"], &["src/main.rs", "src/my file"]),
         (&["cat", "1", "\"src/my f"], &["src/my file"]),
-        (&["pin", "b"], &["base"]),
+        (&["pin", "bas"], &["base"]),
+        (&["hook", "cla"], &["claude"]),
         (&["man", "checkpoints-c"], &["checkpoints-clear", "checkpoints-clear-legacy"]),
         (&["init", "--agent", "c"], &["claude", "codex", "cursor", "copilot", "cline"]),
     ] {
@@ -80,6 +82,28 @@ fn bash_completes_verbs_checkpoints_labels_files_and_pages() {
         expected.sort();
         assert_eq!(offered, expected, "{words:?}");
     }
+}
+
+#[test]
+fn bash_completes_ids_and_the_checkpoints_of_the_project_that_was_named() {
+    let world = CommandFixture::new();
+    world.write("a.txt", "1");
+    let id = world.checkpoint("first");
+    for command in ["rollback", "pin"] {
+        assert_eq!(offered(&world, &[command, &id[..4]]), [&id[..7]], "{command}");
+        assert_eq!(offered(&world, &[command, &id[..9]]), [&*id], "{command}");
+    }
+    assert_eq!(offered(&world, &["pin", "1"]), ["1"], "a number of the list");
+    fs::create_dir(world.home().join("other")).unwrap();
+    let here = |words: &[&str]| {
+        let mut offered = offered(&world, words);
+        offered.retain(|word| !word.starts_with('-'));
+        offered
+    };
+    fs::write(world.home().join("other/b.txt"), "1").unwrap();
+    world.herma(&["checkpoint", "../other", "--label", "elsewhere"]).done();
+    assert_eq!(here(&["pin", "--dir", "../other", ""]), ["1", "elsewhere"]);
+    assert_eq!(here(&["cat", "--dir", "../other", "1", ""]), ["b.txt"]);
 }
 
 #[test]

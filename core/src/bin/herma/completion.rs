@@ -4,8 +4,9 @@
 
 use crate::arguments;
 use crate::commands::{Answer, Failure, Herma};
+use crate::hooked_agents::AGENTS;
 use crate::manual;
-use crate::text::{Style, ago, line};
+use crate::text::{Style, ago, line, short_id};
 use clap::{Arg, Command};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
@@ -15,7 +16,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The variable by which the script asks.
 pub const VARIABLE: &str = "HERMA_COMPLETE";
@@ -114,6 +115,7 @@ fn completed(typed: &Typed, subcommand: &str, argument: Arg) -> Arg {
         ("restore", "_words") => Typed::restore_words,
         ("rollback", "_words") => Typed::rollback_words,
         ("man", "page") => Typed::pages,
+        ("hook", "agent") => Typed::agents,
         _ => return argument,
     };
     argument.add(ArgValueCompleter::new(move |current: &OsStr| candidates(&typed, current)))
@@ -133,8 +135,21 @@ impl Typed {
 
     /// The words after the subcommand that are no options.
     fn operands(&self) -> Vec<&OsString> {
-        let is_operand = |word: &&OsString| !word.as_bytes().starts_with(b"-");
-        self.words.iter().skip(1).filter(is_operand).skip(1).collect()
+        let is_operand =
+            |pair: &&[OsString]| pair[0] != "--dir" && !pair[1].as_bytes().starts_with(b"-");
+        self.words.windows(2).filter(is_operand).skip(1).map(|pair| &pair[1]).collect()
+    }
+
+    /// The project that was named, or else that of the current directory.
+    fn project(&self, herma: &Herma) -> PathBuf {
+        let named = self.words.windows(2).find(|pair| pair[0] == "--dir");
+        herma.project(named.map(|pair| Path::new(&pair[1])))
+    }
+
+    /// The agents that have hooks.
+    fn agents(&self, current: &OsStr) -> Vec<CompletionCandidate> {
+        let names = AGENTS.iter().map(|agent| CompletionCandidate::new(agent.name));
+        beginning_with(current, names.collect())
     }
 
     /// What may follow `herma man`.
@@ -149,7 +164,7 @@ impl Typed {
 
     /// Checkpoints alone.
     fn checkpoint_words(&self, current: &OsStr) -> Vec<CompletionCandidate> {
-        beginning_with(current, self.checkpoints())
+        beginning_with(current, self.checkpoints(current))
     }
 
     /// What may follow `herma diff`: checkpoints, and after `--` files of the first of them.
@@ -163,14 +178,21 @@ impl Typed {
         self.files(target.map_or(OsStr::new("1"), OsString::as_os_str), current)
     }
 
-    /// Every checkpoint by its number, and by its label if it has one.
-    fn checkpoints(&self) -> Vec<CompletionCandidate> {
+    /// Every checkpoint by its number, and by its label if it has one; once another word than a number was begun, also
+    /// by its id.
+    fn checkpoints(&self, current: &OsStr) -> Vec<CompletionCandidate> {
         let Some(herma) = self.herma() else { return Vec::new() };
-        let listed = herma.manager.list(&herma.project(None)).unwrap_or_default();
+        let listed = herma.manager.list(&self.project(&herma)).unwrap_or_default();
+        let is_number = listed.iter().any(|listed| *listed.name.to_string() == *current);
+        let has_ids = !current.is_empty() && !is_number;
+        let digits = current.len();
         let now = SystemClock.seconds();
-        let names = |(order, Listed { name, label, time, reason, .. }): (usize, Listed)| {
+        let names = |(order, Listed { id, name, label, time, reason, .. }): (usize, Listed)| {
             let help = format!("{}, {}", ago(time, now), line(reason));
-            let names = [Some(name.to_string()), label].into_iter().flatten();
+            let short = short_id(&id);
+            let id =
+                has_ids.then(|| if digits > short.len() { id.clone() } else { short.to_owned() });
+            let names = [Some(name.to_string()), label, id].into_iter().flatten();
             let candidate =
                 |name: String| CompletionCandidate::new(name).help(Some(help.clone().into()));
             names.map(candidate).map(|named| named.display_order(Some(order))).collect::<Vec<_>>()
@@ -182,7 +204,7 @@ impl Typed {
     /// or else from the project.
     fn files(&self, target: &OsStr, current: &OsStr) -> Vec<CompletionCandidate> {
         let Some(herma) = self.herma() else { return Vec::new() };
-        let project = herma.project(None);
+        let project = self.project(&herma);
         let here = self.environment.current_directory.strip_prefix(&project);
         let folder = here.unwrap_or(Path::new(""));
         let paths = herma.manager.stored_paths(&project, target.as_bytes()).unwrap_or_default();
@@ -202,9 +224,9 @@ impl Typed {
         let found = match self.operands()[..] {
             [] | [_] => {
                 let verbs = VERBS.iter().map(CompletionCandidate::new);
-                self.checkpoints().into_iter().chain(verbs).collect()
+                self.checkpoints(current).into_iter().chain(verbs).collect()
             }
-            [verb, _] if VERBS.iter().any(|known| verb == known) => self.checkpoints(),
+            [verb, _] if VERBS.iter().any(|known| verb == known) => self.checkpoints(current),
             _ => return self.files_of_checkpoint(current),
         };
         beginning_with(current, found)
