@@ -16,7 +16,7 @@ use herma_core::{Environment, text_difference};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -166,6 +166,11 @@ fn page(agent: &HookedAgent, undo: bool, declined: bool, edits: &[Edit]) -> Stri
     let files: Vec<String> = edits.iter().map(|edit| edit.path.display().to_string()).collect();
     let files = files.join(", ");
     match (declined, undo, edits.is_empty()) {
+        (true, ..) if !std::io::stdin().is_terminal() => {
+            let undo = if undo { " --undo" } else { "" };
+            let again = format!("herma init --agent {}{undo} --force", agent.name);
+            format!("{DECLINED}; to change it without a question, type `{again}`\n")
+        }
         (true, ..) => format!("{DECLINED}\n"),
         (_, false, true) => format!("{title} has the hook already\n"),
         (_, true, true) => format!("{title} has no hook of Herma\n"),
