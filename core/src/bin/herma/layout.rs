@@ -1,6 +1,7 @@
 //! Lays out text on a terminal: columns of names with wide characters, and lines that are longer than the terminal is
 //! wide.
 
+use std::os::fd::AsFd;
 use unicode_width::UnicodeWidthStr;
 
 /// Fewer columns than this are too narrow for words.
@@ -18,7 +19,12 @@ pub fn padded(text: &str, width: usize) -> String {
 
 /// The columns of the terminal on standard output, if it is one.
 pub fn terminal_columns() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    columns_of(std::io::stdout())
+}
+
+/// The columns of the terminal that is this output, if it is one.
+pub fn columns_of(output: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(output).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns >= COLUMNS_MIN)
 }
 

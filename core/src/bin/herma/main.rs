@@ -410,7 +410,10 @@ fn print_failure(Failure { code, message }: &Failure) {
 }
 
 fn print_message(message: &str) {
-    print(std::io::stderr(), &format!("herma: {}\n", text::line(message)));
+    let text = format!("herma: {}\n", text::line(message));
+    let columns = layout::columns_of(std::io::stderr());
+    let fitting = columns.map(|columns| layout::wrapped(&text, columns));
+    print(std::io::stderr(), &fitting.unwrap_or(text));
 }
 
 /// Writes a text and ignores a failure, which could not be reported anywhere.
