@@ -58,7 +58,7 @@ enum Command {
     #[command(after_help = help::LIST)]
     List(ProjectArguments),
     /// Show what a checkpoint holds besides its files
-    #[command(after_help = help::LIST)]
+    #[command(after_help = help::SHOW)]
     Show(ShowArguments),
     /// Restore a checkpoint, or some of its files and folders
     #[command(

@@ -164,8 +164,16 @@ Examples:
 
 Exit codes: 0 done; 3 refused; 5 the checkpoint is damaged.";
 
+pub const SHOW: &str = "\
+`herma rollback show N` prints the same page.
+
+Examples:
+  herma show 1                    what checkpoint 1 holds besides its files
+
+Exit codes: 0 done; 3 refused; 5 the checkpoint is damaged.";
+
 pub const LIST: &str = "\
-`herma rollback` prints the same list, and `herma rollback show N` the same page.
+`herma rollback` prints the same list.
 
 Examples:
   herma list                      the checkpoints, newest first
