@@ -171,6 +171,9 @@ pub struct SessionArguments {
     /// Read the lines from a file, instead of standard input
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
+    // It is refused, with a reason.
+    #[arg(long = "json", id = "json", hide = true)]
+    _json: bool,
     /// Stop a terminal command that takes longer
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub time_limit: u64,

@@ -181,7 +181,7 @@ pub fn list_commands(has_checkpoints: bool, dir: Option<&Path>) -> String {
 
 /// What changed since a checkpoint: a summary as git gives it, then the patch.
 pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
-    let mut bytes = changed(style, project, diff, usize::MAX).into_bytes();
+    let mut bytes = changed(style, project, diff, Rows::ALL).into_bytes();
     if diff.entries.is_empty() {
         return bytes;
     }
@@ -194,8 +194,20 @@ pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
     bytes
 }
 
-/// Which files changed since a checkpoint, and how much: the first `rows_max` of them, and a summary.
-pub fn changed(style: Style, project: &Path, diff: &Diff, rows_max: usize) -> String {
+/// How many files a summary names, and for the command that names all, the project if that was typed.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    pub max: usize,
+    pub dir: Option<&'a Path>,
+}
+
+impl Rows<'_> {
+    /// All files.
+    pub const ALL: Rows<'static> = Rows { max: usize::MAX, dir: None };
+}
+
+/// Which files changed since a checkpoint, and how much: the first of them, and a summary.
+pub fn changed(style: Style, project: &Path, diff: &Diff, rows: Rows<'_>) -> String {
     let mut page = Page::default();
     let id = short(style, &diff.id);
     let project = directory(project);
@@ -204,7 +216,7 @@ pub fn changed(style: Style, project: &Path, diff: &Diff, rows_max: usize) -> St
         write_left_out(diff, &mut page);
         return page.0;
     }
-    let entries = &diff.entries[..diff.entries.len().min(rows_max)];
+    let entries = &diff.entries[..diff.entries.len().min(rows.max)];
     let names: Vec<String> = entries.iter().map(|entry| name(&entry.path)).collect();
     let longest = names.iter().map(|name| columns(name)).max().unwrap_or_default();
     let width = longest.min(NAME_WIDTH_MAX);
@@ -213,7 +225,9 @@ pub fn changed(style: Style, project: &Path, diff: &Diff, rows_max: usize) -> St
     }
     if entries.len() < diff.entries.len() {
         let more = diff.entries.len() - entries.len();
-        writeln!(page, " … and {more} more (`herma diff --stat` lists all)");
+        let dir = rows.dir.map(directory_word);
+        let dir = dir.map(|dir| format!(" --dir {dir}")).unwrap_or_default();
+        writeln!(page, " … and {more} more (`herma diff --stat{dir}` lists all)");
     }
     writeln!(page, "{}", summary(&diff.stats));
     write_left_out(diff, &mut page);

@@ -3,7 +3,7 @@
 
 use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::maintenance::is_confirmed;
-use crate::pages;
+use crate::pages::{self, Rows};
 use crate::request::{StoreRequest, Task};
 use crate::rollback_arguments::ProjectArguments;
 use crate::rollback_pages::ROWS_MAX;
@@ -31,6 +31,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 pub struct RunArguments {
     #[command(flatten)]
     pub project: ProjectArguments,
+    // It is refused, with a reason.
+    #[arg(long = "json", id = "json", hide = true)]
+    _json: bool,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     words: Vec<OsString>,
@@ -47,7 +50,8 @@ impl Herma {
         arguments: &RunArguments,
         terminated: &AtomicBool,
     ) -> Result<u8, Failure> {
-        let project = self.project(arguments.project.dir.as_deref());
+        let dir = arguments.project.dir.as_deref();
+        let project = self.project(dir);
         let words: Vec<String> =
             arguments.words.iter().map(|word| shell_word(word.as_bytes())).collect();
         let reason = shortened(&format!("before run: {}", words.join(" ")));
@@ -67,7 +71,7 @@ impl Herma {
         // The command has run: its code counts, whatever can be told.
         let told = match before {
             Some(before) => {
-                self.tell_changes(&project, &before).err().map(|failure| failure.message)
+                self.tell_changes(&project, &before, dir).err().map(|failure| failure.message)
             }
             None => {
                 let message = "the project had no files before, so no checkpoint was taken and this cannot be \
@@ -83,9 +87,14 @@ impl Herma {
     }
 
     /// Tells what changed since a checkpoint, and offers to roll it back.
-    fn tell_changes(&self, project: &Path, before: &str) -> Result<(), Failure> {
+    fn tell_changes(
+        &self,
+        project: &Path,
+        before: &str,
+        dir: Option<&Path>,
+    ) -> Result<(), Failure> {
         let diff = self.manager.diff(project, before.as_bytes())?;
-        tell(&pages::changed(self.style, project, &diff, ROWS_MAX));
+        tell(&pages::changed(self.style, project, &diff, Rows { max: ROWS_MAX, dir }));
         let is_asked = !diff.entries.is_empty() && std::io::stdin().is_terminal();
         if is_asked && is_confirmed("Roll this back? [y/N] ") {
             let task = rollback_line::Task::Restore {
@@ -95,7 +104,7 @@ impl Herma {
                 dry_run: false,
                 token: None,
             };
-            let dir = Some(project.to_owned());
+            let dir = dir.map(Path::to_owned);
             let task = Task::Rollback(task);
             let request = StoreRequest { json: false, dir, task, undoes_turns: false };
             let Answer { bytes, ending, .. } = self.run(&request)?;
