@@ -67,3 +67,16 @@ fn a_rollback_that_restored_nothing_does_not_claim_a_part() {
     assert_eq!(said.exit, Some(4), "{}", said.stderr);
     assert!(said.text().starts_with("Restored nothing of checkpoint"), "{}", said.text());
 }
+
+#[test]
+fn a_rollback_without_another_path_does_not_speak_of_the_others() {
+    let world = CommandFixture::new();
+    world.write("data", "good\n");
+    world.herma(&["checkpoint"]).done();
+    world.write("data", vec![0; 10 * 1024 * 1024 + 1]);
+    let alone = world.herma(&["rollback", "1"]).stderr;
+    assert!(alone.contains("is in no checkpoint: move that content away"), "{alone}");
+    world.write("new", "1");
+    let others = world.herma(&["rollback", "1"]).stderr;
+    assert!(others.contains("is in no checkpoint; the others are as listed: move"), "{others}");
+}
