@@ -15,7 +15,7 @@ use herma_core::rollback_line::{Task, nearest};
 use herma_core::state::LOCK_FILE;
 use herma_core::{
     Direction, EXCLUDED, Error, Held, KEPT, LEFT_OUT, LossyPath, Remark, RestoreOptions, Restored,
-    Scope,
+    Scope, project_directory,
 };
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -115,9 +115,9 @@ impl Herma {
         self.answer_in_project(project, &listing, || {
             let mut page = pages::listed(self.style, project, &checkpoints, &unlisted);
             let dir = request.dir.as_ref().map(|_| project);
-            page += &pages::list_commands(!checkpoints.is_empty(), dir);
-            if checkpoints.is_empty() && self.disk.stat(project).is_err() {
-                page += "\nThis directory does not exist\n";
+            match self.never_checkpointed(project).filter(|_| checkpoints.is_empty()) {
+                Some(why) => page += why,
+                None => page += &pages::list_commands(!checkpoints.is_empty(), dir),
             }
             page += &rollback_pages::interrupted(
                 self.style,
@@ -129,6 +129,15 @@ impl Herma {
             page += &rollback_pages::notices(self.style, &notices);
             page + &rollback_pages::elsewhere(project, &elsewhere)
         })
+    }
+
+    /// Why a checkpoint of this directory would be refused, as a line of the list.
+    fn never_checkpointed(&self, project: &Path) -> Option<&'static str> {
+        let home = project_directory(self.disk.as_ref(), &self.environment, &self.environment.home);
+        if project == home || project == Path::new("/") {
+            return Some("\nThis directory is never checkpointed: name a project directory\n");
+        }
+        self.disk.stat(project).is_err().then_some("\nThis directory does not exist\n")
     }
 
     /// The directories of all projects with checkpoints, as far as the store records them.
