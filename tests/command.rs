@@ -8,6 +8,7 @@ mod completion;
 mod configuration;
 mod doctor;
 mod excluded;
+mod hints;
 mod hook_log;
 mod hooks;
 mod incomplete;

@@ -145,6 +145,13 @@ pub fn read(line: &Line) -> Result<ParsedRollback, SyntaxError> {
             )));
         }
         (None, false, [target, path, ..]) if Direction::parse(&target.bytes).is_some() => {
+            if ListName::parse(&path.bytes).is_some() {
+                let verb = quoted(&target.bytes);
+                let number = quoted(&path.bytes);
+                return Err(path.misread(&format!(
+                    "{verb} takes no number: herma rollback {number} restores that checkpoint"
+                )));
+            }
             return Err(path.misread("this takes no path: it is about all of a rollback"));
         }
         (None, false, [target, paths @ ..]) => options.restore(target.bytes.clone(), paths),
@@ -261,18 +268,22 @@ impl Options {
             (b"--exact" | b"--force" | b"--dry-run" | b"--json" | b"--help", Some(_)) => {
                 return Err(word.misread(&format!("{} takes no value", shown_name(name))));
             }
-            _ => return Err(unknown(word, name)),
+            _ => return Err(unknown(line, word, name)),
         }
         Ok(())
     }
 }
 
-fn unknown(word: &Word, name: &[u8]) -> SyntaxError {
+fn unknown(line: &Line, word: &Word, name: &[u8]) -> SyntaxError {
     let typed = shown_name(name);
     let hint = nearest(&NAMES, &typed);
     let hint = hint.map(|nearest| format!(": did you mean {nearest}?")).unwrap_or_default();
-    let after = "put -- before a file name that begins with a dash";
-    word.misread(&format!("there is no option {typed}{hint} ({after})"))
+    let takes_no_file = line.words.first().is_some_and(|first| first.bytes == b"list");
+    let after = match takes_no_file {
+        true => "",
+        false => " (put -- before a file name that begins with a dash)",
+    };
+    word.misread(&format!("there is no option {typed}{hint}{after}"))
 }
 
 /// The name that a misspelt or shortened word stands for, if one is near enough.

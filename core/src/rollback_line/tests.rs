@@ -79,6 +79,7 @@ fn read_points_at_the_invalid_word() {
         ("--exact", "--exact", "only for a restore"),
         ("diff 1 --force", "--force", "only for a restore"),
         ("undo a.txt", "a.txt", "takes no path"),
+        ("undo 1", "1", "takes no number: herma rollback 1"),
         ("undo --exact", "--exact", "what the rollback brought"),
         ("--to", "", "an age or a time"),
         ("--to 1m --to 2m", "--to", "twice"),
@@ -106,6 +107,8 @@ fn read_points_at_the_invalid_word() {
         assert_eq!(found, at, "{line}");
         assert!(why.contains(says), "{line}: {why}");
     }
+    let (_, why) = blamed("list -n 3");
+    assert_eq!(why, "there is no option -n", "list takes no file");
 }
 
 proptest! {

@@ -19,6 +19,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use herma_core::rollback_line::{self, Line, SyntaxError};
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Take checkpoints of project directories, and restore them
@@ -286,7 +287,17 @@ fn with_value_tip(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     };
     let position = words.iter().position(|word| *word == *value).unwrap_or_default();
     let option = words[..position].last().and_then(|word| word.to_str()).unwrap_or_default();
+    let command = command_of(words).and_then(OsStr::to_str).unwrap_or_default();
     let tip = match option {
+        _ if command == "checkpoint" && value == "--dir" => {
+            Some("the directory needs no option: herma checkpoint DIR".to_owned())
+        }
+        _ if command == "classify" && !value.starts_with("--") => {
+            let typed = words.iter().skip_while(|word| *word != "classify").skip(1);
+            let typed = typed.filter(|word| *word != "--json");
+            let typed: Vec<String> = typed.map(|word| shell_word(word.as_bytes())).collect();
+            Some(format!("put -- before the command: herma classify -- {}", typed.join(" ")))
+        }
         "--label" => Some("a label cannot begin with a dash".to_owned()),
         "--reason" | "--turn" | "--dir" => {
             let word = shell_word(format!("{option}={value}"));

@@ -39,6 +39,20 @@ impl Failure {
         Failure { code, message: message.into() }
     }
 
+    /// The same of a command that only reads: nobody expects that it changes anything.
+    pub fn of_reading(self) -> Self {
+        Failure { message: self.message.replacen("; nothing was changed", "", 1), ..self }
+    }
+
+    /// The same with what was probably meant, if a word that is not a checkpoint stands for one.
+    fn with_hint(self, request: &StoreRequest) -> Self {
+        let is_open = self.code == "bad_target" && !self.message.contains("did you mean");
+        match is_open.then(|| request.hint()).flatten() {
+            Some(hint) => Failure { message: format!("{}; {hint}", self.message), ..self },
+            None => self,
+        }
+    }
+
     /// The command was done, but its answer could not be written.
     pub fn answer_not_written(error: &io::Error) -> Self {
         Failure::new(
@@ -192,7 +206,11 @@ impl Herma {
     pub fn run(&self, request: &StoreRequest) -> Result<Answer, Failure> {
         let project = self.project(request.dir.as_deref());
         let answer = self.execute(request, &project);
-        answer.map_err(|failure| self.elsewhere(&project, failure))
+        let answer = answer.map_err(|failure| self.elsewhere(&project, failure));
+        answer.map_err(|failure| match request.only_reads() {
+            true => failure.with_hint(request).of_reading(),
+            false => failure.with_hint(request),
+        })
     }
 
     fn execute(&self, request: &StoreRequest, project: &Path) -> Result<Answer, Failure> {

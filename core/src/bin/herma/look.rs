@@ -23,10 +23,10 @@ fn file_path(path: &[u8]) -> &Path {
 pub struct DiffArguments {
     /// One checkpoint or two, each by its number, label or id [default: 1]
     #[arg(value_name = "N", num_args = 0..=2)]
-    targets: Vec<OsString>,
+    pub targets: Vec<OsString>,
     /// Only these files and folders
     #[arg(last = true, value_name = "PATH")]
-    paths: Vec<PathBuf>,
+    pub paths: Vec<PathBuf>,
     /// Only which files changed, and how much
     #[arg(long)]
     stat: bool,
@@ -51,7 +51,7 @@ impl DiffArguments {
 pub struct CatArguments {
     /// The checkpoint, by its number, label or id
     #[arg(value_name = "N")]
-    target: OsString,
+    pub target: OsString,
     /// The file
     file: PathBuf,
     #[command(flatten)]

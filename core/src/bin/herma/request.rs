@@ -2,8 +2,10 @@
 
 use crate::arguments::CheckpointArguments;
 use crate::look::{CatArguments, DiffArguments, LogArguments};
+use crate::pages::directory_word;
 use crate::store_arguments::{ActionsCommand, StoreCommand};
-use herma_core::{is_relative, rollback_line};
+use crate::text::shell_word;
+use herma_core::{ListName, is_relative, rollback_line};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -91,6 +93,51 @@ impl StoreRequest {
         }
     }
 
+    /// Whether it changes nothing, and nobody expects it to.
+    pub fn only_reads(&self) -> bool {
+        use StoreCommand::{Excluded, Status, Verify};
+        use rollback_line::Task::{Diff, List, Show};
+        match &self.task {
+            Task::Rollback(task) => matches!(task, List | Diff { .. } | Show { .. }),
+            Task::Store(command) => matches!(command, Status | Verify | Excluded { .. }),
+            task => matches!(task, Task::Diff(_) | Task::Cat(_) | Task::Log(_)),
+        }
+    }
+
+    /// What was probably meant, if a word is not a checkpoint.
+    pub fn hint(&self) -> Option<String> {
+        use rollback_line::Task::{Diff, Restore, Show};
+        let dir = self.dir.as_deref().map(directory_word);
+        let dir = dir.map(|dir| format!(" --dir {dir}")).unwrap_or_default();
+        match &self.task {
+            Task::Rollback(Restore { target, paths, .. }) => match paths.first() {
+                Some(number) if ListName::parse(number).is_some() => {
+                    let words = [number, target].map(shell_word).join(" ");
+                    Some(format!("the checkpoint comes first: `herma restore {words}{dir}`"))
+                }
+                _ => meant(target),
+            },
+            Task::Rollback(Diff { target } | Show { target }) => meant(target),
+            Task::Pin { target, .. } => meant(target.as_bytes()),
+            Task::Cat(arguments) => meant(arguments.target.as_bytes()),
+            Task::Diff(arguments) => {
+                let targets = arguments.targets.iter().map(|target| target.as_bytes());
+                let is_number = |target: &&[u8]| ListName::parse(target).is_some();
+                let (numbers, odd): (Vec<&[u8]>, Vec<&[u8]>) = targets.partition(is_number);
+                let word = odd.first()?;
+                meant(word).or_else(|| {
+                    let numbers: String =
+                        numbers.iter().map(|number| format!(" {}", shell_word(number))).collect();
+                    let word = shell_word(word);
+                    let is_last = odd.len() == 1 && arguments.paths.is_empty();
+                    is_last
+                        .then(|| format!("a path follows --: `herma diff{numbers}{dir} -- {word}`"))
+                })
+            }
+            _ => None,
+        }
+    }
+
     /// Whether it finds or restores what is stored, which works whatever the configuration says.
     pub fn rescues(&self) -> bool {
         use StoreCommand::{Status, Verify};
@@ -113,5 +160,14 @@ impl StoreRequest {
             _ => true,
         };
         is_about_project && self.dir.as_deref().is_none_or(is_relative)
+    }
+}
+
+/// What a word stands for that other tools have for a checkpoint, or for the help.
+fn meant(word: &[u8]) -> Option<String> {
+    match word.to_ascii_lowercase().as_slice() {
+        b"latest" | b"newest" | b"last" | b"head" => Some("the newest checkpoint is 1".to_owned()),
+        b"help" => Some("for the help, type `herma rollback --help`".to_owned()),
+        _ => None,
     }
 }
