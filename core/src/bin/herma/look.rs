@@ -1,7 +1,7 @@
 //! `herma diff`, `cat` and `log`: looking at what checkpoints hold. Paths are typed as for a restore.
 
 use crate::commands::{Answer, Failure, Herma};
-use crate::pages::{self, Page, Rows};
+use crate::pages::{self, NamedRows, Page};
 use crate::rollback_arguments::ProjectArguments;
 use crate::text::{ago, line};
 use clap::Args;
@@ -104,7 +104,7 @@ impl Herma {
         let diff = self.manager.compare(project, comparison)?;
         self.check_paths(project, comparison, &diff.entries)?;
         self.answer_in_project(project, &diff, || match arguments.stat {
-            true => pages::changed(self.style, project, &diff, Rows::ALL).into_bytes(),
+            true => pages::changed(self.style, project, &diff, NamedRows::ALL).into_bytes(),
             false => pages::diff(self.style, project, &diff),
         })
     }

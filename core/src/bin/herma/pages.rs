@@ -181,7 +181,7 @@ pub fn list_commands(has_checkpoints: bool, dir: Option<&Path>) -> String {
 
 /// What changed since a checkpoint: a summary as git gives it, then the patch.
 pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
-    let mut bytes = changed(style, project, diff, Rows::ALL).into_bytes();
+    let mut bytes = changed(style, project, diff, NamedRows::ALL).into_bytes();
     if diff.entries.is_empty() {
         return bytes;
     }
@@ -196,18 +196,18 @@ pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
 
 /// How many files a summary names, and for the command that names all, the project if that was typed.
 #[derive(Clone, Copy)]
-pub struct Rows<'a> {
+pub struct NamedRows<'a> {
     pub max: usize,
     pub dir: Option<&'a Path>,
 }
 
-impl Rows<'_> {
+impl NamedRows<'_> {
     /// All files.
-    pub const ALL: Rows<'static> = Rows { max: usize::MAX, dir: None };
+    pub const ALL: NamedRows<'static> = NamedRows { max: usize::MAX, dir: None };
 }
 
 /// Which files changed since a checkpoint, and how much: the first of them, and a summary.
-pub fn changed(style: Style, project: &Path, diff: &Diff, rows: Rows<'_>) -> String {
+pub fn changed(style: Style, project: &Path, diff: &Diff, rows: NamedRows<'_>) -> String {
     let mut page = Page::default();
     let id = short(style, &diff.id);
     let project = directory(project);

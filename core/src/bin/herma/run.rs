@@ -3,7 +3,7 @@
 
 use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::maintenance::is_confirmed;
-use crate::pages::{self, Rows};
+use crate::pages::{self, NamedRows};
 use crate::request::{StoreRequest, Task};
 use crate::rollback_arguments::ProjectArguments;
 use crate::rollback_pages::ROWS_MAX;
@@ -94,7 +94,7 @@ impl Herma {
         dir: Option<&Path>,
     ) -> Result<(), Failure> {
         let diff = self.manager.diff(project, before.as_bytes())?;
-        tell(&pages::changed(self.style, project, &diff, Rows { max: ROWS_MAX, dir }));
+        tell(&pages::changed(self.style, project, &diff, NamedRows { max: ROWS_MAX, dir }));
         let is_asked = !diff.entries.is_empty() && std::io::stdin().is_terminal();
         if is_asked && is_confirmed("Roll this back? [y/N] ") {
             let task = rollback_line::Task::Restore {
