@@ -184,3 +184,28 @@ fn rollback_to_an_age_restores_the_newest_checkpoint_that_is_so_old() {
     assert_eq!(world.herma(&["cat", "@0s", "a.txt"]).done().text(), "changed\n");
     world.herma(&["pin", "@0s"]).done();
 }
+
+/// Each verb was once the path of a restore, which replaced the file of that name.
+#[test]
+fn a_verb_takes_no_to_and_a_file_of_its_name_is_named_after_two_dashes() {
+    let world = CommandFixture::new();
+    let verbs = ["list", "show", "diff", "undo", "redo", "cat", "log"];
+    verbs.iter().for_each(|verb| world.write(verb, "old\n"));
+    world.checkpoint("first");
+    verbs.iter().for_each(|verb| world.write(verb, "new\n"));
+    let before = world.everything();
+    for verb in verbs {
+        assert_eq!(world.herma(&[verb, "--to", "0s"]).exit, Some(2), "{verb}");
+    }
+    for verb in &verbs[..5] {
+        for words in [["rollback", verb, "--to", "0s"], ["restore", "--to", "0s", verb]] {
+            let refused = world.herma(&words);
+            assert_eq!((refused.exit, refused.refusal()), (Some(2), "usage"), "{words:?}");
+            assert!(refused.stderr.contains(&format!("-- {verb}")), "{}", refused.stderr);
+        }
+    }
+    assert_eq!(world.everything(), before);
+    world.herma(&["restore", "--to", "0s", "--", "list"]).done();
+    assert_eq!(world.read("list"), "old\n");
+    assert_eq!(world.read("show"), "new\n");
+}

@@ -105,6 +105,12 @@ pub fn read(line: &Line) -> Result<ParsedRollback, SyntaxError> {
         // Whatever else was typed: a user who requests help may not know the grammar.
         return Ok(options.with(Task::List));
     }
+    if let (Some(_), Some(verb)) = (&options.to, words.first().filter(|word| word.is_verb())) {
+        let name = shown_name(&verb.bytes);
+        return Err(verb.misread(&format!(
+            "{name} takes no --to, which is only for a restore (a file of that name comes after --: -- {name})"
+        )));
+    }
     let is_list = matches!(words[..], [word] if word.bytes == b"list") && literal.is_empty();
     let is_show = words.first().is_some_and(|word| word.bytes == b"show");
     let is_diff = words.first().is_some_and(|word| word.bytes == b"diff");
@@ -330,6 +336,11 @@ impl Line {
 }
 
 impl Word {
+    /// Whether it stands for a task rather than a checkpoint.
+    fn is_verb(&self) -> bool {
+        matches!(&self.bytes[..], b"diff" | b"list" | b"redo" | b"show" | b"undo")
+    }
+
     fn misread(&self, message: &str) -> SyntaxError {
         SyntaxError::new(message, self.range.clone())
     }

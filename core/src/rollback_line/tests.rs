@@ -72,7 +72,14 @@ fn read_points_at_the_invalid_word() {
     let (word, message) = blamed("--to 10m 1");
     assert!(word == "1" && message.contains("instead of a checkpoint"), "{message}");
     assert_eq!(task("--to 10m ./1"), restore("@10m", ["./1"]));
+    assert_eq!(task("--to 10m -- list"), restore("@10m", ["list"]));
     for (line, at, says) in [
+        ("list --to 0s", "list", "list takes no --to"),
+        ("--to 0s show", "show", "show takes no --to"),
+        ("show 1 --to 0s", "show", "show takes no --to"),
+        ("diff 1 --to 0s", "diff", "diff takes no --to"),
+        ("undo --to 0s", "undo", "undo takes no --to"),
+        ("redo --to 0s", "redo", "-- redo"),
         ("1 --exat", "--exat", "did you mean --exact?"),
         ("1 --dry", "--dry", "did you mean --dry-run?"),
         ("1 --zzz", "--zzz", "no option --zzz ("),
