@@ -18,6 +18,7 @@ pub use stored::{
 
 use crate::remark::{all_escaped, escaped};
 use crate::store::restoring::Record;
+use crate::store::rollbacks::Direction;
 use crate::text::{shell_word, short_id};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -96,7 +97,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 /// A full restore that was interrupted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Interrupted {
     /// The full id of the checkpoint that it restores.
     pub target: String,
@@ -106,12 +107,18 @@ pub struct Interrupted {
     /// The files and folders that it restores; empty for the complete project.
     #[serde(serialize_with = "all_escaped", skip_serializing_if = "Vec::is_empty")]
     pub below: Vec<Vec<u8>>,
+    /// Whether it removes files created since.
+    #[serde(skip_serializing_if = "is_default")]
+    pub exact: bool,
+    /// Which step it is, if it undoes a restore or redoes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direction: Option<Direction>,
 }
 
 impl From<Record> for Interrupted {
-    fn from(Record { target, before, below }: Record) -> Self {
+    fn from(Record { target, before, below, exact, direction }: Record) -> Self {
         let below = below.unwrap_or_default();
-        Interrupted { target, before, below }
+        Interrupted { target, before, below, exact, direction }
     }
 }
 
@@ -123,7 +130,16 @@ impl Interrupted {
             directory.map(|path| format!(" --dir {}", shell_word(path.as_os_str().as_bytes())));
         let dir = dir.unwrap_or_default();
         let id = short_id(&self.target);
-        let mut target = format!("{id}{dir}");
+        if let Some(word) = self.direction.map(Direction::word) {
+            let told = format!("{word} was interrupted: `herma rollback {word}{dir}` continues it");
+            let back = |before| {
+                let before = short_id(before);
+                format!("{told}, `herma rollback {before}{dir} --exact` undoes it")
+            };
+            return self.before.as_deref().map_or_else(|| told.clone(), back);
+        }
+        let exact = if self.exact { " --exact" } else { "" };
+        let mut target = format!("{id}{dir}{exact}");
         for (index, path) in self.below.iter().enumerate() {
             let separator = if index == 0 { " --" } else { "" };
             target += &format!("{separator} {}", shell_word(path));

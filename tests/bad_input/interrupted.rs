@@ -94,8 +94,9 @@ fn interrupted_by_ends_a_restore_which_reports_its_progress_and_how_to_continue(
         let is_complete = exchange == FILES - 1;
         assert_eq!((restored.interrupted, restored.undoes_turn), (!is_complete, is_complete));
         let before = restored.safety.unwrap();
-        let named =
-            Interrupted { target: id.clone(), before: Some(before.clone()), below: Vec::new() };
+        let saved = Some(before.clone());
+        let restore = Interrupted { target: id.clone(), before: saved, ..Interrupted::default() };
+        let named = Interrupted { exact: true, ..restore };
         assert_eq!(interrupted(&machine), (!is_complete).then(|| named.clone()));
         // Either command completes the interrupted restore.
         let (command, content) = if exchange == 1 { (&before, "new\n") } else { (&id, "old\n") };
@@ -103,6 +104,45 @@ fn interrupted_by_ends_a_restore_which_reports_its_progress_and_how_to_continue(
         let done = manager.restore(&machine.project(), command.as_bytes(), EXACTLY).unwrap();
         assert!(done.failed.is_empty() && done.kept.is_empty(), "{done:?}");
         assert_eq!((count(&machine, content), interrupted(&machine)), (FILES, None));
+    }
+}
+
+/// Its completion would have been refused, and only the exact restore of the checkpoint was offered.
+#[test]
+fn an_undo_that_was_interrupted_is_continued_by_the_same_undo() {
+    for is_dead in [false, true] {
+        let machine = Machine::new();
+        let id = changed(&machine);
+        fs::remove_file(machine.project().join(name(0))).unwrap();
+        let manager = machine.manager();
+        manager.restore(&machine.project(), id.as_bytes(), RestoreOptions::default()).unwrap();
+        machine.write("mine.txt", "mine\n");
+        if is_dead {
+            kill_restore(&machine, "undo");
+        } else {
+            let flag = Arc::new(AtomicBool::new(false));
+            let set = flag.clone();
+            let disk = HookedDisk::new(move |call, path| {
+                set.fetch_or(is_exchange(call, path), Ordering::SeqCst);
+                Ok(())
+            });
+            let manager = machine.manager_on(disk).interrupted_by(flag);
+            assert!(manager.restore(&machine.project(), b"undo", EXACTLY).unwrap().interrupted);
+        }
+        let told = interrupted(&machine).unwrap().told(None);
+        assert!(
+            told.starts_with("undo was interrupted: `herma rollback undo` continues it"),
+            "{told}"
+        );
+        let undo =
+            || machine.manager().restore(&machine.project(), b"undo", RestoreOptions::default());
+        undo().unwrap();
+        assert_eq!(interrupted(&machine), None);
+        let read = |name: &str| fs::read_to_string(machine.project().join(name)).unwrap();
+        assert!((1..FILES).all(|number| read(&name(number)) == "new\n"));
+        assert!(!machine.project().join(name(0)).exists());
+        assert!(machine.project().join("mine.txt").exists());
+        assert_eq!(undo().unwrap_err().code(), "nothing_to_undo");
     }
 }
 

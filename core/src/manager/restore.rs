@@ -283,6 +283,8 @@ fn begin_record(pending: &PendingRestore<'_>, before: Option<Oid>) {
         target: pending.wanted.id.to_string(),
         before: before.map(|before| before.to_string()),
         below: pending.scope.below().map(<[_]>::to_vec),
+        exact: pending.scope.options().exact,
+        direction: pending.undoing.as_ref().map(|undoing| undoing.direction),
     });
     let earlier = restoring::read(store.disk, &store.path, &project.hash);
     let both = record.as_ref().zip(earlier);

@@ -55,7 +55,7 @@ impl Manager {
 
 /// A restore that undoes another.
 pub(super) struct UndoingRestore {
-    direction: Direction,
+    pub direction: Direction,
     /// The restore that it undoes.
     pub undone: Undone,
     /// The files that the undone restore brought, as far as it is known.
@@ -153,9 +153,11 @@ impl OpenProject<'_> {
         self.record_rollback(direction, changed.then_some(ended));
     }
 
-    /// Records a restore that was interrupted, before its own record goes. The project's lock is held.
+    /// Records a restore that was interrupted, before its own record goes; an undo can still be completed. The
+    /// project's lock is held.
     pub(super) fn record_interrupted(&self) {
         let record = restoring::read(self.store.disk, &self.store.path, self.hash());
+        let record = record.filter(|record| record.direction.is_none());
         self.record_rollback(None, record.map(Rollback::from));
     }
 

@@ -6,6 +6,7 @@ use crate::disk::atomic_write::write_atomically;
 use crate::disk::{Disk, folder};
 use crate::error::{Context, Error, Result};
 use crate::store::repository::make_private;
+use crate::store::rollbacks::Direction;
 use crate::store::{Store, lock};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -23,10 +24,16 @@ pub struct Record {
     /// The files and folders that are restored; `None` for the complete project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<Vec<Vec<u8>>>,
+    /// Whether files created since are removed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
+    /// Which step it is, if it undoes a restore or redoes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction: Option<Direction>,
 }
 
 impl Record {
-    /// Whether it is the same restore once more.
+    /// Whether it restores the same once more.
     pub fn continues(&self, earlier: &Record) -> bool {
         self.target == earlier.target && self.below == earlier.below
     }
@@ -49,10 +56,12 @@ pub fn begin(store: &Store<'_>, hash: &str, record: Option<&Record>) -> Result<(
         // The record would be lost with its folder.
         let _ = store.disk.sync_directory(&store.path);
     }
-    // A restore that continues an interrupted one keeps its record, so that undoing undoes both.
+    // A restore that continues an interrupted one keeps its state before, so that undoing undoes both.
     let earlier = read(store.disk, &store.path, hash);
+    let continues = record.zip(earlier.as_ref());
+    let continues = continues.is_some_and(|(record, earlier)| record.continues(earlier));
     let record = record.map(|record| match earlier {
-        Some(earlier) if record.continues(&earlier) => earlier,
+        Some(Record { before, .. }) if continues => Record { before, ..record.clone() },
         _ => record.clone(),
     });
     let text = record.as_ref().map(serde_json::to_vec).transpose();
@@ -95,4 +104,17 @@ pub fn interrupted(disk: &dyn Disk, store: &Path, hash: &str) -> Option<Record> 
 /// The hashes of the projects in which a restore runs or was interrupted.
 pub fn projects(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
     folder::text_names(disk, &store.join("restoring"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_of_an_older_version_is_read_and_names_no_step() {
+        let record: Record = serde_json::from_str(r#"{"target": "a", "before": null}"#).unwrap();
+        assert_eq!((record.exact, record.direction), (false, None));
+        let text = serde_json::to_string(&record).unwrap();
+        assert_eq!(text, r#"{"target":"a","before":null}"#);
+    }
 }

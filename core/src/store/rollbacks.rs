@@ -20,7 +20,8 @@ pub const BROUGHT_MAX: usize = 1_000;
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// A step to another state: back before a restore, or forward again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// Back before the newest restore.
     Undo,
@@ -35,6 +36,14 @@ impl Direction {
             b"undo" => Some(Direction::Undo),
             b"redo" => Some(Direction::Redo),
             _ => None,
+        }
+    }
+
+    /// The word that is typed.
+    pub fn word(self) -> &'static str {
+        match self {
+            Direction::Undo => "undo",
+            Direction::Redo => "redo",
         }
     }
 
@@ -86,7 +95,7 @@ impl Brought {
 }
 
 impl From<restoring::Record> for Rollback {
-    fn from(restoring::Record { target, before, below }: restoring::Record) -> Self {
+    fn from(restoring::Record { target, before, below, .. }: restoring::Record) -> Self {
         Rollback { before, target, path: None, below, brought: None, time: None }
     }
 }
@@ -105,10 +114,13 @@ impl Rollbacks {
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// The restores that ended, and one that was interrupted.
+    /// The restores that ended, and one that was interrupted. An undo that was interrupted does not count, so that
+    /// the same undo can be completed.
     pub fn all(disk: &dyn Disk, store: &Path, hash: &str) -> Self {
         let mut rollbacks = Rollbacks::ended(disk, store, hash);
-        rollbacks.add(None, restoring::read(disk, store, hash).map(Rollback::from));
+        let interrupted = restoring::read(disk, store, hash);
+        let interrupted = interrupted.filter(|record| record.direction.is_none());
+        rollbacks.add(None, interrupted.map(Rollback::from));
         rollbacks
     }
 

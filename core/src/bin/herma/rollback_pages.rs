@@ -234,14 +234,19 @@ fn footer(
         let step = match direction {
             // Undo goes back to before the rollback that was interrupted.
             _ if wanted.continues => format!("rollback {}", short_id(saved)),
+            // An undo that was interrupted is only completed.
+            Some(_) if restored.interrupted => format!("rollback {} --exact", short_id(saved)),
             Some(Direction::Undo) => "redo".to_owned(),
             Some(Direction::Redo) | None => "undo".to_owned(),
         };
         writeln!(page, "To get it back: herma {step}{}", wanted.named());
     }
     if restored.interrupted {
-        let id = short_id(&restored.id);
-        writeln!(page, "To continue: herma rollback {id}{}", wanted.named());
+        let again = match direction.map(Direction::word) {
+            Some(word) => format!("herma rollback {word}{}", wanted.named()),
+            None => wanted.again(restored),
+        };
+        writeln!(page, "To continue: {again}");
     }
     evicted(&restored.evicted, &mut page);
     page.0
@@ -371,12 +376,22 @@ mod tests {
             interrupted: true,
             ..Restored::default()
         };
+        let below =
+            Scope::Below(vec![&b"d0"[..], b"d1"], RestoreOptions { exact: true, force: false });
+        let below = RestoreRequest { scope: below, ..request(b"1") };
+        let page = restored(Style::default(), &below, &done, None);
+        let command = "To continue: herma rollback 1123456 --exact -- d0 d1\n";
+        assert!(page.contains(command), "{page}");
+        let page = restored(Style::default(), &request(b"undo"), &done, Some("0123456789"));
+        assert!(page.contains("To continue: herma rollback undo\n"), "{page}");
+        let command = "To get it back: herma rollback 0123456 --exact\n";
+        assert!(page.contains(command), "{page}");
         let page = restored(Style::default(), &request(b"1"), &done, None);
         assert!(page.contains("not done  2 paths"), "{page}");
         assert!(page.contains("missing   big  (larger than 1 byte)"), "{page}");
         assert!(page.contains("To continue: herma rollback 1123456\n"), "{page}");
         let before = Some("0123456789".to_owned());
-        let journal = Interrupted { target: "1123456789".into(), before, below: Vec::new() };
+        let journal = Interrupted { target: "1123456789".into(), before, ..Interrupted::default() };
         let page = interrupted(Style::default(), Some(&journal), None);
         assert!(page.contains("1123456") && page.contains("0123456"), "{page}");
         assert!(interrupted(Style::default(), None, None).is_empty());

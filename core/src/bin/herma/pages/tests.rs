@@ -167,8 +167,7 @@ fn diff_names_left_out_files_also_if_nothing_else_changed() {
 
 #[test]
 fn status_warns_of_an_interrupted_rollback_and_counts_third_party_entries() {
-    let interrupted =
-        Some(Interrupted { target: "1123456789".into(), before: None, below: Vec::new() });
+    let interrupted = Some(Interrupted { target: "1123456789".into(), ..Interrupted::default() });
     let project = ProjectStatus {
         hash: "0123".into(),
         workdir: Some(PathBuf::from("/p").into()),
