@@ -44,3 +44,53 @@ fn undo_names_the_rollback_in_json_and_another_restore_does_not() {
         assert!(undone["time"].is_i64(), "{undone}");
     }
 }
+
+/// The files of a turn that was undone: one that it changed, and one that it created.
+fn turn_undone() -> CommandFixture {
+    let world = CommandFixture::new();
+    world.write("a.txt", "one\n");
+    world.checkpoint("before the turn");
+    world.write("a.txt", "two\n");
+    world.write("created.txt", "new\n");
+    world.herma(&["undo"]).done();
+    assert_eq!((world.read("a.txt").as_str(), world.has("created.txt")), ("one\n", false));
+    world
+}
+
+// rule: restore/undo-redo
+#[test]
+fn redo_after_the_undo_of_a_turn_brings_its_files_back() {
+    let world = turn_undone();
+    assert_eq!(world.herma(&["rollback", "redo"]).refusal(), "nothing_to_undo");
+    world.herma(&["redo", "--dry-run"]).done();
+    assert!(!world.has("created.txt"));
+    world.herma(&["redo"]).done();
+    assert_eq!((world.read("a.txt").as_str(), world.has("created.txt")), ("two\n", true));
+    // What is printed as the way back.
+    world.herma(&["redo"]).done();
+    assert_eq!((world.read("a.txt").as_str(), world.has("created.txt")), ("one\n", false));
+    world.herma(&["undo"]).done();
+    assert_eq!(world.read("a.txt"), "two\n");
+}
+
+#[test]
+fn redo_brings_back_no_turn_after_another_checkpoint() {
+    let world = turn_undone();
+    world.write("a.txt", "three\n");
+    world.checkpoint("second");
+    let refused = world.herma(&["redo"]);
+    assert_eq!(refused.refusal(), "nothing_to_undo");
+    assert_eq!(world.read("a.txt"), "three\n");
+}
+
+#[test]
+fn undo_and_redo_that_find_nothing_name_each_other_where_that_helps() {
+    let world = rolled_back();
+    let refused = world.herma(&["redo"]);
+    assert_eq!(refused.refusal(), "nothing_to_undo");
+    assert!(refused.stderr.contains("but `herma undo` undoes"), "{}", refused.stderr);
+    world.herma(&["undo"]).done();
+    let refused = world.herma(&["undo"]);
+    assert_eq!(refused.refusal(), "nothing_to_undo");
+    assert!(refused.stderr.contains("but `herma redo` redoes"), "{}", refused.stderr);
+}

@@ -52,7 +52,7 @@ use crate::report::{
 use crate::restore::target;
 use crate::store::Store;
 use crate::store::commit::Checkpoint;
-use crate::store::rollbacks::Direction;
+use crate::store::rollbacks::{Direction, Rollbacks};
 use open_project::OpenProject;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -334,7 +334,8 @@ impl Manager {
     fn store_with(&self, target: &[u8]) -> Result<Store<'_>> {
         Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(|| {
             // The same refusals as with an empty list, so that a malformed target is distinguished.
-            let nothing = Direction::parse(target).map(Direction::nothing);
+            let nothing =
+                Direction::parse(target).map(|direction| Rollbacks::default().nothing(direction));
             let refusal = nothing.or_else(|| target::find(&[], target).err());
             refusal.unwrap_or_else(|| Error::UnknownCheckpoint(shown(target)))
         })

@@ -30,17 +30,9 @@ impl Manager {
         let Some(newest) = history.first().map(|newest| newest.id.to_string()) else {
             return Ok(None);
         };
-        // A rollback that changed nothing leaves a checkpoint, but cannot be undone.
-        let newest_numbered = history.iter().position(|checkpoint| checkpoint.rollback.is_none());
-        let newest_numbered = newest_numbered.unwrap_or(history.len());
-        let is_last = |rollback: Rollback| {
-            let Some(before) = rollback.before else { return true };
-            let at = history.iter().position(|checkpoint| checkpoint.id.to_string() == before);
-            at.is_some_and(|at| at <= newest_numbered)
-        };
         let directions = [Direction::Undo, Direction::Redo].into_iter();
         let mut last = directions.filter_map(|direction| open.newest_rollback(direction).ok());
-        if last.any(is_last) {
+        if last.any(|rollback| is_last(&history, &rollback)) {
             return Ok(None);
         }
         let current = self.current(&open)?.snapshot;
@@ -51,6 +43,46 @@ impl Manager {
         let differing = history.iter().find(differs).map(|checkpoint| checkpoint.id.to_string());
         Ok(Some(differing.unwrap_or(newest)))
     }
+
+    /// The checkpoint, by its full id, since which all changes were undone, if that happened last: undoing it brings
+    /// them back.
+    ///
+    /// # Errors
+    /// As [`Manager::list`].
+    pub fn undone_turn(&self, dir: &Path) -> Result<Option<String>> {
+        let project = self.project(dir);
+        let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else { return Ok(None) };
+        let open = OpenProject::new(&store, &project);
+        let history = self.history(&open)?;
+        let newest = open.newest_rollback(Direction::Undo).ok();
+        let newest = newest.filter(|newest| newest.of_turn && is_last(&history, newest));
+        let can_redo = open.newest_rollback(Direction::Redo).is_ok();
+        Ok(newest.filter(|_| !can_redo).map(|newest| newest.target))
+    }
+
+    /// Records that the restore of that checkpoint undid what changed since.
+    ///
+    /// # Errors
+    /// A path that is not a store, or a disk that fails.
+    pub fn mark_undone_turn(&self, dir: &Path, target: &str) -> Result<()> {
+        let hash = self.project(dir).hash;
+        let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else { return Ok(()) };
+        let _lock = store.try_lock_project(&hash)?;
+        let mut rollbacks = Rollbacks::ended(store.disk, &store.path, &hash);
+        let earlier = rollbacks.clone();
+        rollbacks.mark_turn(target);
+        if rollbacks == earlier { Ok(()) } else { rollbacks.write(&store, &hash) }
+    }
+}
+
+/// Whether no checkpoint of the list followed the restore.
+fn is_last(history: &[Checkpoint], rollback: &Rollback) -> bool {
+    // A rollback that changed nothing leaves a checkpoint, but cannot be undone.
+    let newest_numbered = history.iter().position(|checkpoint| checkpoint.rollback.is_none());
+    let newest_numbered = newest_numbered.unwrap_or(history.len());
+    let Some(before) = &rollback.before else { return true };
+    let at = history.iter().position(|checkpoint| checkpoint.id.to_string() == *before);
+    at.is_some_and(|at| at <= newest_numbered)
 }
 
 /// A restore that undoes another.
@@ -69,7 +101,7 @@ impl OpenProject<'_> {
     /// [`Error::NothingToUndo`].
     fn newest_rollback(&self, direction: Direction) -> Result<Rollback> {
         let rollbacks = Rollbacks::all(self.store.disk, &self.store.path, self.hash());
-        rollbacks.newest(direction).cloned().ok_or_else(|| direction.nothing())
+        rollbacks.newest(direction).cloned().ok_or_else(|| rollbacks.nothing(direction))
     }
 
     /// The checkpoint that holds the state before the newest restore in that direction.
@@ -148,6 +180,7 @@ impl OpenProject<'_> {
             below: pending.scope.below().map(<[_]>::to_vec),
             brought: brought(restore, report),
             time: Some(pending.time),
+            of_turn: false,
         });
         let changed = !report.restored.is_empty() || !report.removed.is_empty();
         self.record_rollback(direction, changed.then_some(ended));

@@ -46,18 +46,10 @@ impl Direction {
             Direction::Redo => "redo",
         }
     }
-
-    /// The refusal where nothing was restored.
-    pub fn nothing(self) -> Error {
-        Error::NothingToUndo(match self {
-            Direction::Undo => "there is no rollback to undo",
-            Direction::Redo => "there is no undone rollback to redo",
-        })
-    }
 }
 
 /// A restore that ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rollback {
     /// The checkpoint that holds the state before, by its full id; `None` where no checkpoint does.
     pub before: Option<String>,
@@ -73,6 +65,9 @@ pub struct Rollback {
     /// When it began, in seconds since the epoch; `None` if it was interrupted, or recorded by an older version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<i64>,
+    /// Whether it undid what changed since the newest checkpoint, such as the turn of an agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_turn: bool,
 }
 
 /// A file that a restore brought.
@@ -96,7 +91,7 @@ impl Brought {
 
 impl From<restoring::Record> for Rollback {
     fn from(restoring::Record { target, before, below, .. }: restoring::Record) -> Self {
-        Rollback { before, target, path: None, below, brought: None, time: None }
+        Rollback { before, target, below, ..Rollback::default() }
     }
 }
 
@@ -129,6 +124,28 @@ impl Rollbacks {
         match direction {
             Direction::Undo => self.undo.last(),
             Direction::Redo => self.redo.last(),
+        }
+    }
+
+    /// The refusal where nothing was restored, which names the other direction if that helps.
+    pub fn nothing(&self, direction: Direction) -> Error {
+        let has_others = !self.undo.is_empty() || !self.redo.is_empty();
+        Error::NothingToUndo(match (direction, has_others) {
+            (Direction::Undo, false) => "there is no rollback to undo",
+            (Direction::Undo, true) => {
+                "there is no rollback to undo, but `herma redo` redoes the one that was undone last"
+            }
+            (Direction::Redo, false) => "there is no undone rollback to redo",
+            (Direction::Redo, true) => {
+                "there is no undone rollback to redo, but `herma undo` undoes what happened last"
+            }
+        })
+    }
+
+    /// Records of the newest restore, if it is of that checkpoint, that it undid what changed since.
+    pub fn mark_turn(&mut self, target: &str) {
+        if let Some(newest) = self.undo.last_mut().filter(|newest| newest.target == target) {
+            newest.of_turn = true;
         }
     }
 
@@ -195,8 +212,7 @@ mod tests {
     use super::*;
 
     fn rollback(target: &str) -> Rollback {
-        let target = target.to_owned();
-        Rollback { before: None, target, path: None, below: None, brought: None, time: None }
+        Rollback { target: target.to_owned(), ..Rollback::default() }
     }
 
     #[test]

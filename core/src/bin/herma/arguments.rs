@@ -218,7 +218,8 @@ impl Request {
                 Ok(parsed) if parsed.help => Request::parse_with_clap(words),
                 Ok(parsed) => {
                     let request = StoreRequest::from_line(parsed, json);
-                    let undoes_turns = command_of(words) == Some(OsStr::new("undo"));
+                    let command = command_of(words).and_then(OsStr::to_str);
+                    let undoes_turns = matches!(command, Some("undo" | "redo"));
                     Ok(Request::Store(StoreRequest { undoes_turns, ..request }))
                 }
                 Err(misread) => Err(ParseError::Rollback { line: line.text, misread }),

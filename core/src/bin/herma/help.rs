@@ -187,7 +187,8 @@ it; files that the rollback brought go, unless they were changed since. Typed ag
 rollback before that, and `herma redo` goes forward again. A rollback that changed nothing is not
 undone; the answer names the rollback that is. If the newest checkpoint is newer than every
 rollback, as after the turn of an agent, it restores that checkpoint and removes the files created
-since; typed again, it brings them back. All of these save the present state first.
+since; typed again, it brings them back, as `herma redo` does. All of these save the present state
+first.
 
 Examples:
   herma rollback 1                restore the newest checkpoint

@@ -19,8 +19,8 @@ pub struct StoreRequest {
     pub dir: Option<PathBuf>,
     /// What to do.
     pub task: Task,
-    /// Whether `undo` also undoes what followed the newest checkpoint: `herma undo` does, and `rollback undo` is about
-    /// rollbacks alone.
+    /// Whether `undo` and `redo` are also about what followed the newest checkpoint: `herma undo` and `herma redo` are,
+    /// and `rollback undo` is about rollbacks alone.
     pub undoes_turns: bool,
 }
 

@@ -44,20 +44,37 @@ impl Herma {
                         paths.iter().map(named).collect::<Result<_, _>>()?
                     }
                 };
-                let is_undo = Direction::parse(target) == Some(Direction::Undo);
+                let step = Direction::parse(target).filter(|_| request.undoes_turns);
                 // What happened last may be a turn, not a rollback.
-                let turn = match request.undoes_turns && is_undo {
-                    true => self.manager.checkpoint_after_rollback(project)?,
-                    false => None,
+                let turn = match step {
+                    Some(Direction::Undo) => self.manager.checkpoint_after_rollback(project)?,
+                    _ => None,
+                };
+                let redone = match step {
+                    Some(Direction::Redo) => self.manager.undone_turn(project)?,
+                    _ => None,
                 };
                 let options = RestoreOptions { exact: options.exact || turn.is_some(), ..*options };
                 let scope = scope(&paths, options);
-                let target = turn.as_ref().map_or(&target[..], |turn| turn.as_bytes());
+                let target = match &redone {
+                    // Undoing the undo of a turn brings its files back.
+                    Some(_) => Direction::Undo.word().as_bytes(),
+                    None => turn.as_ref().map_or(&target[..], |turn| turn.as_bytes()),
+                };
                 let is_named = request.dir.is_some();
                 let continues = self.manager.interrupted(project)?.is_some();
                 let token = *token;
                 let wanted = RestoreRequest { project, is_named, target, scope, token, continues };
-                if *dry_run { self.preview(&wanted) } else { self.restore(&wanted) }
+                if *dry_run {
+                    return self.preview(&wanted);
+                }
+                let restored = self.restore(&wanted)?;
+                let turn = turn.as_deref();
+                let marked = turn.map(|turn| self.manager.mark_undone_turn(project, turn));
+                if let Some(Err(error)) = marked {
+                    tracing::debug!("redo cannot bring the files of the turn back: {error}");
+                }
+                Ok(restored)
             }
         }
     }
