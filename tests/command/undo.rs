@@ -94,3 +94,18 @@ fn undo_and_redo_that_find_nothing_name_each_other_where_that_helps() {
     assert_eq!(refused.refusal(), "nothing_to_undo");
     assert!(refused.stderr.contains("but `herma redo` redoes"), "{}", refused.stderr);
 }
+
+#[test]
+fn undo_and_redo_of_a_turn_name_the_checkpoint_since_which_it_changed() {
+    let world = CommandFixture::new();
+    world.write("a.txt", "one\n");
+    let id = world.checkpoint("before Bash: make");
+    world.write("a.txt", "two\n");
+    let named = format!(" of what changed since checkpoint {} (before Bash: make, ", &id[..7]);
+    for words in [&["undo", "--dry-run"][..], &["undo"], &["redo", "--dry-run"], &["redo"]] {
+        let said = world.herma(words).done().text();
+        let step = if words[0] == "undo" { "Undo" } else { "Redo" };
+        assert!(said.starts_with(&format!("{step}{named}")), "{said}");
+    }
+    assert_eq!(world.read("a.txt"), "two\n");
+}

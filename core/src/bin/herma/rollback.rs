@@ -11,11 +11,12 @@ use crate::request::StoreRequest;
 use crate::rollback_pages::{self, RestoreRequest};
 use crate::text::line;
 use crate::{maintenance_pages, pages, text};
+use herma_core::printed::short;
 use herma_core::rollback_line::{Task, nearest};
 use herma_core::state::LOCK_FILE;
 use herma_core::{
-    Direction, EXCLUDED, Error, Held, KEPT, LEFT_OUT, LossyPath, Remark, RestoreOptions, Restored,
-    Scope, project_directory,
+    Clock, Direction, EXCLUDED, Error, Held, KEPT, LEFT_OUT, Listed, LossyPath, Remark,
+    RestoreOptions, Restored, Scope, SystemClock, project_directory,
 };
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -64,7 +65,13 @@ impl Herma {
                 let is_named = request.dir.is_some();
                 let continues = self.manager.interrupted(project)?.is_some();
                 let token = *token;
-                let wanted = RestoreRequest { project, is_named, target, scope, token, continues };
+                let heading = match (&turn, &redone) {
+                    (Some(turn), _) => Some(self.since(project, "Undo", turn)?),
+                    (None, Some(turn)) => Some(self.since(project, "Redo", turn)?),
+                    (None, None) => None,
+                };
+                let wanted =
+                    RestoreRequest { project, is_named, target, scope, token, continues, heading };
                 if *dry_run {
                     return self.preview(&wanted);
                 }
@@ -77,6 +84,17 @@ impl Herma {
                 Ok(restored)
             }
         }
+    }
+
+    /// What an undo or a redo that is about no rollback is about: what changed since this checkpoint.
+    fn since(&self, project: &Path, step: &str, id: &str) -> Result<String, Failure> {
+        let checkpoints = self.manager.list(project)?;
+        let named = checkpoints.iter().find(|checkpoint| checkpoint.id == id);
+        let details = named.map(|Listed { reason, time, .. }| {
+            format!(" ({}, {})", line(reason), text::ago(*time, SystemClock.seconds()))
+        });
+        let id = short(self.style, id);
+        Ok(format!("{step} of what changed since checkpoint {id}{}", details.unwrap_or_default()))
     }
 
     /// The path that was typed, as the library takes it: relative to the project. If the checkpoint does not hold it,

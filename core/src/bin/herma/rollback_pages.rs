@@ -25,6 +25,8 @@ pub struct RestoreRequest<'a> {
     pub token: Option<Token>,
     /// Whether it continues a rollback that was interrupted.
     pub continues: bool,
+    /// What it undoes or redoes, if that is no rollback.
+    pub heading: Option<String>,
 }
 
 impl RestoreRequest<'_> {
@@ -100,6 +102,9 @@ pub fn elsewhere(project: &Path, projects: &[LossyPath]) -> String {
 
 /// The restore that an undo or a redo undoes: one that changed nothing is not the newest that can be undone.
 fn undone(style: Style, wanted: &RestoreRequest<'_>, restored: &Restored) -> Option<String> {
+    if let Some(heading) = &wanted.heading {
+        return Some(format!("{heading}\n"));
+    }
     let Undone { target, time } = restored.undone.as_ref()?;
     let time = time.map(|time| format!(" of {}", local_time(time))).unwrap_or_default();
     Some(match wanted.direction()? {
@@ -325,7 +330,15 @@ mod tests {
     fn request(target: &[u8]) -> RestoreRequest<'_> {
         let scope = Scope::All(RestoreOptions { exact: false, force: false });
         let project = Path::new("/home/you/project");
-        RestoreRequest { project, is_named: false, target, scope, token: None, continues: false }
+        RestoreRequest {
+            project,
+            is_named: false,
+            target,
+            scope,
+            token: None,
+            continues: false,
+            heading: None,
+        }
     }
 
     #[test]
