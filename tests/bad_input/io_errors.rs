@@ -128,7 +128,7 @@ fn changes_with_any_failing_call_are_complete_or_report_that_they_are_not() {
             let options = RestoreOptions { exact: true, force: false };
             let failed = manager.restore(project, b"2", options)?.failed;
             assert!(
-                failed.iter().all(|failed| failed.why.contains("no storage space")),
+                failed.iter().all(|failed| failed.why.contains("the disk is full")),
                 "{failed:?}"
             );
             Ok(failed.is_empty())

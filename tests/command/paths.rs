@@ -200,7 +200,7 @@ fn a_verb_takes_no_to_and_a_file_of_its_name_is_named_after_two_dashes() {
     for verb in &verbs[..5] {
         for words in [["rollback", verb, "--to", "0s"], ["restore", "--to", "0s", verb]] {
             let refused = world.herma(&words);
-            assert_eq!((refused.exit, refused.refusal()), (Some(2), "usage"), "{words:?}");
+            assert_eq!(refused.exit, Some(2), "{words:?}");
             assert!(refused.stderr.contains(&format!("-- {verb}")), "{}", refused.stderr);
         }
     }
