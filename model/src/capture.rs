@@ -259,12 +259,10 @@ impl Capturer {
     fn despite(&self, found: &FoundPath<'_>, entry: &Entry) -> Vec<RuleRef> {
         let FoundPath { path, context, bounds, .. } = *found;
         let mut despite: Vec<RuleRef> = Vec::new();
-        if let Entry::File { content, .. } = entry {
-            let size = content.len() as u64;
-            let limit = bounds.file_bytes_max;
-            if size > 0 && (size == limit || limit == 0) {
-                despite.push(&rules::CAPTURE_SIZE_CAP);
-            }
+        let size = matches!(entry, Entry::File { .. }).then_some(entry.bytes().len() as u64);
+        let limit = bounds.file_bytes_max;
+        if size.is_some_and(|size| size > 0 && size == limit) {
+            despite.push(&rules::CAPTURE_SIZE_CAP);
         }
         if context.is_entered_by_own || self.is_decided_by_own(&context.ignores, path, false) {
             despite.push(&rules::CAPTURE_OWN_IGNORE_FILE);
@@ -284,6 +282,10 @@ impl Capturer {
         }
         if context.nested_repository {
             despite.push(&rules::CAPTURE_NESTED_REPOSITORY);
+        }
+        // A limit of 0 that is taken for one leaves out every file: what names this one explains more.
+        if limit == 0 && size.is_some_and(|size| size > 0) {
+            despite.push(&rules::CAPTURE_SIZE_CAP);
         }
         despite
     }

@@ -300,7 +300,11 @@ fn despite_records_only_paths_that_a_misreading_would_leave_out() {
     ];
     let expected = expected.map(|(path, rule)| (path.to_owned(), vec![rule]));
     assert_eq!(despite.filter(|(path, _)| path != ".gitignore").collect::<Vec<_>>(), expected);
+    write(&mut files, "named", b"n");
     let by_default = by_default(&files);
+    // No limit that is taken for one leaves out every file, and so explains less than a name.
+    let named = by_default.despite[&ByteString::from("named")].iter().map(|rule| rule.id);
+    assert_eq!(named.collect::<Vec<_>>(), ["capture/gitignore", "capture/size-cap"]);
     assert!(by_default.despite.contains_key(&ByteString::from("exact")), "there is no cap");
     assert!(!by_default.despite.contains_key(&ByteString::from("empty")));
 }
