@@ -92,8 +92,8 @@ fn first_missing(tree: &Tree, lost: &BTreeSet<Object>) -> Option<String> {
     })
 }
 
-/// The description of the missing checkpoint, where nothing changed and no intact checkpoint holds this
-/// tree.
+/// The description of the missing checkpoint, where nothing changed and each checkpoint that holds this tree is
+/// lost. That no checkpoint ever held it is no matter of what is stored.
 fn no_checkpoint(
     world: &World,
     allowed: &Allowed,
@@ -102,10 +102,15 @@ fn no_checkpoint(
 ) -> Option<String> {
     let Allowed::Checkpoint(expected) = allowed else { return None };
     let history = world.history(&expected.project);
-    let mut holding = history.iter().filter(|checkpoint| {
-        checkpoint.captured.as_ref().is_none_or(|captured| captured.tree == *tree)
-    });
+    let mut holding = history
+        .iter()
+        .filter(|checkpoint| {
+            checkpoint.captured.as_ref().is_none_or(|captured| captured.tree == *tree)
+        })
+        .peekable();
+    let is_held = holding.peek().is_some();
     let is_intact = |id: &str| !lost.contains(&Object::Checkpoint(id.to_owned()));
-    let is_missing = !tree.is_empty() && !holding.any(|checkpoint| is_intact(&checkpoint.id));
+    let is_missing =
+        is_held && !tree.is_empty() && !holding.any(|checkpoint| is_intact(&checkpoint.id));
     is_missing.then(|| "a checkpoint of this state".to_owned())
 }

@@ -172,6 +172,20 @@ fn checkpoint_before_a_tool_stores_needed_lost_objects_again() {
 }
 
 #[test]
+fn a_change_that_is_called_unchanged_is_no_matter_of_lost_objects() {
+    let mut scene = Scene::with("a=1");
+    scene.perform("take alpha");
+    scene.edit("b=2");
+    scene.perform("take alpha");
+    scene.lose(2, &Piece::Folder("".into()));
+    scene.edit("b=3");
+    let unchanged = Answer::Taken { outcome: CheckpointOutcome::Unchanged, skipped: Vec::new() };
+    let observation = scene.observation("take alpha", unchanged);
+    let lost = Some(scene.world.lost().clone());
+    assert_eq!(scene.broken_rules(&Observation { lost, ..observation }), "capture/created");
+}
+
+#[test]
 fn checkpoint_need_not_store_unneeded_lost_objects_again() {
     let mut scene = three_checkpoints();
     scene.lose(2, &file("b"));
