@@ -37,7 +37,9 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
     let boundaries = shallow::read(disk, &store.path)?;
     // Envelopes that remain on a full disk are removed by the next reclaim.
     unless_full(remove_envelopes(&store, &objects))?;
-    let (tips, lost) = tips(&store, &objects, &boundaries)?;
+    // What is in a pack without a readable index is not lost for ever.
+    let is_complete = inventory.packs.iter().all(|pack| pack.has_index && pack.objects.is_some());
+    let (tips, lost) = tips(&store, &objects, &boundaries, is_complete)?;
     let mut reach = Reach::new(&objects, boundaries, &sizes).without(lost);
     for tip in tips {
         reach.add(tip)?;
@@ -102,11 +104,12 @@ fn reset_backlogs(store: &Store<'_>) -> Result<()> {
 
 /// The tips from which everything that must stay is reachable: all refs, histories whose ref was lost,
 /// and the ancestors of damaged commits; and the damaged commits, except those whose parents are
-/// unknown.
+/// unknown. That nothing is older than the first checkpoint of a project counts only if the store `is_complete`.
 fn tips(
     store: &Store<'_>,
     objects: &Objects<'_>,
     boundaries: &Boundaries,
+    is_complete: bool,
 ) -> Result<(Vec<Oid>, HashSet<Oid>)> {
     let mut tips = refs::everything(store.disk, &store.path)?;
     let mut lost = HashSet::new();
@@ -116,8 +119,11 @@ fn tips(
                 let metadata = metadata::read(store.disk, &store.path, &hash);
                 metadata.and_then(|metadata| metadata.first()) == Some(checkpoint.id)
             };
-            let is_parent_known =
-                || checkpoint.parent.is_some() || boundaries.contains(&checkpoint.id) || is_first();
+            let is_parent_known = || {
+                checkpoint.parent.is_some()
+                    || boundaries.contains(&checkpoint.id)
+                    || is_complete && is_first()
+            };
             if checkpoint.damage.is_some() && is_parent_known() {
                 lost.insert(checkpoint.id);
             } else {
