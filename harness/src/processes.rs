@@ -3,7 +3,7 @@
 use std::fs::{self, DirEntry};
 use std::io;
 
-/// A process, also one that ended and that nobody waited for yet.
+/// A process, even one that has ended and was not waited for.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessStat {
     /// Its number.

@@ -153,7 +153,7 @@ fn doctor_reports_what_works_with_a_store_that_cannot_be_written_or_is_of_anothe
     Command::new("chmod").args(["-R", "u+w"]).arg(&hermes).status().unwrap();
     let (_, data) = examine(&world, ordinary);
     assert_finding(&data, "base", "ok", "contains a store");
-    // A folder of objects that another user made, or that nobody may write, fails some of the checkpoints.
+    // Some checkpoints fail if one folder of objects cannot be written.
     let objects = hermes.join("checkpoints/store/objects/pack");
     Command::new("chmod").arg("a-w").arg(&objects).status().unwrap();
     let (_, data) = examine(&world, ordinary);

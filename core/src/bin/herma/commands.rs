@@ -39,7 +39,7 @@ impl Failure {
         Failure { code, message: message.into() }
     }
 
-    /// The same of a command that only reads: nobody expects that it changes anything.
+    /// The same for a command that only reads, which does not say that nothing was changed.
     pub fn of_reading(self) -> Self {
         Failure { message: self.message.replacen("; nothing was changed", "", 1), ..self }
     }

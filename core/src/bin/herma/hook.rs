@@ -58,6 +58,14 @@ pub fn removals(environment: &Environment, project: &Path) -> Vec<String> {
     log.agents().into_iter().flat_map(of_agent).collect()
 }
 
+/// What a tool may change.
+#[derive(Default)]
+struct Reached {
+    projects: BTreeSet<PathBuf>,
+    /// The first file that the tool names and that is in no project, such as one of the home directory.
+    outside: Option<PathBuf>,
+}
+
 /// The hook of an agent.
 struct Hook<'a> {
     environment: &'a Environment,
@@ -103,7 +111,7 @@ impl Hook<'_> {
         let named: Vec<String> = named.into_iter().flatten().collect();
         let session = format!("{} {session}", self.agent);
         let turn = (!named.is_empty()).then(|| SessionTurn::new(&session, &named.join(" ")));
-        let projects = self.projects(call, tool);
+        let Reached { projects, outside } = self.reached(call, tool);
         let take = |project: &PathBuf| self.take(project, turn.as_ref(), &reason).err();
         // The agent may work in the home directory, on files of a project.
         let is_told =
@@ -118,7 +126,7 @@ impl Hook<'_> {
         }
         let failure = (!failures.is_empty()).then(|| failures.join("; "));
         let time = SystemClock.seconds();
-        let outside = self.file_in_no_project(call, tool).map(|file| directory(&file));
+        let outside = outside.map(|file| directory(&file));
         let call = LastCall { time, reason, failure: failure.clone(), outside, earlier: None };
         let unrecorded = self.log.record(self.agent, call).err();
         failure.or_else(|| unrecorded.map(|error| error.to_string()))
@@ -147,20 +155,21 @@ impl Hook<'_> {
         Ok(())
     }
 
-    /// The projects of the files that the tool names, and of the directories where it and the agent work: what a tool
-    /// calls a path may be none, and a link may lead elsewhere.
-    fn projects(&self, call: &HookCall, tool: &ToolCall) -> BTreeSet<PathBuf> {
+    /// What the files that the tool names, and the directories where it and the agent work, lead to: what a tool calls
+    /// a path may be none, and a link may lead elsewhere.
+    fn reached(&self, call: &HookCall, tool: &ToolCall) -> Reached {
         let directory = self.directory(call);
-        let named = tool.files.iter().chain(&tool.place);
-        let projects = named.chain([&directory]).filter_map(|path| self.project(&directory, path));
-        projects.filter(|project| project.is_dir()).collect()
-    }
-
-    /// The first file that the tool names and that is in no project, such as one of the home directory.
-    fn file_in_no_project(&self, call: &HookCall, tool: &ToolCall) -> Option<PathBuf> {
-        let directory = self.directory(call);
-        let is_outside = |file: &&PathBuf| self.project(&directory, file).is_none();
-        tool.files.iter().find(is_outside).cloned()
+        let mut reached = Reached::default();
+        for file in &tool.files {
+            match self.project(&directory, file) {
+                Some(project) => drop(reached.projects.insert(project)),
+                None => drop(reached.outside.get_or_insert_with(|| file.clone())),
+            }
+        }
+        let places = tool.place.iter().chain([&directory]);
+        reached.projects.extend(places.filter_map(|path| self.project(&directory, path)));
+        reached.projects.retain(|project| project.is_dir());
+        reached
     }
 
     /// The directory where the agent works. A path that is not UTF-8 cannot be named in JSON.

@@ -40,6 +40,11 @@ pub fn directory_word(path: &Path) -> String {
     shell_word(path.as_os_str().as_bytes())
 }
 
+/// The option that names a directory, after a space; empty without one.
+pub fn dir_option(dir: Option<&Path>) -> String {
+    dir.map(|dir| format!(" --dir {}", directory_word(dir))).unwrap_or_default()
+}
+
 /// The outcome of a manual checkpoint.
 pub fn taken(style: Style, project: &Path, taken: &Taken) -> String {
     let mut page = Page::default();
@@ -157,16 +162,18 @@ pub fn listed(
 
 /// The commands below a list, after an empty line, for the project in `dir` if that was named.
 pub fn list_commands(has_checkpoints: bool, dir: Option<&Path>) -> String {
-    let word = dir.map(directory_word);
-    let dir = word.as_ref().map(|word| format!(" --dir {word}")).unwrap_or_default();
+    let option = dir_option(dir);
     let rows = match has_checkpoints {
         true => vec![
-            (format!("herma rollback <N>{dir}"), "restore to checkpoint N"),
-            (format!("herma rollback diff <N>{dir}"), "show what changed since checkpoint N"),
-            (format!("herma rollback <N> <file>{dir}"), "restore a single file from checkpoint N"),
+            (format!("herma rollback <N>{option}"), "restore to checkpoint N"),
+            (format!("herma rollback diff <N>{option}"), "show what changed since checkpoint N"),
+            (
+                format!("herma rollback <N> <file>{option}"),
+                "restore a single file from checkpoint N",
+            ),
         ],
         false => {
-            let word = word.map(|word| format!(" {word}")).unwrap_or_default();
+            let word = dir.map(|dir| format!(" {}", directory_word(dir))).unwrap_or_default();
             vec![(format!("herma checkpoint{word}"), "take a checkpoint")]
         }
     };
@@ -225,8 +232,7 @@ pub fn changed(style: Style, project: &Path, diff: &Diff, rows: NamedRows<'_>) -
     }
     if entries.len() < diff.entries.len() {
         let more = diff.entries.len() - entries.len();
-        let dir = rows.dir.map(directory_word);
-        let dir = dir.map(|dir| format!(" --dir {dir}")).unwrap_or_default();
+        let dir = dir_option(rows.dir);
         writeln!(page, " … and {more} more (`herma diff --stat{dir}` lists all)");
     }
     writeln!(page, "{}", summary(&diff.stats));

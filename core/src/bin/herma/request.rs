@@ -2,7 +2,7 @@
 
 use crate::arguments::CheckpointArguments;
 use crate::look::{CatArguments, DiffArguments, LogArguments};
-use crate::pages::directory_word;
+use crate::pages::dir_option;
 use crate::store_arguments::{ActionsCommand, StoreCommand};
 use crate::text::shell_word;
 use herma_core::{ListName, is_relative, rollback_line};
@@ -93,7 +93,7 @@ impl StoreRequest {
         }
     }
 
-    /// Whether it changes nothing, and nobody expects it to.
+    /// Whether it only reads.
     pub fn only_reads(&self) -> bool {
         use StoreCommand::{Excluded, Status, Verify};
         use rollback_line::Task::{Diff, List, Show};
@@ -107,8 +107,7 @@ impl StoreRequest {
     /// What was probably meant, if a word is not a checkpoint.
     pub fn hint(&self) -> Option<String> {
         use rollback_line::Task::{Diff, Restore, Show};
-        let dir = self.dir.as_deref().map(directory_word);
-        let dir = dir.map(|dir| format!(" --dir {dir}")).unwrap_or_default();
+        let dir = dir_option(self.dir.as_deref());
         match &self.task {
             Task::Rollback(Restore { target, paths, .. }) => match paths.first() {
                 Some(number) if ListName::parse(number).is_some() => {

@@ -1,6 +1,6 @@
 //! Texts for people about a rollback: the restore, its preview, and errors in its arguments.
 
-use crate::pages::{Page, directory, directory_word, evicted, remarked};
+use crate::pages::{Page, dir_option, directory, directory_word, evicted, remarked};
 use crate::text::{Style, Tone, count, line, local_time, name, shell_word, short_id};
 use crate::whole_pages;
 use herma_core::printed::short;
@@ -44,8 +44,7 @@ impl RestoreRequest<'_> {
 
     /// The option that names the project in a suggested command, empty if the command did not name it.
     fn named(&self) -> String {
-        let word = || directory_word(self.project);
-        if self.is_named { format!(" --dir {}", word()) } else { String::new() }
+        dir_option(self.is_named.then_some(self.project))
     }
 }
 
