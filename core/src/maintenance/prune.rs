@@ -13,7 +13,7 @@ use crate::maintenance::fold::fold;
 use crate::maintenance::limits::exceeds;
 use crate::maintenance::moved;
 use crate::maintenance::reclaim::reclaim;
-use crate::maintenance::total::{Evictions, keep_total};
+use crate::maintenance::total::{self, Evictions, keep_total};
 use crate::path::shown;
 use crate::project::hash_of;
 use crate::report::{ProjectState, Pruned};
@@ -130,7 +130,6 @@ impl Prune<'_> {
     pub fn run(mut self) -> Result<Pruned> {
         if self.is_preview {
             self.examine()?;
-            self.pruned.over_bytes = self.excess_now()?;
             return Ok(self.pruned);
         }
         let before = folder::bytes(self.disk, self.base);
@@ -238,6 +237,7 @@ impl Prune<'_> {
         let objects = store.objects();
         let hashes = ref_recovery::any_trace(store)?;
         let mut is_reclaimable = true;
+        let mut gone = Vec::new();
         for (index, hash) in hashes.iter().enumerate() {
             (self.progress)(PruneStep::Project(index + 1, hashes.len()));
             self.pruned.scanned += 1;
@@ -271,7 +271,16 @@ impl Prune<'_> {
                 }
                 _ => {}
             }
+            if verdict.as_ref().is_ok_and(Verdict::removes) {
+                gone.push(hash.clone());
+            }
             self.count(&subject, verdict);
+        }
+        if self.is_preview && self.options.max_total_bytes > 0 {
+            let Pruned { dropped, over_bytes, .. } =
+                total::preview(store, self.options.max_total_bytes, &gone)?;
+            self.pruned.dropped = dropped;
+            self.pruned.over_bytes = over_bytes;
         }
         Ok(is_reclaimable)
     }
@@ -358,18 +367,6 @@ impl Prune<'_> {
         let taken = Store::open(self.disk, self.base)
             .and_then(|store| store.as_ref().map_or(Ok(0), usage::estimate));
         taken.map_or(0, |taken| taken.saturating_sub(max_bytes))
-    }
-
-    /// Bytes by which the store exceeds its total size now. Unlike the estimate, this writes nothing.
-    fn excess_now(&self) -> Result<u64> {
-        let max_bytes = self.options.max_total_bytes;
-        match Store::open(self.disk, self.base)?.filter(|_| max_bytes > 0) {
-            Some(store) => {
-                let taken = folder::bytes(store.disk, &store.path.join("objects"))?;
-                Ok(taken.saturating_sub(max_bytes))
-            }
-            None => Ok(0),
-        }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::maintenance::limits;
 use crate::maintenance::reach::Reach;
 use crate::maintenance::reclaim::reclaim;
 use crate::maintenance::space;
+use crate::report::Pruned;
 use crate::store::commit::Checkpoint;
 use crate::store::objects::Objects;
 use crate::store::oid::Oid;
@@ -151,6 +152,49 @@ impl ProjectHistory {
     }
 }
 
+/// What [`keep_total`] would do if the projects of the hashes `gone` were removed before: how many checkpoints it
+/// would evict, and by how many bytes the rest exceeds the limit. It changes nothing.
+///
+/// # Errors
+/// A store or project that cannot be read.
+pub fn preview(store: &Store<'_>, max_bytes: u64, gone: &[String]) -> Result<Pruned> {
+    let objects = store.objects();
+    let sizes = Inventory::of(store.disk, &store.path.join("objects"))?.sizes();
+    let mut projects = histories(store, &objects)?;
+    projects.retain(|project| !gone.contains(&project.hash));
+    let limit = SizeLimit { objects: &objects, sizes: &sizes, lost: lost(&projects), max_bytes };
+    let boundaries = shallow::read(store.disk, &store.path)?;
+    let projects = limit.choose(projects, &boundaries, &HashMap::new())?;
+    let dropped = projects.iter().map(|project| project.evicted.len()).sum();
+    let rest = limit.remaining(&projects, &boundaries)?.total();
+    Ok(Pruned { dropped, over_bytes: rest.saturating_sub(max_bytes), ..Pruned::default() })
+}
+
+/// The histories of all projects that have checkpoints.
+fn histories(store: &Store<'_>, objects: &Objects<'_>) -> Result<Vec<ProjectHistory>> {
+    let mut projects = Vec::new();
+    for hash in ref_recovery::projects(store, objects)? {
+        let history = history::newest_first(store, objects, &hash, usize::MAX)?;
+        if history.is_empty() {
+            continue;
+        }
+        let is_intact = history.iter().all(|checkpoint| checkpoint.damage.is_none())
+            && !Stored::of(store, &hash).has_journal()?;
+        let metadata = metadata::read(store.disk, &store.path, &hash);
+        let directory = metadata.map(|metadata| metadata.directory());
+        let original = history.iter().map(|checkpoint| checkpoint.id).collect();
+        let evicted = Vec::new();
+        projects.push(ProjectHistory { hash, directory, history, original, is_intact, evicted });
+    }
+    Ok(projects)
+}
+
+/// The damaged commits of these projects.
+fn lost(projects: &[ProjectHistory]) -> HashSet<Oid> {
+    let checkpoints = projects.iter().flat_map(|project| &project.history);
+    checkpoints.filter(|checkpoint| checkpoint.damage.is_some()).map(|lost| lost.id).collect()
+}
+
 /// Evicts the oldest checkpoints of projects in turn until the rest fits, and adds their numbers to
 /// `evicted_by`, by the hash of the project. Returns whether any object is in a pack.
 fn evict_oldest(
@@ -161,57 +205,26 @@ fn evict_oldest(
     let objects = store.objects();
     let inventory = Inventory::of(store.disk, &store.path.join("objects"))?;
     let sizes = inventory.sizes();
-    let mut projects = Vec::new();
-    let mut lost = HashSet::new();
-    for hash in ref_recovery::projects(store, &objects)? {
-        let history = history::newest_first(store, &objects, &hash, usize::MAX)?;
-        let is_intact = history.iter().all(|checkpoint| checkpoint.damage.is_none())
-            && !Stored::of(store, &hash).has_journal()?;
-        let damaged = history.iter().filter(|checkpoint| checkpoint.damage.is_some());
-        lost.extend(damaged.map(|checkpoint| checkpoint.id));
-        if !history.is_empty() {
-            let metadata = metadata::read(store.disk, &store.path, &hash);
-            let directory = metadata.map(|metadata| metadata.directory());
-            let original = history.iter().map(|checkpoint| checkpoint.id).collect();
-            let evicted = Vec::new();
-            projects.push(ProjectHistory {
-                hash,
-                directory,
-                history,
-                original,
-                is_intact,
-                evicted,
-            });
-        }
-    }
-    let limit = SizeLimit { objects: &objects, sizes: &sizes, lost, max_bytes };
+    let projects = histories(store, &objects)?;
+    let limit = SizeLimit { objects: &objects, sizes: &sizes, lost: lost(&projects), max_bytes };
     let boundaries = shallow::read(store.disk, &store.path)?;
-    let (mut fitting, mut oversized) = limit.set_aside(projects, &boundaries)?;
-    for project in &mut oversized {
-        while project.choose_oldest().is_some() {}
+    let projects = limit.choose(projects, &boundaries, evicted_by)?;
+    let has_evicted = |project: &&ProjectHistory| !project.evicted.is_empty();
+    if projects.iter().any(|project| has_evicted(&project)) && !space::is_ample(store, &inventory) {
+        space::check(store, &inventory, &limit.remaining(&projects, &boundaries)?)?;
     }
-    // The project that has lost fewer checkpoints than others is next.
-    fitting.sort_by_key(|project| evicted_by.get(&project.hash).copied().unwrap_or_default());
-    limit.choose_in_rounds(&mut fitting, &boundaries)?;
-    let has_evicted = |project: &ProjectHistory| !project.evicted.is_empty();
-    if fitting.iter().chain(&oversized).any(has_evicted) && !space::is_ample(store, &inventory) {
-        let reach = limit.remaining(fitting.iter().chain(&oversized), &boundaries)?;
-        space::check(store, &inventory, &reach)?;
-    }
-    let projects = || fitting.iter().chain(&oversized);
     let is_shared = |project: &&ProjectHistory| {
         let end = project.end();
         let has_same_end = |candidate: &&ProjectHistory| candidate.end() == end;
         let contains_end = |candidate: &&ProjectHistory| {
             candidate.history.iter().any(|checkpoint| Some(checkpoint.id) == end)
         };
-        projects()
-            .filter(|candidate| !has_same_end(candidate))
-            .any(|candidate| contains_end(&candidate))
+        let mut others = projects.iter().filter(|candidate| !has_same_end(candidate));
+        others.any(|candidate| contains_end(&candidate))
     };
     // One lock at a time, and only of projects that lose a checkpoint: there may be more projects than
     // a process may have open files.
-    let cut = projects().filter(|project| has_evicted(project) && !is_shared(project));
+    let cut = projects.iter().filter(|project| has_evicted(project) && !is_shared(project));
     for project in cut {
         let evicted = project.evict_chosen(store, &objects)?;
         *evicted_by.entry(project.hash.clone()).or_default() += evicted;
@@ -233,12 +246,26 @@ impl SizeLimit<'_> {
         Reach::new(self.objects, boundaries.clone(), self.sizes).without(self.lost.clone())
     }
 
-    /// The objects that are reachable once all chosen checkpoints are evicted.
-    fn remaining<'p>(
+    /// Chooses in each project what is to be evicted. A project that has lost fewer checkpoints than others, by the
+    /// numbers `evicted_by`, loses one first.
+    fn choose(
         &self,
-        projects: impl Iterator<Item = &'p ProjectHistory>,
+        projects: Vec<ProjectHistory>,
         boundaries: &Boundaries,
-    ) -> Result<Reach<'_>> {
+        evicted_by: &HashMap<String, usize>,
+    ) -> Result<Vec<ProjectHistory>> {
+        let (mut projects, mut oversized) = self.set_aside(projects, boundaries)?;
+        for project in &mut oversized {
+            while project.choose_oldest().is_some() {}
+        }
+        projects.sort_by_key(|project| evicted_by.get(&project.hash).copied().unwrap_or_default());
+        self.choose_in_rounds(&mut projects, boundaries)?;
+        projects.extend(oversized);
+        Ok(projects)
+    }
+
+    /// The objects that are reachable once all chosen checkpoints are evicted.
+    fn remaining(&self, projects: &[ProjectHistory], boundaries: &Boundaries) -> Result<Reach<'_>> {
         let mut boundaries = boundaries.clone();
         let mut tips = Vec::new();
         for project in projects {

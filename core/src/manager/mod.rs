@@ -254,9 +254,8 @@ impl Manager {
         self.prune_as(options, progress, false)
     }
 
-    /// What a prune would remove, with the projects that it names. It changes nothing. Which checkpoints go so
-    /// that the store stays below its total size, and how much space becomes free, only the prune itself
-    /// finds out: `over_bytes` is by how much the store is above that size now.
+    /// What a prune would remove, with the projects that it names. It changes nothing. How much space becomes free,
+    /// only the prune itself finds out.
     ///
     /// # Errors
     /// As [`Manager::prune`].

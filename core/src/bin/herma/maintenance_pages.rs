@@ -25,13 +25,9 @@ pub fn pruned(answer: &PruneAnswer, is_preview: bool) -> String {
     }
     if pruned.over_bytes > 0 {
         let over = size(pruned.over_bytes);
-        let why = match is_preview {
-            true => {
-                "the checkpoints that would go for that, the oldest first, are not counted here"
-            }
-            false => "the pinned checkpoints and the newest of each project alone are larger",
-        };
-        writeln!(page, "The store is {over} over its size limit: {why}");
+        let verb = if is_preview { "would be" } else { "is" };
+        let why = "the pinned checkpoints and the newest of each project alone are larger";
+        writeln!(page, "The store {verb} {over} over its size limit: {why}");
     }
     if is_preview {
         writeln!(page, "Nothing was changed");
