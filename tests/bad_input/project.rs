@@ -31,7 +31,8 @@ fn restore_keeps_the_permissions_of_a_replaced_file_and_sets_its_executable_bits
         (0o640, true, 0o750),
         (0o604, true, 0o705),
         (0o754, true, 0o755),
-        (0o222, true, 0o322),
+        // Others could not write to it when it was captured.
+        (0o222, true, 0o300),
         (0o755, false, 0o644),
         (0o711, false, 0o600),
         (0o4644, true, 0o755),
@@ -46,6 +47,25 @@ fn restore_keeps_the_permissions_of_a_replaced_file_and_sets_its_executable_bits
         machine.restore_on(SystemDisk);
         let found = fs::metadata(&path).unwrap().permissions().mode() & 0o7777;
         assert_eq!(found, expected, "{mode:o} is {found:o}");
+    }
+}
+
+// rule: restore/permissions
+#[test]
+fn restore_opens_no_content_to_others_who_could_not_read_it_when_it_was_captured() {
+    for (captured, replaced, expected) in
+        [(0o600, 0o644, 0o600), (0o640, 0o666, 0o640), (0o644, 0o600, 0o600), (0o755, 0o777, 0o755)]
+    {
+        let machine = Machine::new();
+        let path = machine.project().join("a.txt");
+        let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        set(captured);
+        machine.take();
+        machine.write("a.txt", "two\n");
+        set(replaced);
+        machine.restore_on(SystemDisk);
+        let found = fs::metadata(&path).unwrap().permissions().mode() & 0o7777;
+        assert_eq!(found, expected, "{captured:o}, {replaced:o}: {found:o}");
     }
 }
 

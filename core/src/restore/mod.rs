@@ -6,6 +6,7 @@
 //! snapshot to restore and ends with the report; the caller takes the pre-restore checkpoint and the
 //! locks.
 
+mod access;
 mod batch;
 mod coverage;
 mod ignores;

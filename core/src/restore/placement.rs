@@ -4,7 +4,7 @@
 //! No path is written through a symbolic link: the disk follows none.
 
 use crate::disk::atomic_write::make_new_named;
-use crate::disk::{Access, Disk, Kind, Stat, folder, is_absence, of_any_group};
+use crate::disk::{Disk, Kind, Stat, folder, is_absence, of_any_group};
 use crate::error::{Context, Error, Result};
 use crate::path::{ancestors, on_disk, parent};
 use crate::shared::Shared;
@@ -333,54 +333,11 @@ impl Placement<'_> {
         if is_done { Ok(()) } else { self.disk.permit(directory, &self.recorded(bits)) }
     }
 
-    /// Access with recorded permission bits, for the group that they were recorded for.
-    fn recorded(&self, bits: u32) -> Access {
-        Access { bits, group: self.permissions.group(), list: None }
-    }
-
     fn remove_empty_directories(&self, full: &Path) -> Result<()> {
         for name in self.disk.list(full).context("reading the directory", full)? {
             self.remove_empty_directories(&full.join(name))?;
         }
         self.disk.remove_directory(full).context("removing the directory", full)
-    }
-
-    /// The access rights of the file to be written at `path`; `before` is the file that it replaces.
-    // rule: restore/permissions: decides
-    fn access(&self, path: &[u8], mode: Mode, before: Option<Stat>) -> Access {
-        let Some(before) = before else {
-            let bits = self.permissions.of_file(path, mode) & !self.hidden(path);
-            return self.recorded(bits & 0o777);
-        };
-        // A file that only its owner may read stays that way.
-        let bits = match mode {
-            // rule: restore/executable
-            Mode::Executable => before.mode | (before.mode & 0o444) >> 2 | 0o100,
-            _ => before.mode & !0o111,
-        };
-        let bits = bits & 0o777;
-        let group = Some(before.group);
-        match self.disk.access_list(&on_disk(self.root, path)) {
-            Ok(list) => Access { bits, group, list },
-            Err(_) => Access { bits, group: None, list: None },
-        }
-    }
-
-    /// The permission bits of a file that gave no access when it was captured, since a folder above it
-    /// admitted only its owner, and is open now.
-    // rule: restore/permissions
-    fn hidden(&self, path: &[u8]) -> u32 {
-        let closed = |folder: &[u8]| {
-            let recorded = self.permissions.of_folder(folder);
-            if recorded & 0o011 == 0o011 {
-                return 0;
-            }
-            let present = self.disk.stat(&on_disk(self.root, folder)).map_or(0, |stat| stat.mode);
-            (present & !recorded & 0o011) * 0o7
-        };
-        std::iter::once(&b""[..])
-            .chain(ancestors(path))
-            .fold(0, |bits, folder| bits | closed(folder))
     }
 }
 

@@ -39,6 +39,8 @@ pub struct Permissions {
     special: BTreeMap<Vec<u8>, u32>,
     /// The group of the project, if its bits give it more than everybody has or a folder has special bits.
     group: Option<u32>,
+    /// Whether the checkpoint records any permissions.
+    is_known: bool,
 }
 
 /// The permissions of a checkpoint with unknown permissions.
@@ -46,7 +48,14 @@ impl Default for Permissions {
     fn default() -> Self {
         let exceptions = BTreeMap::new();
         let special = BTreeMap::new();
-        Permissions { file: 0o600, folder: 0o700, exceptions, special, group: None }
+        Permissions {
+            file: 0o600,
+            folder: 0o700,
+            exceptions,
+            special,
+            group: None,
+            is_known: false,
+        }
     }
 }
 
@@ -85,6 +94,7 @@ impl Permissions {
             file: most_common(files.iter().map(|file| file.bits & NOT_EXECUTE), default.file),
             folder: most_common(folders.iter().map(|(_, bits)| *bits), default.folder),
             special,
+            is_known: true,
             ..default
         };
         let mut bits = files.iter().map(|file| file.bits & 0o777);
@@ -122,6 +132,11 @@ impl Permissions {
         let path = [path, b"/"].concat();
         let bits = self.exceptions.get(&path).copied().unwrap_or(self.folder);
         bits | self.special.get(&path).copied().unwrap_or(0) & SPECIAL | FOLDER_MIN
+    }
+
+    /// Whether the checkpoint records any permissions.
+    pub fn is_known(&self) -> bool {
+        self.is_known
     }
 
     /// The group that the bits are about; `None` if they give it no more than everybody has.
@@ -173,7 +188,9 @@ fn read(headers: &[u8]) -> Option<Permissions> {
         true => bits_of_paths(lines, 4)?,
         false => BTreeMap::new(),
     };
-    fields.next().is_none().then_some(Permissions { file, folder, exceptions, special, group })
+    let is_known = true;
+    let permissions = Permissions { file, folder, exceptions, special, group, is_known };
+    fields.next().is_none().then_some(permissions)
 }
 
 /// The lines of a header after its first one, each with so many digits and a path.

@@ -16,6 +16,8 @@ use std::collections::BTreeSet;
 const OPEN: u32 = 0o077;
 /// The permissions of group and others for a folder that all may read and enter.
 const OPEN_FOLDER: u32 = 0o055;
+/// The permissions of group and others to enter a folder.
+const ENTER: u32 = 0o011;
 /// All permissions except the right to execute.
 const NOT_EXECUTE: u32 = 0o666;
 
@@ -75,7 +77,8 @@ fn permissions(
     let (holds, symptom, expected) = match outcome.node_before(path) {
         Some(Node::File { readable: true, .. }) => {
             let before = outcome.world.files.permissions(&full).unwrap_or(current);
-            let holds = current & NOT_EXECUTE == before & NOT_EXECUTE;
+            let changed = (current ^ before) & NOT_EXECUTE;
+            let holds = changed & !(before & closed(outcome, path)) == 0;
             (holds, "a replaced file has other permissions", before)
         }
         // An unreadable file must not be replaced, which another rule covers.
@@ -88,6 +91,19 @@ fn permissions(
     checks.check(Judge::Disk, &rules::RESTORE_PERMISSIONS, holds, || {
         Mismatch::new(symptom, format!("{path}: {expected:03o}"), format!("{path}: {current:03o}"))
     });
+}
+
+/// The permissions of group and others that a file did not give them when it was captured, since it or a folder above
+/// it was closed to them. None if that is not known.
+fn closed(outcome: &RestoreOutcome<'_>, path: &[u8]) -> u32 {
+    let target = &outcome.allowed.target;
+    let Some(captured) = target.permissions.get(path) else { return 0 };
+    let by_folder = |folder| {
+        let bits = target.folder_permissions(folder).unwrap_or(OPEN_FOLDER);
+        (ENTER & !bits) * 0o7
+    };
+    let folders = std::iter::once(&b""[..]).chain(ancestors(path));
+    folders.map(by_folder).fold(OPEN & !captured, |closed, bits| closed | bits)
 }
 
 /// Judges a folder above a restored path.

@@ -236,8 +236,9 @@ super::rules! {
     RESTORE_PERMISSIONS {
         id: "restore/permissions",
         statement: "A restore never widens permissions: a file that is replaced keeps its \
-            permissions except for the executable bit, and a file that is created again is open to \
-            no user to whom it was not open when it was captured.",
+            permissions except for the executable bit and for those that it did not give to others when \
+            it was captured, and a file that is created again is open to no user to whom it was not \
+            open when it was captured.",
         tier: Integrity,
         level: Must,
         since: "0.1",

@@ -41,7 +41,13 @@ fn restore_never_widens_permissions() {
         (0o644, Some(0o600), 0o600, ""),
         (0o644, Some(0o600), 0o644, rule),
         (0o600, Some(0o644), 0o644, ""),
-        (0o600, Some(0o644), 0o600, rule),
+        // It may lose what it did not give to others when it was captured, and nothing else.
+        (0o600, Some(0o644), 0o600, ""),
+        (0o600, Some(0o666), 0o640, ""),
+        (0o640, Some(0o644), 0o640, ""),
+        (0o640, Some(0o644), 0o600, rule),
+        (0o644, Some(0o644), 0o600, rule),
+        (0o600, Some(0o600), 0o644, rule),
         // Except for the executable bit.
         (0o755, Some(0o600), 0o700, ""),
         (0o755, Some(0o644), 0o744, ""),
