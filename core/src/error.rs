@@ -145,8 +145,8 @@ pub enum Error {
     },
     /// The restore would not do what the preview showed.
     #[error(
-        "the project changed since the preview, so a restore would no longer do what was shown; \
-         nothing was restored: preview it again"
+        "the project changed since the preview, or the preview was of another restore, so this one would not do \
+         what was shown; nothing was restored: preview it again"
     )]
     ChangedSincePreview,
     /// The pre-restore checkpoint could not be taken.

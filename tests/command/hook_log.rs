@@ -86,3 +86,31 @@ fn doctor_and_list_tell_what_a_hook_removed_for_the_size_limit() {
     let notices = world.herma(&["list", "--json"]).done().json()["notices"].clone();
     assert_eq!(notices, json!([told]));
 }
+
+#[test]
+fn undo_and_list_tell_that_a_turn_has_no_checkpoint() {
+    let world = CommandFixture::new();
+    world.write("a.txt", "1\n");
+    call(&world, "claude", &write_in(&world, "t1"));
+    world.write("a.txt", "2\n");
+    let moved = world.base().with_file_name("moved");
+    fs::rename(world.base(), &moved).unwrap();
+    fs::write(world.base(), "").unwrap();
+    hook(&world, "claude", &write_in(&world, "t2"));
+    fs::remove_file(world.base()).unwrap();
+    fs::rename(&moved, world.base()).unwrap();
+    world.write("a.txt", "3\n");
+    let failed = "the hook of claude took no checkpoint just now: ";
+    let list = world.herma(&["list"]).done().text();
+    assert!(list.contains(failed), "{list}");
+    let undo = world.herma(&["undo", "--dry-run"]).done().text();
+    let told = format!("More than one turn may have changed files: {failed}");
+    assert!(undo.contains(&told), "{undo}");
+    // Of another project it says nothing, and neither after a checkpoint.
+    let other = world.home().join("other");
+    fs::create_dir(&other).unwrap();
+    assert!(!world.herma_in(&other, &["list"]).done().text().contains(failed));
+    // Its advice was followed.
+    world.checkpoint("by hand");
+    world.herma(&["doctor"]).done();
+}

@@ -8,6 +8,8 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// Starts the hook of an agent with this input.
 fn start(world: &CommandFixture, mut command: Command, input: &str) -> Child {
@@ -236,6 +238,27 @@ fn hook_never_blocks_a_tool() {
     let doctor = world.herma(&["doctor"]).done().text();
     assert!(doctor.contains("the hook of claude was called just now, before Write"), "{doctor}");
     assert!(doctor.contains("the hook of claude took no checkpoint just now"), "{doctor}");
+}
+
+// rule: turn/no-backend
+#[test]
+fn hook_waits_for_no_end_of_its_input() {
+    let world = CommandFixture::new();
+    world.write("a.txt", "1\n");
+    let mut command = Command::new(binary());
+    command.args(["hook", "claude"]);
+    world.prepare(&mut command);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(write_in(&world, "t").to_string().as_bytes()).unwrap();
+    let has_ended = (0..200).any(|_| {
+        sleep(Duration::from_millis(50));
+        child.try_wait().unwrap().is_some()
+    });
+    drop(input);
+    child.wait().unwrap();
+    assert!(has_ended, "the hook waits for the end of its input");
+    assert_eq!(world.checkpoints(), 1);
 }
 
 // rule: turn/triggers

@@ -83,3 +83,22 @@ fn diff_names_what_was_created_that_a_checkpoint_would_leave_out() {
     let between = world.herma(&["diff", "1", "1", "--json"]).done().json();
     assert!(between["left_out_now"].is_null(), "{between}");
 }
+
+#[test]
+fn rollback_and_its_preview_name_what_is_saved_nowhere_of_the_paths_that_they_concern() {
+    let world = CommandFixture::new();
+    world.configure("checkpoints:\n  max_file_size_mb: 1\n");
+    world.write("small", "1\n");
+    fs::create_dir_all(world.path("sub")).unwrap();
+    world.write("sub/a", "1\n");
+    world.checkpoint("first");
+    world.write("sub/large", vec![0; LARGE]);
+    for (path, unsaved) in [(None, 1), (Some("sub"), 1), (Some("small"), 0)] {
+        world.write("small", "2\n");
+        let words: Vec<&str> = ["rollback", "1"].into_iter().chain(path).collect();
+        let preview = world.herma(&[&words[..], &["--json", "--dry-run"]].concat()).json();
+        let done = world.herma(&[&words[..], &["--json"]].concat()).json();
+        assert_eq!(preview["left_out"], done["left_out"], "{path:?}");
+        assert_eq!(done["left_out"].as_array().unwrap().len(), unsaved, "{path:?}: {done}");
+    }
+}

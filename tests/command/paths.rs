@@ -115,6 +115,13 @@ fn a_folder_of_a_project_without_a_marker_is_told_where_the_checkpoints_are() {
     let hint = format!("contains this one has checkpoints:\n  herma rollback --dir {project}\n");
     assert!(listed.contains(&hint), "{listed}");
     world.herma_in(&src, &["rollback", "1", "--dir", &project]).done();
+    // A checkpoint there begins a project of its own, which is said once.
+    let take = ["checkpoint", "--json"];
+    let taken = world.herma_in(&src, &take).done().json();
+    let notice = taken["notices"][0].as_str().unwrap();
+    assert!(notice.contains(&format!("is a folder of the project {project:?}")), "{notice}");
+    world.write("src/b.txt", "2\n");
+    assert!(world.herma_in(&src, &take).done().json()["notices"].is_null());
 }
 
 // rule: scope/identity

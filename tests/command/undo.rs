@@ -109,3 +109,35 @@ fn undo_and_redo_of_a_turn_name_the_checkpoint_since_which_it_changed() {
     }
     assert_eq!(world.read("a.txt"), "two\n");
 }
+
+#[test]
+fn undo_after_an_undo_goes_back_to_what_that_left_if_files_changed_since() {
+    let world = rolled_back();
+    world.herma(&["undo"]).done();
+    assert_eq!(world.herma(&["undo"]).refusal(), "nothing_to_undo");
+    world.write("a.txt", "three\n");
+    world.write("created.txt", "new\n");
+    let undone = world.herma(&["undo"]).done().text();
+    assert!(undone.starts_with("Undo of what changed since checkpoint "), "{undone}");
+    assert_eq!((world.read("a.txt").as_str(), world.has("created.txt")), ("two\n", false));
+    world.herma(&["undo"]).done();
+    assert_eq!((world.read("a.txt").as_str(), world.has("created.txt")), ("three\n", true));
+}
+
+#[test]
+fn undo_tells_that_it_goes_further_back_where_only_excluded_files_changed() {
+    let world = CommandFixture::new();
+    for turn in ["one", "two"] {
+        world.write("a.txt", format!("{turn}\n"));
+        world.checkpoint(&format!("before {turn}"));
+    }
+    world.write(".env", "secret\n");
+    for words in [&["undo", "--dry-run"][..], &["undo"]] {
+        let told = world.herma(words).done().text();
+        let lines: Vec<&str> = told.lines().collect();
+        assert!(lines[0].contains("(before one"), "{told}");
+        assert!(lines[1].starts_with("Nothing changed since checkpoint "), "{told}");
+        assert!(lines[1].ends_with("`herma checkpoints excluded` lists that"), "{told}");
+    }
+    assert_eq!(world.read("a.txt"), "one\n");
+}

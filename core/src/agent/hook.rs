@@ -6,8 +6,9 @@
 // Source: the agents' own documentation of their hooks.
 
 use crate::triggers::{patch, reasons};
-use serde_json::Value;
+use serde_json::{Deserializer, Value};
 use std::ffi::OsStr;
+use std::io::{BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -112,9 +113,10 @@ const COMMAND: &[&str] = &["command", "cmd", "commands"];
 const PATCH: &[&str] = &["patch", "patchText", "input"];
 
 impl HookCall {
-    /// Reads the input of a hook.
-    pub fn read(input: &[u8]) -> Self {
-        let call = serde_json::from_slice(input).unwrap_or(Value::Null);
+    /// Reads the input of a hook: one JSON value, and nothing after it, since an agent may keep the input open.
+    pub fn read(input: impl Read) -> Self {
+        let mut values = Deserializer::from_reader(BufReader::new(input)).into_iter();
+        let call = values.next().and_then(Result::ok).unwrap_or(Value::Null);
         let text = |names| found(&call, names).and_then(text_of);
         HookCall {
             session: text(SESSION),

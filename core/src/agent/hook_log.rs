@@ -31,6 +31,9 @@ pub struct LastCall {
     /// Why the tool had no checkpoint, if it needed one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// The directory of the project, for people; the first one if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     /// A file of the tool that is in no project, for people: no checkpoint holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<String>,
@@ -46,6 +49,17 @@ pub struct EarlierFailure {
     pub time: i64,
     /// Why.
     pub failure: String,
+    /// The directory of the project, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+}
+
+impl EarlierFailure {
+    /// The failure of a call, or else the newest before it.
+    pub fn newest(call: LastCall) -> Option<Self> {
+        let LastCall { time, failure, project, earlier, .. } = call;
+        failure.map(|failure| EarlierFailure { time, failure, project }).or(earlier)
+    }
 }
 
 /// What a hook removed from the store: the checkpoints of a project, or those over the size limit.
@@ -124,16 +138,23 @@ impl<'a> HookLog<'a> {
     /// The file cannot be written.
     pub fn record(&self, agent: &str, call: LastCall) -> Result<()> {
         let name = format!("{agent}.json");
-        let earlier =
-            self.last_call(&name).and_then(|LastCall { time, failure, earlier, .. }| {
-                failure.map(|failure| EarlierFailure { time, failure }).or(earlier)
-            });
+        let earlier = self.last_call(&name).and_then(EarlierFailure::newest);
         let call = LastCall { earlier, ..call };
-        self.write(&name, &serde_json::to_vec(&call).unwrap_or_default())
+        let content = serde_json::to_vec(&call).unwrap_or_default();
+        self.write(&name, &content).or_else(|error| {
+            // On a full disk the file that is there has room in its last block.
+            let line = [b"\n", &content[..]].concat();
+            self.disk.append(&self.folder.join(&name), &line).map_err(|_| error)
+        })
     }
 
+    /// The last line that can be read: each has a call.
     fn last_call(&self, name: &str) -> Option<LastCall> {
-        serde_json::from_slice(&self.read(name)?).ok().flatten()
+        let content = self.read(name)?;
+        content
+            .split(|byte| *byte == b'\n')
+            .rev()
+            .find_map(|line| serde_json::from_slice(line).ok())
     }
 
     /// Records what an agent's hook removed, if anything.
@@ -154,6 +175,12 @@ impl<'a> HookLog<'a> {
     pub fn removals(&self, agent: &str) -> Vec<Removal> {
         let recorded = self.read(&format!("{agent}.removed"));
         recorded.and_then(|recorded| serde_json::from_slice(&recorded).ok()).unwrap_or_default()
+    }
+
+    /// The newest failure of each agent's hook.
+    pub fn failures(&self) -> impl Iterator<Item = (String, EarlierFailure)> {
+        let agents = self.agents().into_iter();
+        agents.filter_map(|(agent, last)| Some((agent, EarlierFailure::newest(last?)?)))
     }
 
     /// The agents that have a hook, each with the last call, if there was one.

@@ -17,7 +17,7 @@ pub fn check(disk: &dyn Disk, environment: &Environment, now: i64) -> Vec<Findin
     let earlier = |(agent, last): &(String, Option<LastCall>)| {
         // If the last call failed, too, that is what there is to do.
         let last = last.as_ref().filter(|last| last.failure.is_none())?;
-        let EarlierFailure { time, failure } = last.earlier.as_ref()?;
+        let EarlierFailure { time, failure, .. } = last.earlier.as_ref()?;
         let message =
             format!("the hook of {agent} took no checkpoint {}: {failure}", ago(*time, now));
         is_recent(*time).then(|| {
@@ -37,11 +37,12 @@ pub fn check(disk: &dyn Disk, environment: &Environment, now: i64) -> Vec<Findin
         None => Check::Hooks.notice(format!("the hook of {agent} is set up, and no call of it was recorded yet"),
             "let the agent change a file; if this stays, restart it, and see whether it asks to trust its hooks",
         ),
-        Some(LastCall { time, failure: Some(failure), .. }) => Check::Hooks.trouble(format!(
+        // The other findings tell whether checkpoints work now.
+        Some(LastCall { time, failure: Some(failure), .. }) => Check::Hooks.notice(format!(
                 "the hook of {agent}, called {}, took no checkpoint: {failure}",
                 ago(time, now)
             ),
-            "try `herma checkpoint` in the project",
+            "try `herma checkpoint` in the project: if that works, the next call of the hook does, too",
         ),
         Some(LastCall { time, reason, outside, .. }) => {
             let called = format!("the hook of {agent} was called {}, {reason}", ago(time, now));

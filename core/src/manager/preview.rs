@@ -6,12 +6,13 @@ use super::undo::UndoingRestore;
 use super::wanted::Wanted;
 use super::{Manager, OpenProject};
 use crate::agent_state::{AgentRestored, Change, StateRestore, WantedParts};
-use crate::capture::Current;
+use crate::capture::{Captured, Current};
 use crate::disk::Sharing;
 use crate::error::{Error, Result};
 use crate::own_folders::OwnFolders;
 use crate::report::{Preview, Restored};
 use crate::restore::{CapturedProject, Restore, Units};
+use crate::store::left_out::LeftOut;
 use crate::store::lock;
 use crate::token::Token;
 use std::path::Path;
@@ -127,17 +128,20 @@ impl Manager {
     pub(super) fn plan(&self, pending: &PendingRestore<'_>) -> Result<Preview> {
         let PendingRestore { open, scope, wanted, undoing, .. } = pending;
         // A pre-restore checkpoint has the bounds of any other.
-        let (current, refused) = match self.captured_within(&self.config, open) {
-            Ok(captured) => (captured.current, None),
-            Err(error) => (self.current(open)?, Some(error)),
+        let (captured, refused) = match self.captured_within(&self.config, open) {
+            Ok(captured) => (captured, None),
+            Err(error) => {
+                (Captured { current: self.current(open)?, ..Captured::default() }, Some(error))
+            }
         };
-        let mut restore = self.restore_into(open, &current, wanted);
+        let mut restore = self.restore_into(open, &captured.current, wanted);
         restore.below = scope.below();
         restore.made = undoing.as_ref().map(|undoing| &undoing.made);
         restore.may_remove = refused.is_none();
         let Preview { would, token } = self.plan_into(pending, &restore)?;
         let forced_past = refused.map(|error| scope.go_on_without(error)).transpose()?;
-        Ok(Preview { would: Restored { forced_past, ..would }, token })
+        let left_out = scope.of_paths(captured.left_out.iter().map(LeftOut::remark).collect());
+        Ok(Preview { would: Restored { left_out, forced_past, ..would }, token })
     }
 
     /// The plan of a restore into a captured project.

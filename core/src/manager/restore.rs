@@ -217,7 +217,8 @@ impl Manager {
                     // rule: restore/safety-skipped
                     _ => None,
                 };
-                Ok(PreRestore { id, before, left_out: present.capture.skipped() })
+                let left_out = pending.scope.of_paths(present.capture.skipped());
+                Ok(PreRestore { id, before, left_out })
             }
             Err(error) => {
                 present.forced_past = Some(pending.scope.go_on_without(error)?);

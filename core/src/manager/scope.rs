@@ -4,8 +4,9 @@ use super::literal_path::literal_path;
 use super::owner::Purpose;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
+use crate::path::is_at_or_below;
 use crate::project::Project;
-use crate::report::Restored;
+use crate::report::{Remark, Restored};
 use crate::restore::Restore;
 
 /// Options of a full restore.
@@ -91,6 +92,17 @@ impl LiteralScope {
             Scope::Below(paths, _) => Some(paths),
             Scope::All(_) | Scope::File(_) => None,
         }
+    }
+
+    /// The remarks on its own paths, and on folders that contain them.
+    pub(super) fn of_paths(&self, mut remarks: Vec<Remark>) -> Vec<Remark> {
+        let concerns = |remark: &Remark, path: &[u8]| {
+            is_at_or_below(&remark.path, path) || is_at_or_below(path, &remark.path)
+        };
+        remarks.retain(|remark| {
+            self.is_all() || self.paths().iter().any(|path| concerns(remark, path))
+        });
+        remarks
     }
 
     /// Why no pre-restore checkpoint can be taken, where the restore is forced to go on without.

@@ -18,7 +18,7 @@ use std::path::Path;
 impl Manager {
     /// The newest checkpoint that differs from the present files, by its full id, if no rollback, undo or redo
     /// followed the newest of the list: what happened last is a change after it, such as a turn of an agent. Where none
-    /// differs, the newest.
+    /// differs, the newest. After an undo or a redo, the checkpoint that it restored, if files changed since.
     ///
     /// # Errors
     /// As [`Manager::list`].
@@ -30,12 +30,21 @@ impl Manager {
         let Some(newest) = history.first().map(|newest| newest.id.to_string()) else {
             return Ok(None);
         };
-        let directions = [Direction::Undo, Direction::Redo].into_iter();
-        let mut last = directions.filter_map(|direction| open.newest_rollback(direction).ok());
-        if last.any(|rollback| is_last(&history, &rollback)) {
+        let last = |direction| {
+            open.newest_rollback(direction).ok().filter(|rollback| is_last(&history, rollback))
+        };
+        if last(Direction::Undo).is_some() {
             return Ok(None);
         }
         let current = self.current(&open)?.snapshot;
+        if let Some(undone) = last(Direction::Redo) {
+            // It left the files as this checkpoint has them, and files that were created before it.
+            let is_changed = |(path, item): (&Vec<u8>, &Item)| current.get(path) != Some(item);
+            let has_changed = undone.path.is_none()
+                && undone.below.is_none()
+                && open.snapshot_of(&undone.target).is_some_and(|left| left.iter().any(is_changed));
+            return Ok(has_changed.then_some(undone.target));
+        }
         let differs = |checkpoint: &&Checkpoint| {
             let Ok(Checkpoint { id, tree, .. }) = checkpoint.intact() else { return true };
             !snapshot::read(&open.objects, *id, *tree).is_ok_and(|snapshot| snapshot == current)
@@ -104,6 +113,12 @@ impl OpenProject<'_> {
         rollbacks.newest(direction).cloned().ok_or_else(|| rollbacks.nothing(direction))
     }
 
+    /// The files of a checkpoint, if they can be read.
+    fn snapshot_of(&self, id: &str) -> Option<Snapshot> {
+        let id = Oid::parse(id)?;
+        snapshot::read(&self.objects, id, commit::read(&self.objects, id).ok()?.tree).ok()
+    }
+
     /// The checkpoint that holds the state before the newest restore in that direction.
     ///
     /// # Errors
@@ -134,11 +149,9 @@ impl OpenProject<'_> {
         };
         let Rollback { target, path, below, brought, time, .. } =
             self.newest_rollback(direction)?;
-        let read =
-            |id: Oid| snapshot::read(&self.objects, id, commit::read(&self.objects, id)?.tree);
         let made = match brought {
             Some(brought) => brought.iter().filter_map(Brought::item).collect(),
-            None => Oid::parse(&target).and_then(|id| read(id).ok()).unwrap_or_default(),
+            None => self.snapshot_of(&target).unwrap_or_default(),
         };
         let options = RestoreOptions { exact: true, ..*options };
         let scope = match (path, below) {

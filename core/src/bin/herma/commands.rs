@@ -14,8 +14,8 @@ use herma_core::configuration::{self, Configured, Warning};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::state::State;
 use herma_core::{
-    Clock, Code, Config, Direction, Environment, Error, FileProgress, Manager, Occasion, Restored,
-    SessionTurn, SystemClock, Trigger, project_directory, project_of_file,
+    Clock, Code, Config, Direction, Environment, Error, FileProgress, Manager, Occasion, Outcome,
+    Restored, SessionTurn, SystemClock, Trigger, project_directory, project_of_file,
 };
 use serde::Serialize;
 use std::io;
@@ -286,7 +286,14 @@ impl Herma {
         };
         taken.notices.extend(label.and_then(|label| self.shared_label(project, label)));
         let outer = project_of_file(self.disk.as_ref(), &self.environment, &project.join("file"));
-        if let Some(outer) = outer.filter(|outer| outer != project) {
+        // Only the first checkpoint tells of a project around it that has no marker.
+        let is_new = matches!(taken.outcome, Outcome::Created { .. });
+        let is_first = || self.manager.list(project).is_ok_and(|listed| listed.len() == 1);
+        let around = || match is_new && is_first() {
+            true => self.around(project).map(|around| around.to_path_buf()),
+            false => None,
+        };
+        if let Some(outer) = outer.filter(|outer| outer != project).or_else(around) {
             taken.notices.push(format!(
                 "{project:?} is a folder of the project {outer:?}: a checkpoint of that holds its files, too"
             ));

@@ -26,7 +26,7 @@ Environment:
   PAGER                           shows lists and differences on a terminal [default: less -FRX]
 
 Configuration, below \"checkpoints:\" in $HERMES_HOME/config.yaml [~/.hermes/config.yaml]:
-  enabled: false                  whether agents that use Herma take checkpoints automatically
+  enabled: false                  whether agents that use the library take checkpoints; hooks always do
   max_snapshots: 20               how many checkpoints of a project are kept, at least 1
   max_file_size_mb: 10            larger files are left out of checkpoints; 0 means no limit
   max_total_size_mb: 500          the size limit of the whole store; 0 means no limit
@@ -182,13 +182,15 @@ Examples:
 Exit codes: 0 done; 3 refused.";
 
 pub const UNDO: &str = "\
-`herma undo` undoes what happened last. After a rollback it gives the files back as they were before
-it; files that the rollback brought go, unless they were changed since. Typed again, it undoes the
-rollback before that, and `herma redo` goes forward again. A rollback that changed nothing is not
-undone; the answer names the rollback that is. If the newest checkpoint is newer than every
-rollback, as after the turn of an agent, it restores that checkpoint and removes the files created
-since; typed again, it brings them back, as `herma redo` does. All of these save the present state
-first.
+`herma undo` undoes what happened last, and saves the present files first.
+
+After a rollback it gives the files back as they were before it: files that the rollback brought go,
+unless they were changed since. Typed again, it undoes the rollback before that, and `herma redo`
+goes forward again. A rollback that changed nothing is not undone.
+
+If the newest checkpoint is newer than every rollback, as after the turn of an agent, it restores
+that checkpoint and removes the files created since. Typed again, it brings them back, as
+`herma redo` does.
 
 Examples:
   herma rollback 1                restore the newest checkpoint

@@ -4,19 +4,20 @@
 
 use crate::commands::{Failure, Herma};
 use crate::pages::directory;
-use crate::text::Style;
-use herma_core::agent::{HookCall, HookLog, LastCall, Moment, Removal, ToolCall};
+use crate::text::{self, Style};
+use herma_core::agent::{EarlierFailure, HookCall, HookLog, LastCall, Moment, Removal, ToolCall};
 use herma_core::disk::SystemDisk;
 use herma_core::{
     Clock, Config, Environment, Occasion, PruneStep, Pruned, SessionTurn, Swept, SystemClock,
     Trigger, project_of_tool,
 };
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// More than any agent says of a tool; what is cut off counts as a tool that may change anything.
-pub const INPUT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+const INPUT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// The name of an agent, which is also that of a file.
 ///
@@ -31,8 +32,8 @@ pub fn agent_name(text: &str) -> Result<String, String> {
 }
 
 /// Does what the call of a hook needs; returns why a tool has no checkpoint.
-pub fn answer(environment: &Environment, agent: &str, input: &[u8]) -> Option<String> {
-    let call = HookCall::read(input);
+pub fn answer(environment: &Environment, agent: &str, input: impl Read) -> Option<String> {
+    let call = HookCall::read(input.take(INPUT_BYTES_MAX));
     let hook = Hook { environment, agent, log: HookLog::new(&SystemDisk, environment) };
     match &call.moment {
         Moment::Prompt => hook.begin_turn(&call).err().map(|failure| failure.message),
@@ -41,11 +42,24 @@ pub fn answer(environment: &Environment, agent: &str, input: &[u8]) -> Option<St
     }
 }
 
-/// What hooks removed within the last day, as the list of a project tells it.
-pub fn removals(environment: &Environment, project: &Path) -> Vec<String> {
+/// Where the hook of an agent took no checkpoint of the project since that time, which an undo of its turn tells.
+pub fn failures(environment: &Environment, project: &Path, since: i64) -> Vec<String> {
+    let log = HookLog::new(&SystemDisk, environment);
+    let project = directory(project);
+    let told = |(agent, failed): (String, EarlierFailure)| {
+        let ago = text::ago(failed.time, SystemClock.seconds());
+        let is_told = failed.time >= since && failed.project.as_ref() == Some(&project);
+        is_told.then(|| format!("the hook of {agent} took no checkpoint {ago}: {}", failed.failure))
+    };
+    log.failures().filter_map(told).collect()
+}
+
+/// What hooks did not do or removed within the last day, as the list of a project tells it.
+pub fn notices(environment: &Environment, project: &Path) -> Vec<String> {
     const SECONDS: i64 = 24 * 60 * 60;
     let log = HookLog::new(&SystemDisk, environment);
     let since = SystemClock.seconds() - SECONDS;
+    let failures = failures(environment, project, since);
     let project = directory(project);
     let is_shown = |Removal { time, project: removed, .. }: &Removal| {
         *time > since && removed.as_ref().is_none_or(|removed| *removed == project)
@@ -55,7 +69,7 @@ pub fn removals(environment: &Environment, project: &Path) -> Vec<String> {
         removals.retain(is_shown);
         Removal::described(&agent, &removals)
     };
-    log.agents().into_iter().flat_map(of_agent).collect()
+    failures.into_iter().chain(log.agents().into_iter().flat_map(of_agent)).collect()
 }
 
 /// What a tool may change.
@@ -127,7 +141,9 @@ impl Hook<'_> {
         let failure = (!failures.is_empty()).then(|| failures.join("; "));
         let time = SystemClock.seconds();
         let outside = outside.map(|file| directory(&file));
-        let call = LastCall { time, reason, failure: failure.clone(), outside, earlier: None };
+        let project = projects.first().map(|project| directory(project));
+        let failed = failure.clone();
+        let call = LastCall { time, reason, failure: failed, project, outside, earlier: None };
         let unrecorded = self.log.record(self.agent, call).err();
         failure.or_else(|| unrecorded.map(|error| error.to_string()))
     }

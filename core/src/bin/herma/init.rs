@@ -156,7 +156,7 @@ fn list(
                 writeln!(page, "{:16}its program {program:?} cannot be run: {again}", "");
             }
         }
-        writeln!(page, "\nherma init --agent claude  add the hook to Claude Code");
+        writeln!(page, "\nherma init --agent AGENT  add the hook to the settings of an agent");
         page.0
     })
 }

@@ -74,6 +74,10 @@ fn described_column(line: &str) -> Option<usize> {
 }
 
 fn wrapped_line(line: &str, width: usize) -> String {
+    // A command is copied from where the terminal breaks it.
+    if line.starts_with("  herma ") {
+        return line.to_owned();
+    }
     let indentation = line.len() - line.trim_start_matches(' ').len();
     broken(line, width, (indentation + 2).min(width / 2))
 }

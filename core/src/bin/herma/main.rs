@@ -56,7 +56,7 @@ use session::Session;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::ffi::{OsStr, OsString};
-use std::io::{BufReader, ErrorKind, IsTerminal, Read, Write};
+use std::io::{BufReader, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -249,10 +249,10 @@ fn run_command(arguments: &RunArguments) -> Result<u8, Failure> {
     herma.warnings.iter().for_each(warn);
     let project = herma.project(arguments.project.dir.as_deref());
     // A signal is for the command; what it changed until then is told.
-    let _interrupt = interrupt_flag();
+    let interrupted = interrupt_flag();
     let terminated = Arc::default();
     let _ = flag::register(SIGTERM, Arc::clone(&terminated));
-    herma.in_project(&project).run_command(arguments, &terminated)
+    herma.in_project(&project).run_command(arguments, &interrupted, &terminated)
 }
 
 /// Answers the call of an agent's hook. Whatever happens, the agent goes on.
@@ -261,12 +261,9 @@ fn run_hook(agent: &str) -> u8 {
         notice("an agent writes to the input of this command: see `herma hook --help`");
         return DECLINED;
     }
-    let mut input = Vec::new();
-    let read = std::io::stdin().lock().take(hook::INPUT_BYTES_MAX).read_to_end(&mut input);
-    let failure = match (read_environment(false), read) {
-        (Ok(environment), Ok(_)) => hook::answer(&environment, agent, &input),
-        (Err(failure), _) => Some(failure.message),
-        (_, Err(error)) => Some(format!("the input cannot be read ({error})")),
+    let failure = match read_environment(false) {
+        Ok(environment) => hook::answer(&environment, agent, std::io::stdin().lock()),
+        Err(failure) => Some(failure.message),
     };
     if let Some(message) = failure {
         notice(&message);

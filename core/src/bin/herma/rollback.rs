@@ -93,8 +93,25 @@ impl Herma {
         let details = named.map(|Listed { reason, time, .. }| {
             format!(" ({}, {})", line(reason), text::ago(*time, SystemClock.seconds()))
         });
-        let id = short(self.style, id);
-        Ok(format!("{step} of what changed since checkpoint {id}{}", details.unwrap_or_default()))
+        let shown = short(self.style, id);
+        let mut heading = format!(
+            "{step} of what changed since checkpoint {shown}{}",
+            details.unwrap_or_default()
+        );
+        let newest = checkpoints.first().filter(|newest| named.is_some() && newest.id != id);
+        if let Some(newest) = newest {
+            let newest = short(self.style, &newest.id);
+            heading += &format!(
+                "\nNothing changed since checkpoint {newest} but what checkpoints exclude: `herma checkpoints \
+                 excluded` lists that"
+            );
+        }
+        let failures = named.map(|named| hook::failures(&self.environment, project, named.time));
+        for failure in failures.unwrap_or_default() {
+            let failure = line(&failure);
+            heading += &format!("\nMore than one turn may have changed files: {failure}");
+        }
+        Ok(heading)
     }
 
     /// The path that was typed, as the library takes it: relative to the project. If the checkpoint does not hold it,
@@ -139,7 +156,7 @@ impl Herma {
         };
         let unlisted = self.manager.unlisted(project)?;
         let interrupted = self.manager.interrupted(project)?;
-        let notices = hook::removals(&self.environment, project);
+        let notices = hook::notices(&self.environment, project);
         let listing = Listing {
             checkpoints: &checkpoints,
             unlisted: &unlisted,
@@ -183,20 +200,32 @@ impl Herma {
         with_checkpoints.filter_map(|project| project.workdir).collect()
     }
 
+    /// The nearest directory with checkpoints that contains this one.
+    pub(crate) fn around(&self, project: &Path) -> Option<LossyPath> {
+        let contains = |around: &LossyPath| {
+            let around: &Path = around;
+            around != project && project.starts_with(around)
+        };
+        let around = self.projects().into_iter().filter(contains);
+        around.max_by_key(|around| around.as_os_str().len())
+    }
+
     /// Names the project and where checkpoints are, if a checkpoint was looked for in a project that has none.
     pub(crate) fn elsewhere(&self, project: &Path, failure: Failure) -> Failure {
         let is_search = matches!(failure.code, "unknown_checkpoint" | "nothing_to_undo");
         if !is_search || !self.manager.list(project).is_ok_and(|listed| listed.is_empty()) {
             return failure;
         }
-        let projects = self.projects();
-        let around = projects.iter().filter(|directory| project.starts_with(directory.as_os_str()));
-        let hint = match around.max_by_key(|directory| directory.as_os_str().len()) {
+        let hint = match self.around(project) {
             Some(around) => {
-                let around = pages::directory_word(around);
+                let around = pages::directory_word(&around);
                 format!("{around}, which contains it, has some: add --dir {around}")
             }
-            None => "`herma list` names the projects that have some".to_owned(),
+            None => match self.projects().is_empty() {
+                true => "`herma checkpoint` takes one, and `herma doctor` tells whether hooks do"
+                    .to_owned(),
+                false => "`herma list` names the projects that have some".to_owned(),
+            },
         };
         let message =
             format!("there are no checkpoints of {project:?}; nothing was changed: {hint}");

@@ -188,8 +188,9 @@ pub fn restored(
         writeln!(page, "Restored nothing of checkpoint {id} in {directory}");
     } else {
         let paths: Vec<String> = wanted.scope.paths().iter().map(name).collect();
+        let verb = if paths.len() > 1 { "match" } else { "matches" };
         let place = if paths.is_empty() { directory } else { paths.join(", ") };
-        writeln!(page, "Nothing to restore: {place} already matches checkpoint {id}");
+        writeln!(page, "Nothing to restore: {place} already {verb} checkpoint {id}");
     }
     page.0 += &rows(style, restored, &DONE_WORDS);
     let footer = footer(style, wanted, restored, newest);

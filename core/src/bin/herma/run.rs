@@ -41,13 +41,14 @@ pub struct RunArguments {
 
 impl Herma {
     /// Runs the command between a checkpoint and a summary; returns its exit code. SIGTERM, which `terminated` tells,
-    /// is passed on: a supervisor sends it to this process alone.
+    /// is passed on: a supervisor sends it to this process alone. While `interrupted` is set, a signal ends this process.
     ///
     /// # Errors
     /// No checkpoint can be taken, the command cannot be started, or what changed cannot be told.
     pub fn run_command(
         &self,
         arguments: &RunArguments,
+        interrupted: &AtomicBool,
         terminated: &AtomicBool,
     ) -> Result<u8, Failure> {
         let dir = arguments.project.dir.as_deref();
@@ -70,9 +71,10 @@ impl Herma {
             status.map_err(|error| cannot_run(&format!("{program:?} cannot be run: {error}")))?;
         // The command has run: its code counts, whatever can be told.
         let told = match before {
-            Some(before) => {
-                self.tell_changes(&project, &before, dir).err().map(|failure| failure.message)
-            }
+            Some(before) => self
+                .tell_changes(&project, &before, dir, interrupted)
+                .err()
+                .map(|failure| failure.message),
             None => {
                 let message = "the project had no files before, so no checkpoint was taken and this cannot be \
                                undone: remove new files yourself";
@@ -92,11 +94,16 @@ impl Herma {
         project: &Path,
         before: &str,
         dir: Option<&Path>,
+        interrupted: &AtomicBool,
     ) -> Result<(), Failure> {
         let diff = self.manager.diff(project, before.as_bytes())?;
         tell(&pages::changed(self.style, project, &diff, NamedRows { max: ROWS_MAX, dir }));
         let is_asked = !diff.entries.is_empty() && std::io::stdin().is_terminal();
-        if is_asked && is_confirmed("Roll this back? [y/N] ") {
+        // Ctrl-C is an answer, too.
+        interrupted.store(true, Ordering::Relaxed);
+        let is_confirmed = is_asked && is_confirmed("Roll this back? [y/N] ");
+        interrupted.store(false, Ordering::Relaxed);
+        if is_confirmed {
             let task = rollback_line::Task::Restore {
                 target: before.as_bytes().to_vec(),
                 paths: Vec::new(),
