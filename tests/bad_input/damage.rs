@@ -217,6 +217,21 @@ fn verify_reports_every_object_with_bytes_behind_its_end_as_git_does() {
     }
 }
 
+#[test]
+fn the_next_checkpoint_stores_an_object_again_that_has_bytes_behind_its_end() {
+    for name in ["src", "src/b.txt"] {
+        let machine = Machine::new();
+        machine.take();
+        let object = machine.object(&format!("refs/hermes/{}:{name}", machine.hash()));
+        let bytes = [&fs::read(&object).unwrap()[..], b"more"].concat();
+        fs::remove_file(&object).unwrap();
+        fs::write(&object, bytes).unwrap();
+        machine.write("a.txt", "two\n");
+        machine.take();
+        assert!(machine.git_finds_nothing_broken(), "{name}");
+    }
+}
+
 /// What a crash leaves of a file on some file systems.
 // rule: maintenance/heals
 #[test]

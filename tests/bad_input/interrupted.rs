@@ -9,8 +9,8 @@ use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 const EXACTLY: RestoreOptions = RestoreOptions { exact: true, force: false };
 const FILES: usize = 40;
@@ -216,6 +216,29 @@ fn drafts_are_never_content_even_if_the_record_of_the_restore_is_lost() {
         assert!(restored.left.is_empty(), "{way}: {restored:?}");
         assert_eq!(drafts(&project).len(), left, "{way}: they are too young to go");
     }
+}
+
+/// Otherwise a power loss could bring drafts back that nothing records.
+#[test]
+fn restore_syncs_the_removal_of_its_drafts_before_that_of_its_record() {
+    let machine = Machine::new();
+    let id = changed(&machine);
+    let records = machine.base().join("store/restoring");
+    let record = records.join(machine.hash());
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let recorded = Arc::clone(&calls);
+    let disk = HookedDisk::new(move |call, path| {
+        recorded.lock().unwrap().push((call, path.to_owned()));
+        Ok(())
+    });
+    machine.manager_on(disk).restore(&machine.project(), id.as_bytes(), EXACTLY).unwrap();
+    let calls = calls.lock().unwrap();
+    let is_removal = |call| matches!(call, Call::Rename | Call::RemoveFile);
+    let is_draft = |path: &Path| path.to_str().unwrap().contains(".herma-restore-");
+    let draft = calls.iter().rposition(|(call, path)| is_removal(*call) && is_draft(path)).unwrap();
+    let ended = calls.iter().position(|call| *call == (Call::RemoveFile, record.clone())).unwrap();
+    assert!(calls[draft..ended].contains(&(Call::SyncDirectory, machine.project())), "{calls:?}");
+    assert!(calls[ended..].contains(&(Call::SyncDirectory, records)), "{calls:?}");
 }
 
 /// A retry once kept the folder because of the drafts of the first restore (attack D5).

@@ -100,7 +100,9 @@ fn what_root_makes_belongs_to_the_owner_of_the_folder_and_a_replaced_file_to_its
     let machine = Machine::new();
     let project = machine.project();
     let of_root = project.join("src/b.txt");
-    machine.write("of-user", "one\n");
+    fs::create_dir(project.join("gone")).unwrap();
+    let restored = ["of-user", "gone/file"];
+    restored.iter().for_each(|path| machine.write(path, "one\n"));
     for path in below(&machine.root()).iter().filter(|path| **path != of_root) {
         if chown(path, Some(USER), None).is_err() {
             println!("not run: this user may give no file to another user");
@@ -110,11 +112,15 @@ fn what_root_makes_belongs_to_the_owner_of_the_folder_and_a_replaced_file_to_its
     let manager = machine.manager_on(SystemDisk);
     manager.checkpoint(&project, "taken").unwrap();
     fs::remove_file(project.join("of-user")).unwrap();
+    fs::remove_dir_all(project.join("gone")).unwrap();
     fs::create_dir_all(project.join("new/folder")).unwrap();
     machine.write("src/b.txt", "changed\n");
     manager.restore(&project, b"1", RestoreOptions::default()).unwrap();
     let user = |path: &Path| fs::metadata(path).unwrap().uid();
-    assert_eq!((user(&of_root), user(&project.join("of-user"))), (0, USER));
+    assert_eq!(user(&of_root), 0);
+    for path in restored.iter().chain(&["gone"]) {
+        assert_eq!(user(&project.join(path)), USER, "{path}");
+    }
     let of_others: Vec<_> =
         below(&machine.base()).into_iter().filter(|path| user(path) != USER).collect();
     assert_eq!(of_others, Vec::<PathBuf>::new());

@@ -22,6 +22,24 @@ fn checkpoint_leaves_out_and_names_an_unreadable_directory() {
     fs::set_permissions(machine.project().join("src"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
+/// An exact restore once removed these files as created since.
+#[test]
+fn restore_keeps_what_is_in_a_folder_that_the_checkpoint_could_not_read() {
+    let machine = Machine::new();
+    let folder = machine.project().join("src");
+    let permit = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+    permit(0o000);
+    let id = machine.take();
+    permit(0o755);
+    machine.write("a.txt", "two\n");
+    let options = RestoreOptions { exact: true, force: false };
+    let restored = machine.manager().restore(&machine.project(), id.as_bytes(), options).unwrap();
+    assert_eq!(restored.restored, [b"a.txt"]);
+    assert!(restored.removed.is_empty() && restored.left.is_empty(), "{restored:?}");
+    assert!(restored.kept[0].path.starts_with(b"src"), "{restored:?}");
+    assert_eq!(fs::read_to_string(folder.join("b.txt")).unwrap(), "two\n");
+}
+
 // rule: restore/executable
 #[test]
 fn restore_keeps_the_permissions_of_a_replaced_file_and_sets_its_executable_bits() {

@@ -375,13 +375,17 @@ fn rollback_diff_succeeds_if_its_reader_stops_early() {
 #[test]
 fn rollback_fails_if_its_answer_cannot_be_written() {
     let world = CommandFixture::new();
-    for arguments in [&["rollback"][..], &["rollback", "--json"]] {
+    world.write("a.txt", "old\n");
+    world.checkpoint("before");
+    world.write("a.txt", "new\n");
+    for arguments in [&["rollback"][..], &["rollback", "--json"], &["rollback", "1", "--json"]] {
         let mut command = world.command();
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let ended = command.args(arguments).stdout(full).stderr(Stdio::piped()).output().unwrap();
         assert_eq!(ended.status.code(), Some(4));
         assert!(String::from_utf8_lossy(&ended.stderr).contains("[unheard]"), "{ended:?}");
     }
+    assert_eq!(world.read("a.txt"), "old\n");
 }
 
 #[test]

@@ -174,6 +174,18 @@ fn include_refuses_what_is_not_a_list_of_patterns() {
     }
 }
 
+/// The store is private, and the help says that copies of keys outlive the files there.
+#[test]
+fn checkpoint_captures_keys_unless_an_ignore_file_names_them() {
+    let world = CommandFixture::new();
+    let keys = [".aws/credentials", ".netrc", ".npmrc", ".secrets/token", "id_rsa", "server.pem"];
+    keys.into_iter().chain([".env"]).for_each(|path| world.write(path, "1\n"));
+    assert_eq!(world.held(&world.checkpoint("first")), keys);
+    world.write(".gitignore", "id_rsa\n.secrets/\n");
+    let expected = [".aws/credentials", ".gitignore", ".netrc", ".npmrc", "server.pem"];
+    assert_eq!(world.held(&world.checkpoint("second")), expected);
+}
+
 #[test]
 fn what_looks_at_an_excluded_path_names_the_pattern() {
     let world = CommandFixture::new();

@@ -3,7 +3,9 @@
 use crate::command::world::{CommandFixture, CommandOutput};
 use pretty_assertions::assert_eq;
 use std::fs::{self, Permissions};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
 
 /// The command between backticks in the complaint of an incomplete restore, as words.
 #[track_caller]
@@ -66,6 +68,42 @@ fn a_rollback_that_restored_nothing_does_not_claim_a_part() {
     permit(0o755);
     assert_eq!(said.exit, Some(4), "{}", said.stderr);
     assert!(said.text().starts_with("Restored nothing of checkpoint"), "{}", said.text());
+}
+
+/// Enough files that a rollback is not done before the signal comes.
+const FILES: usize = 1_000;
+
+#[test]
+fn rollback_exits_with_130_at_ctrl_c_and_the_command_that_it_prints_completes_it() {
+    let world = CommandFixture::new();
+    let name = |number: usize| format!("{number:04}");
+    let write = |content| (0..FILES).for_each(|number| world.write(name(number), content));
+    let count = || (0..FILES).filter(|number| world.read(name(*number)) == "old\n").count();
+    write("old\n");
+    world.herma(&["checkpoint"]).done();
+    write("new\n");
+    let mut rollback = world.command();
+    rollback.args(["rollback", "1"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut rollback = rollback.spawn().unwrap();
+    // This process has started before it is needed.
+    let mut kill = Command::new("sh");
+    kill.args(["-c", "read line; kill -INT $0", &rollback.id().to_string()]);
+    let mut kill = kill.stdin(Stdio::piped()).spawn().unwrap();
+    while world.read(name(0)) != "old\n" {
+        assert!(rollback.try_wait().unwrap().is_none(), "nothing was restored");
+    }
+    kill.stdin.take().unwrap().write_all(b"now\n").unwrap();
+    let ended = CommandOutput::new("rollback".to_owned(), rollback.wait_with_output().unwrap());
+    kill.wait().unwrap();
+    assert_eq!(ended.exit, Some(130), "{}", ended.stderr);
+    let restored = count();
+    assert!(restored < FILES, "{restored}");
+    let text = ended.text();
+    let not_done = format!("not done  {} paths", FILES - restored);
+    assert!(text.contains(&not_done), "{text}");
+    let command = text.split("To continue: herma ").nth(1).expect(&text).lines().next().unwrap();
+    world.herma(&command.split(' ').collect::<Vec<_>>()).done();
+    assert_eq!(count(), FILES);
 }
 
 #[test]

@@ -49,6 +49,7 @@ fn rollback_with_force_restores_from_a_store_that_can_only_be_read() {
     world.run(reader(), &["checkpoint"]).done();
     world.write("a", "two");
     set_modes(&base, |mode| mode & !0o222);
+    world.run(reader(), &["checkpoints", "verify"]).done();
     assert_eq!(world.run(reader(), &["rollback", "1"]).refusal(), "no_safety_checkpoint");
     assert_eq!(world.read("a"), "two");
     let restored = world.run(reader(), &["rollback", "1", "--force"]).done().text();
