@@ -1,6 +1,7 @@
 //! The pages of `docs/`: generated pages are up to date (`UPDATE_DOCS=1` writes them), and examples run.
 
 use herma_harness::bundled::{Bundled, CATALOGUE, in_python};
+use herma_harness::careful;
 use herma_harness::expectations::Expectations;
 use herma_harness::front_door::{self, DoorResults};
 use herma_harness::levels::{self, ConformanceReport};
@@ -205,6 +206,39 @@ fn every_page_of_docs_is_once_in_the_summary_of_the_book() {
     let pages: Vec<&str> = pages.iter().map(|(path, _)| path.as_str()).collect();
     chapters.retain(|chapter| chapter.starts_with("docs/"));
     assert_eq!(chapters, pages);
+}
+
+/// The names are between backticks, in the third column of the tables.
+#[test]
+fn every_row_of_docs_reported_md_names_existing_cases_tests_or_planted_bugs() {
+    let page = fs::read_to_string(root().join("docs/reported.md")).unwrap();
+    let folders = ["tests", "core/src", "model/src", "harness/src"].into_iter();
+    let code: String =
+        folders.flat_map(|folder| sources(folder, "rs")).map(|(_, text)| text).collect();
+    let tests: BTreeSet<&str> = code
+        .split("#[test]\n")
+        .skip(1)
+        .filter_map(|rest| rest.split_once("fn ")?.1.split('(').next())
+        .collect();
+    let exists = |name: &str| match name.split_once('/') {
+        Some(_) => root().join(format!("harness/cases/{name}.yaml")).is_file(),
+        None => {
+            tests.contains(name)
+                || herma_harness::planted::find(name).is_some()
+                || careful::ALL.iter().any(|subject| subject.name == name)
+        }
+    };
+    let is_row = |line: &&str| line.starts_with("| ") && !line.starts_with("| id |");
+    let mut rows = 0;
+    for row in page.lines().filter(is_row) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        assert_eq!(cells.len(), 6, "{row}");
+        let mut names = cells[3].split('`').skip(1).step_by(2).peekable();
+        assert!(names.peek().is_some() || cells[3] == "nothing", "{row}");
+        assert_eq!(names.find(|name| !exists(name)), None, "{row}");
+        rows += 1;
+    }
+    assert!(rows > 80, "{rows} rows");
 }
 
 #[test]
