@@ -274,6 +274,18 @@ fn restore_file_accepts_a_folder_if_restore_directory_is_supported() {
 }
 
 #[test]
+fn a_refused_restore_without_restore_safety_is_not_blamed_on_a_special_file() {
+    for (lacks, rules) in
+        [("restore.safety", "restore/happens"), ("list.reason", "restore/happens capture/special")]
+    {
+        let mut scene = Scene::without(lacks, "a=1");
+        scene.perform("take alpha");
+        scene.edit("a=2 b!");
+        assert_eq!(scene.broken_by("restore alpha 1", refused(Code::Internal)), rules, "{lacks}");
+    }
+}
+
+#[test]
 fn restore_file_treats_a_link_in_the_project_as_an_obstacle_not_as_a_bad_path() {
     let scene = Scene::changed("deep/b=1 other/b=2", "deep>other other/b=2");
     let found = refusals(&scene.allows("file alpha 1 deep/b"));
