@@ -95,7 +95,7 @@ fn a_restore_says_what_it_did_and_the_undo_it_names_undoes_it() {
     assert_eq!(world.read("deleted.txt"), "was here\n");
     assert_eq!(world.read("created.txt"), "mine\n");
     let undo = first.text();
-    let (_, undo) = undo.trim_end().rsplit_once("To get it back: herma ").unwrap();
+    let (_, undo) = undo.trim_end().rsplit_once("To get them back: herma ").unwrap();
     let undo: Vec<&str> = undo.split(' ').collect();
     let second = world.herma(&undo).done();
     assert_eq!(world.read("changed.txt"), "new\n");

@@ -81,7 +81,7 @@ fn undo_undoes_the_rollback_before_one_that_changed_nothing() {
     world.herma(&["rollback", "1"]).done();
     world.herma(&["rollback", "1"]).done();
     let undone = world.herma(&["undo"]).done().text();
-    assert!(undone.contains("To get it back: herma redo"), "{undone}");
+    assert!(undone.contains("To get them back: herma redo"), "{undone}");
     assert_eq!(world.read("a.txt"), "changed\n");
     world.herma(&["redo"]).done();
     assert_eq!(world.read("a.txt"), "as recorded\n");

@@ -370,7 +370,7 @@ fn rollback_restores_files_and_state_after_the_folder_of_the_agent_was_removed()
     let remove = || fs::remove_dir_all(&agent).unwrap();
     remove();
     let would = world.herma(&["rollback", "one", "--dry-run"]).done().text();
-    assert!(would.contains("goal state"), "{would}");
+    assert!(would.contains("restore  the agent's goal"), "{would}");
     let with_other_token = ["rollback", "one", "--as-previewed", "0000000000000000"];
     assert_eq!(world.herma(&with_other_token).refusal(), "changed_since_preview");
     // Restoring a single file does not restore the state of the agent.
@@ -378,9 +378,9 @@ fn rollback_restores_files_and_state_after_the_folder_of_the_agent_was_removed()
     assert!(!agent.exists());
     world.write("a", "2\n");
     let done = world.herma(&["rollback", "one"]).done().text();
-    assert!(done.contains("Restored goal state"), "{done}");
+    assert!(done.contains("restored  the agent's goal"), "{done}");
     assert_eq!((world.read("a"), fs::read(agent.join("goal.json")).unwrap()), ("1\n".into(), goal));
     remove();
     let said = run_session(&world, "say y\n/rollback one\nprogress 0.5\n").done().text();
-    assert!(said.contains("Restored goal state") && said.contains("G: 50%"), "{said}");
+    assert!(said.contains("restored  the agent's goal") && said.contains("G: 50%"), "{said}");
 }

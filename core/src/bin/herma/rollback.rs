@@ -336,32 +336,25 @@ fn incomplete(wanted: &RestoreRequest<'_>, restored: &Restored) -> Option<String
     }
     let again = wanted.again(restored);
     let count = |number: usize| (number > 0).then(|| text::count(number, "path was", "paths were"));
-    let all = [&restored.restored, &restored.removed, &restored.left].map(Vec::len);
-    let remarks = [&restored.kept, &restored.missing, &restored.failed].map(Vec::len);
-    let all: usize = all.iter().chain(&remarks).sum();
-    let others = |number: usize| if all > number { "; the others are as listed" } else { "" };
-    let of_others = others(restored.failed.len());
     let failed = count(restored.failed.len())
-        .map(|paths| format!("{paths} not restored{of_others}: fix the cause, then run `{again}`"));
+        .map(|paths| format!("{paths} not restored: fix the cause, then run `{again}`"));
     let is_left_out = |remark: &&Remark| remark.why.starts_with(LEFT_OUT);
     let differing = restored.kept.iter().chain(&restored.missing);
     let differing = differing.filter(|remark| !remark.why.starts_with(EXCLUDED));
     let (left_out, kept): (Vec<&Remark>, Vec<&Remark>) = differing.partition(is_left_out);
     let is_in_the_way = kept.iter().all(|remark| remark.why == KEPT);
-    let of_others = others(kept.len());
     let kept = count(kept.len()).map(|paths| match is_in_the_way {
         true => format!(
-            "{paths} not restored, because the present content is in no checkpoint{of_others}: \
-             move that content away, then run `{again}`"
+            "{paths} not restored, because the present content is in no checkpoint: move that \
+             content away, then run `{again}`"
         ),
         false => format!(
-            "{paths} not restored, for the reason that is listed with each{of_others}: \
-             fix that, then run `{again}`"
+            "{paths} not restored, for the reason that is listed with each: fix that, then run \
+             `{again}`"
         ),
     });
-    let of_others = others(left_out.len());
     let left_out = count(left_out.len())
-        .map(|paths| format!("{paths} not restored, being left out of the checkpoint{of_others}"));
+        .map(|paths| format!("{paths} not restored, being left out of the checkpoint"));
     let is_exact = matches!(wanted.scope, Scope::All(options) if options.exact);
     let removes = restored.forced_past.is_some() && (is_exact || wanted.direction().is_some());
     let unremoved = count(if removes { restored.left.len() } else { 0 }).map(|paths| {

@@ -127,9 +127,6 @@ pub fn preview(
     let end = if has_changes(would) { ":" } else { "" };
     writeln!(page, "A restore of checkpoint {id} {would_do} in {directory}{end}");
     page.0 += &rows(style, would, &PREVIEW_WORDS);
-    if let Some(agent) = &would.agent {
-        page.0 += &whole_pages::would_roll_back(style, agent);
-    }
     if let Some(why) = &would.forced_past {
         writeln!(
             page,
@@ -171,12 +168,7 @@ pub fn restored(
     restored: &Restored,
     newest: Option<&str>,
 ) -> String {
-    let mut page = Page::default();
-    if let Some(agent) = &restored.agent {
-        page.0 += &whole_pages::rolled_back(style, restored, agent);
-        writeln!(page);
-    }
-    page.0 += &undone(style, wanted, restored).unwrap_or_default();
+    let mut page = Page(undone(style, wanted, restored).unwrap_or_default());
     let id = short(style, &restored.id);
     let directory = directory(wanted.project);
     let lists = [&restored.failed, &restored.kept, &restored.missing];
@@ -214,27 +206,26 @@ fn footer(
     if !restored.left.is_empty() && restored.forced_past.is_none() && direction.is_none() {
         writeln!(page, "Files listed as left are newer than the checkpoint; --exact removes them");
     }
-    let state = "The state before this restore";
-    match (&restored.forced_past, &restored.safety, newest) {
-        (Some(why), ..) => {
-            writeln!(page, "{state} could not be saved: {}", line(why));
+    let before = "Your files as they were before this restore";
+    let saved = restored.safety.as_deref().or(newest);
+    match (&restored.forced_past, saved) {
+        (Some(why), _) => {
+            writeln!(page, "{before} could not be saved: {}", line(why));
             if changed {
                 writeln!(page, "This restore cannot be undone");
             }
         }
-        (_, Some(id), _) => writeln!(page, "{state} was saved as checkpoint {}", short(style, id)),
-        _ if !changed => {}
-        (.., Some(id)) => {
-            writeln!(page, "{state} was already saved as checkpoint {}", short(style, id));
+        (None, Some(id)) if changed || restored.safety.is_some() => {
+            writeln!(page, "{before}: checkpoint {}", short(style, id));
         }
-        (.., None) => {
+        (None, None) if changed => {
             writeln!(
                 page,
                 "The project directory did not exist, so there was nothing to save first"
             );
         }
+        (None, _) => {}
     }
-    let saved = restored.safety.as_deref().or(newest);
     if let Some(saved) = saved.filter(|_| changed && restored.forced_past.is_none()) {
         let step = match direction {
             // Undo goes back to before the rollback that was interrupted.
@@ -244,7 +235,7 @@ fn footer(
             Some(Direction::Undo) => "redo".to_owned(),
             Some(Direction::Redo) | None => "undo".to_owned(),
         };
-        writeln!(page, "To get it back: herma {step}{}", wanted.named());
+        writeln!(page, "To get them back: herma {step}{}", wanted.named());
     }
     if restored.interrupted {
         let again = match direction.map(Direction::word) {
@@ -259,10 +250,10 @@ fn footer(
 
 /// The words for what happened to a path, in the order of the rows.
 const DONE_WORDS: [&str; 7] =
-    ["restored", "removed", "left", "kept", "missing", "failed", "unsaved"];
+    ["restored", "removed", "left", "kept", "missing", "failed", "not saved"];
 /// The words for what would happen to a path.
 const PREVIEW_WORDS: [&str; 7] =
-    ["restore", "remove", "leave", "keep", "missing", "fail", "unsaved"];
+    ["restore", "remove", "leave", "keep", "missing", "fail", "not saved"];
 
 /// After this many rows with the same word, the rest is counted.
 pub const ROWS_MAX: usize = 50;
@@ -279,7 +270,8 @@ fn cut(mut rows: Vec<PathRow>) -> Vec<PathRow> {
     rows
 }
 
-/// One row for each path of the answer, or for each of the first of many, after an empty line.
+/// One row for each path of the answer, or for each of the first of many, and for each part of the agent's state that
+/// differed, after an empty line; then what the restore leaves behind.
 fn rows(
     style: Style,
     restored: &Restored,
@@ -304,6 +296,7 @@ fn rows(
         0 => Vec::new(),
         paths => vec![("not done", Tone::Bad, count(paths, "path", "paths"))],
     };
+    let parts = restored.agent.iter().flat_map(whole_pages::changed_parts);
     let rows = [
         plain(*restored_word, Tone::Good, &restored.restored),
         plain(*removed, Tone::Bad, &restored.removed),
@@ -313,14 +306,18 @@ fn rows(
         explained(*failed, Tone::Bad, &failures),
         not_done,
         explained(*unsaved, Tone::Notable, &restored.left_out),
+        parts.map(|text| (*restored_word, Tone::Good, text)).collect(),
     ];
     let rows = rows.map(cut).concat();
-    let width = restored_word.len();
+    let words = rows.iter().map(|(word, ..)| word.len());
+    let width = words.fold(restored_word.len(), usize::max);
     let row = |(word, tone, text): &PathRow| {
         format!("  {}  {text}\n", style.paint(*tone, &format!("{word:<width$}")))
     };
     let start = if rows.is_empty() { "" } else { "\n" };
-    start.to_owned() + &rows.iter().map(row).collect::<String>()
+    let rows: String = rows.iter().map(row).collect();
+    let left = restored.agent.as_ref().map(|agent| whole_pages::left_behind(style, agent));
+    [start, &rows, &left.unwrap_or_default()].concat()
 }
 
 #[cfg(test)]
@@ -347,8 +344,8 @@ mod tests {
             let done = Restored { restored, ..Restored::default() };
             footer(Style::default(), &request(b"1"), &done, Some("0123456789"))
         };
-        assert!(shown(vec![b"a".to_vec()]).contains("was already saved as checkpoint 0123456"));
-        assert!(!shown(Vec::new()).contains("already saved"));
+        assert!(shown(vec![b"a".to_vec()]).contains("before this restore: checkpoint 0123456"));
+        assert!(!shown(Vec::new()).contains("checkpoint"));
     }
 
     #[test]
@@ -357,7 +354,7 @@ mod tests {
         let safety = Some("0123456789".to_owned());
         let done = Restored { restored: vec![b"a".to_vec()], safety, ..Restored::default() };
         let shown = footer(Style::default(), &wanted, &done, None);
-        assert!(shown.contains("To get it back: herma rollback 0123456\n"), "{shown}");
+        assert!(shown.contains("To get them back: herma rollback 0123456\n"), "{shown}");
     }
 
     #[test]
@@ -397,7 +394,7 @@ mod tests {
         assert!(page.contains(command), "{page}");
         let page = restored(Style::default(), &request(b"undo"), &done, Some("0123456789"));
         assert!(page.contains("To continue: herma rollback undo\n"), "{page}");
-        let command = "To get it back: herma rollback 0123456 --exact\n";
+        let command = "To get them back: herma rollback 0123456 --exact\n";
         assert!(page.contains(command), "{page}");
         let page = restored(Style::default(), &request(b"1"), &done, None);
         assert!(page.contains("not done  2 paths"), "{page}");
@@ -434,12 +431,12 @@ mod tests {
         let paths = vec![b"my file".to_vec()];
         let done = Restored { restored: paths, safety, ..Restored::default() };
         let page = restored(&done, b"1");
-        assert!(page.contains("To get it back: herma undo --dir /home/you/project\n"), "{page}");
+        assert!(page.contains("To get them back: herma undo --dir /home/you/project\n"), "{page}");
         let page = restored(&done, b"undo");
-        assert!(page.contains("To get it back: herma redo --dir /home/you/project\n"), "{page}");
+        assert!(page.contains("To get them back: herma redo --dir /home/you/project\n"), "{page}");
         let kept = vec![Remark { path: b"my file".to_vec(), why: "larger than 10 bytes".into() }];
         let page = restored(&Restored { kept, ..Restored::default() }, b"1");
         assert!(page.starts_with("Restored nothing of checkpoint"), "{page}");
-        assert!(!page.contains("To get it back"), "{page}");
+        assert!(!page.contains("To get them back"), "{page}");
     }
 }

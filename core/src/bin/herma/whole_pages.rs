@@ -2,81 +2,35 @@
 //! (`seed 003`): what was restored, which external actions were done, and what a checkpoint contains.
 
 use crate::pages::Page;
-use crate::text::{Style, Tone, ago, count, line, local_time, short_id};
-use herma_core::printed::short;
+use crate::text::{Style, Tone, count, line, local_time, short_id};
 use herma_core::state::{Action, ActionStatus, Compensated, Decided, INTERRUPTED};
-use herma_core::{
-    ActionNote, AgentRestored, Clock, Envelope, Listed, PartNote, Remark, Restored, SystemClock,
-};
+use herma_core::{ActionNote, AgentRestored, Envelope, Listed, PartNote, Remark};
 use serde_json::Value;
 
 /// Each part, its name in the answer of a rollback, and its name in an envelope.
 const NAMES: [(&str, &str, &str); 4] = [
-    ("kanban", "kanban state", "kanban_state"),
-    ("goal", "goal state", "goal_state"),
-    ("memory", "memory index head", "memory_index"),
-    ("history", "tool history tail", "tool_history_tail"),
+    ("kanban", "board", "kanban_state"),
+    ("goal", "goal", "goal_state"),
+    ("memory", "memories", "memory_index"),
+    ("history", "latest tool calls", "tool_history_tail"),
 ];
 
 fn names_of(part: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
     NAMES.iter().find(|(name, ..)| *name == part)
 }
 
-fn display_name(part: &str) -> &str {
-    names_of(part).map_or(part, |(_, name, _)| name)
-}
-
-/// A part, with its number of cards or calls if it records one.
-fn name_and_amount(part: &PartNote) -> String {
-    let amount = part.about.iter().find_map(|(name, value)| match (&name[..], value.as_u64()) {
-        ("cards", Some(number)) => Some(count(number as usize, "card", "cards")),
-        ("last_n", Some(number)) => Some(count(number as usize, "call", "calls")),
-        _ => None,
-    });
-    let amount = amount.map_or_else(String::new, |amount| format!(" ({amount})"));
-    format!("{}{amount}", display_name(&part.name))
-}
-
-/// What a rollback of files and agent state did, without the paths.
-// rule: agent/external-listed
-pub fn rolled_back(style: Style, restored: &Restored, agent: &AgentRestored) -> String {
-    let mut page = Page::default();
-    let id = short(style, &restored.id);
-    match agent.trigger {
-        Some(trigger) => {
-            let since = ago(agent.taken_at, SystemClock.seconds());
-            writeln!(page, "Rolled back to {id} ({}, {since}).", trigger.word());
-        }
-        None => writeln!(page, "Rolled back to {id}."),
-    }
-    let good = style.paint(Tone::Good, "✓");
-    let files = |number: usize| count(number, "file", "files");
-    if !restored.restored.is_empty() {
-        let number = restored.restored.len();
-        writeln!(page, "{good} Restored {}", files(number));
-    }
-    if !restored.removed.is_empty() {
-        writeln!(page, "{good} Removed {}", files(restored.removed.len()));
-    }
-    for part in &agent.parts {
-        writeln!(page, "{good} Restored {}", name_and_amount(part));
-    }
-    page.0 += &left_behind(style, agent);
-    page.0
-}
-
-/// What a rollback would do to the state of the agent.
-pub fn would_roll_back(style: Style, agent: &AgentRestored) -> String {
-    let mut page = Page::default();
-    for part in &agent.parts {
-        writeln!(page, "  restore  {}", name_and_amount(part));
-    }
-    page.0 += &left_behind(style, agent);
-    page.0
+/// The parts of the state that a rollback changed, or would change.
+pub fn changed_parts(agent: &AgentRestored) -> impl Iterator<Item = String> {
+    let is_changed = |part: &&PartNote| agent.changed.contains(&part.name);
+    agent.parts.iter().filter(is_changed).map(|PartNote { name, .. }| {
+        let name = names_of(name).map_or(name.as_str(), |(_, name, _)| name);
+        format!("the agent's {name}")
+    })
 }
 
 /// Notices, and the external actions since the checkpoint.
-fn left_behind(style: Style, agent: &AgentRestored) -> String {
+// rule: agent/external-listed
+pub fn left_behind(style: Style, agent: &AgentRestored) -> String {
     let mut page = Page::default();
     let notable = style.paint(Tone::Notable, "⚠");
     for notice in &agent.notices {
