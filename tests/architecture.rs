@@ -41,16 +41,8 @@ const HARNESS: &str = "
     scripted_model front_door";
 
 /// The packages that only the commands need.
-const PACKAGES_OF_COMMANDS: [&str; 8] = [
-    "clap",
-    "clap_complete",
-    "clap_mangen",
-    "indicatif",
-    "jsonc-parser",
-    "landlock",
-    "maud",
-    "signal-hook",
-];
+const PACKAGES_OF_COMMANDS: [&str; 7] =
+    ["clap", "clap_complete", "indicatif", "jsonc-parser", "landlock", "maud", "signal-hook"];
 
 /// The files below the `src` of a crate, without those of its binaries and without `lib.rs`, which only declares
 /// the modules.

@@ -1,6 +1,6 @@
 //! The answers of commands that succeed.
 
-use crate::command::world::{CommandFixture, CommandOutput, assert_text};
+use crate::command::world::{CommandFixture, assert_text};
 use pretty_assertions::assert_eq;
 use std::ffi::OsStr;
 use std::fs;
@@ -386,23 +386,4 @@ fn rollback_fails_if_its_answer_cannot_be_written() {
         assert!(String::from_utf8_lossy(&ended.stderr).contains("[unheard]"), "{ended:?}");
     }
     assert_eq!(world.read("a.txt"), "old\n");
-}
-
-#[test]
-fn help_tells_the_commands_and_shows_examples() {
-    let world = CommandFixture::new();
-    let command_lines: [&[&str]; 7] = [
-        &["--help"],
-        &["checkpoint", "--help"],
-        &["rollback", "--help"],
-        &["checkpoints", "--help"],
-        &["checkpoints", "prune", "--help"],
-        &["checkpoints", "clear", "--help"],
-        &["checkpoints", "clear-legacy", "--help"],
-    ];
-    let said: Vec<_> = command_lines.iter().map(|words| world.herma(words).done()).collect();
-    for help in &said {
-        assert!(help.text().lines().all(|line| line.chars().count() <= 100));
-    }
-    assert_text("help", &said.iter().map(CommandOutput::text).collect::<Vec<_>>().join("\n"));
 }

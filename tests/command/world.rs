@@ -12,9 +12,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
+use herma_core::text::shell_word;
 use tempfile::TempDir;
 
 /// A user who owns no file, so that root can test what is forbidden to other users.
@@ -217,6 +218,16 @@ impl CommandFixture {
         }
     }
 
+    /// The command with these words on a terminal with so many columns and no screen.
+    pub fn on_terminal(&self, columns: usize, words: &[&str]) -> Command {
+        let typed = words.iter().map(shell_word).collect::<Vec<_>>().join(" ");
+        let line = format!("stty cols {columns}; exec {} {typed}", binary().display());
+        let mut script = Command::new("script");
+        self.prepare(&mut script);
+        script.env("PATH", "/usr/bin:/bin").args(["-qec", &line, "/dev/null"]).stdin(Stdio::null());
+        script
+    }
+
     /// The paths that a checkpoint holds.
     pub fn held(&self, id: &str) -> Vec<String> {
         let mut git = Command::new("git");
@@ -351,6 +362,11 @@ impl CommandFixture {
         }
         found
     }
+}
+
+/// What a command printed on a terminal.
+pub fn terminal_text(mut command: Command) -> String {
+    String::from_utf8(command.output().unwrap().stdout).unwrap().replace("\r\n", "\n")
 }
 
 /// Compares a text with its snapshot.

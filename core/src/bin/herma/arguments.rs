@@ -131,7 +131,7 @@ pub enum OtherCommand {
         /// The shell
         shell: Shell,
     },
-    /// Print the man page of herma or of one of its subcommands
+    /// Show the man page of herma or of one of its subcommands
     #[command(after_help = help::MAN, display_order = 102)]
     Man {
         /// A subcommand, such as rollback; checkpoints-prune for `herma checkpoints prune`

@@ -20,12 +20,16 @@ Examples:
   herma doctor                    check whether checkpoints work here
 
 Environment:
-  HERMES_HOME                     the store is in $HERMES_HOME/checkpoints, the state of an agent in
-                                  $HERMES_HOME/agent [default: ~/.hermes]
+  HERMES_HOME                     the directory of the files below [default: ~/.hermes]
   NO_COLOR                        no colours, if it is set to anything
   PAGER                           shows lists and differences on a terminal [default: less -FRX]
 
-Configuration, below \"checkpoints:\" in $HERMES_HOME/config.yaml [~/.hermes/config.yaml]:
+Files:
+  $HERMES_HOME/config.yaml        the configuration [default: ~/.hermes/config.yaml]
+  $HERMES_HOME/checkpoints        the store, which git can read [default: ~/.hermes/checkpoints]
+  $HERMES_HOME/agent              the state of an agent
+
+Configuration, in the section \"checkpoints:\" of config.yaml:
   enabled: false                  whether agents that use the library take checkpoints; hooks always do
   max_snapshots: 20               how many checkpoints of a project are kept, at least 1
   max_file_size_mb: 10            larger files are left out of checkpoints; 0 means no limit
@@ -34,7 +38,7 @@ Configuration, below \"checkpoints:\" in $HERMES_HOME/config.yaml [~/.hermes/con
   min_interval_hours: 24          the least time between two automatic prunes
   retention_days: 7               a prune removes projects unused for longer; 0 keeps them
   delete_orphans: true            a prune removes projects whose directory no longer exists
-  include: []                     patterns such as dist/ to capture although excluded below
+  include: []                     patterns such as dist/ to capture although excluded by default
 
 Only for agents that keep state (a board, a goal, memories), in the same section:
   before_high_risk: true          take a checkpoint before deletions, force-pushes and the like
@@ -382,11 +386,12 @@ Examples:
 Exit codes: 0 done; 2 invalid arguments.";
 
 pub const MAN: &str = "\
-Prints the source of the page, which `man -l -` shows, and installs nothing.
+On a terminal, shows the page as `man` does. Elsewhere it prints the source of the page, and it
+installs nothing.
 
 Examples:
-  herma man | man -l -                        the page of herma
-  herma man rollback | man -l -               the page of herma rollback
+  herma man                       the page of herma
+  herma man rollback              the page of herma rollback
   herma man checkpoints-prune > ~/.local/share/man/man1/herma-checkpoints-prune.1
 
 Exit codes: 0 done; 2 no such page, or invalid arguments.";

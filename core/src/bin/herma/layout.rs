@@ -1,11 +1,16 @@
 //! Lays out text on a terminal: columns of names with wide characters, and lines that are longer than the terminal is
 //! wide.
 
+use crate::text::Style;
 use std::os::fd::AsFd;
 use unicode_width::UnicodeWidthStr;
 
 /// Fewer columns than this are too narrow for words.
 const COLUMNS_MIN: usize = 20;
+/// The width of a column of names where the width of the terminal is unknown.
+const NAME_WIDTH_MAX: usize = 60;
+/// What a terminal leaves for the text after a column of names.
+const AFTER_NAME_WIDTH: usize = 24;
 
 /// How many columns a text takes.
 pub fn columns(text: &str) -> usize {
@@ -15,6 +20,13 @@ pub fn columns(text: &str) -> usize {
 /// A text, followed by spaces up to that many columns.
 pub fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
+}
+
+/// The width of a column of these names; longer ones move the rest to the right.
+pub fn name_width(style: Style, names: &[String]) -> usize {
+    let terminal = style.terminal.then(terminal_columns).flatten();
+    let max = terminal.map_or(NAME_WIDTH_MAX, |width| width.saturating_sub(AFTER_NAME_WIDTH));
+    names.iter().map(|name| columns(name)).max().unwrap_or_default().min(max)
 }
 
 /// The columns of the terminal on standard output, if it is one.
@@ -39,27 +51,40 @@ pub fn wrapped_help(text: &str, width: usize) -> String {
     if text.lines().all(|line| columns(line) <= width) {
         return text.to_owned();
     }
-    let mut page = String::new();
-    let mut entry = "";
-    let mut joined = String::new();
-    for line in text.lines() {
-        let indentation = line.len() - line.trim_start().len();
-        if !entry.is_empty() && !line.is_empty() && described_column(entry) == Some(indentation) {
-            joined = joined + " " + line.trim_start();
-            continue;
-        }
-        page = page + &wrapped_entry(entry, &joined, width) + "\n";
-        entry = line;
-        line.clone_into(&mut joined);
-    }
-    page = page + &wrapped_entry(entry, &joined, width) + "\n";
-    page.split_off(1)
+    help_entries(text).iter().map(|entry| wrapped_entry(entry, width) + "\n").collect()
 }
 
-/// An entry of a help page, whose first line is `first`.
-fn wrapped_entry(first: &str, joined: &str, width: usize) -> String {
-    let column = described_column(first).filter(|column| *column <= width * 2 / 3);
-    column.map_or_else(|| wrapped_line(joined, width), |column| broken(joined, width, column))
+/// A paragraph, a title, an empty line, or an entry with its description in a column.
+pub struct HelpEntry {
+    /// Its lines, all but the first without indentation.
+    pub text: String,
+    /// The column in which it goes on, if it does.
+    pub column: Option<usize>,
+}
+
+/// The entries of a help page.
+pub fn help_entries(text: &str) -> Vec<HelpEntry> {
+    let mut entries: Vec<HelpEntry> = Vec::new();
+    for line in text.lines() {
+        let words = line.trim_start();
+        let indentation = line.len() - words.len();
+        match entries.last_mut() {
+            Some(HelpEntry { text, column })
+                if !line.is_empty() && !text.is_empty() && *column == Some(indentation) =>
+            {
+                text.push('\n');
+                text.push_str(words);
+            }
+            _ => entries.push(HelpEntry { text: line.to_owned(), column: described_column(line) }),
+        }
+    }
+    entries
+}
+
+fn wrapped_entry(HelpEntry { text, column }: &HelpEntry, width: usize) -> String {
+    let line = text.replace('\n', " ");
+    let column = column.filter(|column| *column <= width * 2 / 3);
+    column.map_or_else(|| wrapped_line(&line, width), |column| broken(&line, width, column))
 }
 
 /// The column in which a line of a help page goes on: that of its paragraph, or of what follows two spaces.

@@ -129,10 +129,7 @@ fn refuse_line(command: Option<&OsStr>, line: &[u8], misread: &SyntaxError) -> u
         false => format!("herma {command} "),
     };
     let text = rollback_pages::misread(&begin, line, misread);
-    print(
-        std::io::stderr(),
-        &format!("herma: {text}For more information, try 'herma {command} --help'.\n"),
-    );
+    print_error(&format!("herma: {text}For more information, try 'herma {command} --help'.\n"));
     USAGE
 }
 
@@ -221,9 +218,22 @@ fn run_other(command: &OtherCommand, json: bool) -> Result<u8, Failure> {
         OtherCommand::Session(arguments) => return run_session(arguments),
         OtherCommand::Doctor => examine(json)?,
         OtherCommand::Completions { shell } => completion::script(*shell, json)?,
+        OtherCommand::Man { page } if !json && std::io::stdout().is_terminal() => {
+            return show_manual(page.as_deref());
+        }
         OtherCommand::Man { page } => manual::page(page.as_deref(), json)?,
     };
     print_answer(&answer, json)
+}
+
+/// Shows a man page, or the help page where there is no `man`.
+fn show_manual(page: Option<&str>) -> Result<u8, Failure> {
+    let source = manual::page(page, false)?;
+    let interrupt = interrupt_flag();
+    if !pager::shows_manual(&source.bytes, variable) && !interrupt.load(Ordering::Relaxed) {
+        print_help(&manual::help_page(page)?);
+    }
+    Ok(DONE)
 }
 
 /// Checks whether checkpoints can work here.
@@ -375,13 +385,18 @@ fn refuse_usage(error: &clap::Error, json: bool) -> u8 {
     let lines: Vec<String> = rendered.lines().map(text::line).collect();
     let safe = lines.join("\n") + "\n";
     if is_help {
-        let columns = layout::terminal_columns();
-        let fitting = columns.map(|columns| layout::wrapped_help(&safe, columns));
-        print(std::io::stdout(), &fitting.unwrap_or(safe))
-    } else {
-        print(std::io::stderr(), &safe)
+        print_help(&safe);
+        return DONE;
     }
-    if is_help { DONE } else { USAGE }
+    print_error(&safe);
+    USAGE
+}
+
+/// Prints a help page.
+fn print_help(text: &str) {
+    let columns = layout::terminal_columns();
+    let fitting = columns.map(|columns| layout::wrapped_help(text, columns));
+    print(std::io::stdout(), fitting.as_deref().unwrap_or(text));
 }
 
 fn refuse_in_json(failure: &Failure) {
@@ -407,10 +422,14 @@ fn print_failure(Failure { code, message }: &Failure) {
 }
 
 fn print_message(message: &str) {
-    let text = format!("herma: {}\n", text::line(message));
+    print_error(&format!("herma: {}\n", text::line(message)));
+}
+
+/// Prints a text on standard error.
+fn print_error(text: &str) {
     let columns = layout::columns_of(std::io::stderr());
-    let fitting = columns.map(|columns| layout::wrapped(&text, columns));
-    print(std::io::stderr(), &fitting.unwrap_or(text));
+    let fitting = columns.map(|columns| layout::wrapped(text, columns));
+    print(std::io::stderr(), fitting.as_deref().unwrap_or(text));
 }
 
 /// Writes a text and ignores a failure, which could not be reported anywhere.

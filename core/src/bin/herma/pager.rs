@@ -1,9 +1,10 @@
-//! Shows an answer that may be long through the pager of the user, where the output is a terminal.
+//! Shows an answer that may be long through the pager of the user, and a man page through `man`, where the output is
+//! a terminal.
 
 use crate::shell;
 use std::ffi::OsString;
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{Command, ExitStatus, Stdio};
 
 /// The pager of a user who has chosen none. It keeps colours, ends by itself if the answer fits the screen, and does
 /// not wait for a key where the terminal is unknown.
@@ -14,9 +15,6 @@ const NO_SUCH_PROGRAM: i32 = 127;
 /// Shows the answer until the user has read it. Returns whether it was shown: not if there is no pager, or a terminal
 /// that has no screen.
 pub fn shows(bytes: &[u8], variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    if variable("TERM").is_none_or(|term| term.is_empty() || term == "dumb") {
-        return false;
-    }
     let chosen = variable("PAGER").and_then(|pager| pager.into_string().ok());
     let chosen = chosen.filter(|pager| !pager.is_empty());
     let mut pager = shell::line(chosen.as_deref().unwrap_or(DEFAULT));
@@ -24,12 +22,30 @@ pub fn shows(bytes: &[u8], variable: impl Fn(&str) -> Option<OsString>) -> bool 
         // In the locale C, less shows letters of other languages as numbers.
         pager.env("LESSCHARSET", "utf-8");
     }
-    let Ok(mut child) = pager.stdin(Stdio::piped()).spawn() else { return false };
-    if let Some(mut input) = child.stdin.take() {
+    let ended = has_screen(variable).then(|| ended(pager, bytes)).flatten();
+    ended.is_some_and(|status| status.code() != Some(NO_SUCH_PROGRAM))
+}
+
+/// Shows a man page, of which this is the source. Returns whether it was shown: not if there is no `man` that can.
+pub fn shows_manual(source: &[u8], variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    let mut man = shell::line("exec man -l -");
+    man.stderr(Stdio::null());
+    let ended = has_screen(variable).then(|| ended(man, source)).flatten();
+    ended.is_some_and(|status| status.success())
+}
+
+fn has_screen(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    variable("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
+}
+
+/// How a program ended that got these bytes as its input.
+fn ended(mut program: Command, input: &[u8]) -> Option<ExitStatus> {
+    let mut child = program.stdin(Stdio::piped()).spawn().ok()?;
+    if let Some(mut pipe) = child.stdin.take() {
         // A user who has read enough closes the pipe.
-        let _ = input.write_all(bytes);
+        let _ = pipe.write_all(input);
     }
-    child.wait().is_ok_and(|status| status.code() != Some(NO_SUCH_PROGRAM))
+    child.wait().ok()
 }
 
 #[cfg(test)]
