@@ -29,6 +29,7 @@ mod scarce;
 mod schema;
 mod session;
 mod sessions;
+mod terminals;
 mod tracked;
 mod turns;
 mod undo;

@@ -232,7 +232,7 @@ impl Herma {
             Task::Store(StoreCommand::Move { old, new }) => self.move_history(old, new),
             Task::Store(StoreCommand::Clear(consent)) => self.clear(consent.force),
             Task::Store(StoreCommand::ClearLegacy(consent)) => self.clear_legacy(consent.force),
-            Task::Classify(command) => classify::answer(command, self.json),
+            Task::Classify(command) => classify::answer(command, self.json, self.style),
         }
     }
 

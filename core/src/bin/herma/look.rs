@@ -29,7 +29,7 @@ pub struct DiffArguments {
     pub paths: Vec<PathBuf>,
     /// Only which files changed, and how much
     #[arg(long)]
-    stat: bool,
+    pub stat: bool,
     #[command(flatten)]
     pub project: ProjectArguments,
 }

@@ -4,7 +4,7 @@
 //! Every name, reason and message is escaped by [`crate::text`]. Only a patch that is written to a file
 //! or to another program stays unchanged, so that git can apply it.
 
-use crate::layout::{columns, padded};
+use crate::layout::{columns, name_width, padded};
 use crate::text::{Style, Tone, ago, count, line, name, shell_word, short_id, size};
 use herma_core::printed::{self, short};
 use herma_core::{
@@ -15,8 +15,8 @@ use std::fmt::{Arguments, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The width of the column of paths; longer ones move the rest to the right.
-pub const NAME_WIDTH_MAX: usize = 60;
+/// The width of the column of the states of projects.
+const STATE_WIDTH: usize = "directory gone".len();
 
 /// A page, written line by line with `writeln!`.
 #[derive(Default)]
@@ -225,8 +225,7 @@ pub fn changed(style: Style, project: &Path, diff: &Diff, rows: NamedRows<'_>) -
     }
     let entries = &diff.entries[..diff.entries.len().min(rows.max)];
     let names: Vec<String> = entries.iter().map(|entry| name(&entry.path)).collect();
-    let longest = names.iter().map(|name| columns(name)).max().unwrap_or_default();
-    let width = longest.min(NAME_WIDTH_MAX);
+    let width = name_width(style, &names);
     for (entry, name) in entries.iter().zip(names) {
         writeln!(page, " {} | {}", padded(&name, width), amount(style, entry));
     }
@@ -366,16 +365,14 @@ fn projects(style: Style, status: &Status, now: i64, page: &mut Page) {
         (workdir, checkpoints, touched, state)
     });
     let rows: Vec<_> = rows.collect();
-    let longest = rows.iter().map(|row| columns(&row.0)).max().unwrap_or_default();
-    let width = longest.clamp("DIRECTORY".len(), NAME_WIDTH_MAX);
-    let longest = rows.iter().map(|row| columns(&row.2)).max().unwrap_or_default();
+    let longest = rows.iter().map(|row| row.2.len()).max().unwrap_or_default();
     let used = longest.max("LAST USED".len());
-    writeln!(page, "  {:<width$}  CHECKPOINTS  {:<used$}  STATE", "DIRECTORY", "LAST USED");
+    writeln!(page, "  CHECKPOINTS  {:<used$}  {:<STATE_WIDTH$}  DIRECTORY", "LAST USED", "STATE");
     for (workdir, checkpoints, touched, state) in rows {
         let tone = if state == "ok" { Tone::Good } else { Tone::Notable };
+        let gap = " ".repeat(STATE_WIDTH.saturating_sub(state.len()));
         let state = style.paint(tone, state);
-        let workdir = padded(&workdir, width);
-        writeln!(page, "  {workdir}  {checkpoints:>11}  {touched:<used$}  {state}");
+        writeln!(page, "  {checkpoints:>11}  {touched:<used$}  {state}{gap}  {workdir}");
     }
     if status.projects.iter().any(|project| project.unlisted > 0) {
         writeln!(page, "  + counts those from before rollbacks for which the list has no room");

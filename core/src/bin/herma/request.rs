@@ -80,17 +80,15 @@ impl StoreRequest {
 
     /// Whether its answer has lines of files.
     pub fn prints_files(&self) -> bool {
-        use rollback_line::Task::Diff;
-        matches!(self.task, Task::Cat(_) | Task::Diff(_) | Task::Rollback(Diff { .. }))
+        match &self.task {
+            Task::Diff(arguments) => !arguments.stat,
+            task => matches!(task, Task::Cat(_) | Task::Rollback(rollback_line::Task::Diff { .. })),
+        }
     }
 
     /// Whether its answer may be longer than a screen, and changes nothing.
     pub fn may_be_long(&self) -> bool {
-        use rollback_line::Task::{Diff, List, Show};
-        match &self.task {
-            Task::Rollback(task) => matches!(task, List | Diff { .. } | Show { .. }),
-            task => matches!(task, Task::Diff(_) | Task::Log(_)),
-        }
+        self.only_reads() && !matches!(self.task, Task::Store(_) | Task::Cat(_))
     }
 
     /// Whether it only reads.

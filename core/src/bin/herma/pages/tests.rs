@@ -190,7 +190,7 @@ fn status_warns_of_an_interrupted_rollback_and_counts_third_party_entries() {
         "  not from herma 1 entry\n",
         "Old-format archives (1):\n  legacy-1  2 B\n",
         "⚠ /p: a rollback to 1123456 was interrupted: `herma rollback 1123456 --dir /p` continues it\n",
-        "2 + 3  1m ago     not accessible\n",
+        "        2 + 3  1m ago     not accessible  /p\n",
         "+ counts those from before rollbacks",
     ] {
         assert!(page.contains(expected), "{expected}: {page}");
