@@ -104,6 +104,10 @@ fn bash_completes_ids_and_the_checkpoints_of_the_project_that_was_named() {
     world.herma(&["checkpoint", "../other", "--label", "elsewhere"]).done();
     assert_eq!(here(&["pin", "--dir", "../other", ""]), ["1", "elsewhere"]);
     assert_eq!(here(&["cat", "--dir", "../other", "1", ""]), ["b.txt"]);
+    // What bash makes of `--dir=`, and what other shells pass.
+    assert_eq!(here(&["cat", "--dir", "=", "../other", "1", ""]), ["b.txt"]);
+    assert_eq!(here(&["list", "--dir", "=", "../oth"]), ["../other/"]);
+    assert_eq!(here(&["cat", "--dir=../other", "1", ""]), ["b.txt"]);
 }
 
 #[test]

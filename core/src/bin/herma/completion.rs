@@ -21,6 +21,17 @@ use std::path::{Path, PathBuf};
 /// The variable by which the script asks.
 pub const VARIABLE: &str = "HERMA_COMPLETE";
 
+/// What asks the command in the script for bash.
+const BASH_ASKS: &str = "    COMPREPLY=( $(";
+/// What makes a value of `--dir=DIR`, which are three words for bash, the word after the option.
+const BASH_JOINS: &str = "    local at=$COMP_CWORD
+    while ((--at > 0)); do
+        if [[ \"${words[at]}\" == = && \"${words[at-1]}\" == --* ]]; then
+            unset \"words[at]\"
+            ((_CLAP_COMPLETE_INDEX--))
+        fi
+    done
+";
 /// The end of the function in the script for bash.
 const BASH_END: &str = "        compopt -o nospace\n    fi\n";
 /// What bash quotes then, as it does file names: a completed word with other characters than these.
@@ -56,6 +67,7 @@ pub fn script(shell: clap_complete::Shell, json: bool) -> Result<Answer, Failure
     }
     let mut script = String::from_utf8_lossy(&script).into_owned();
     if shell == "bash" {
+        script = script.replace(BASH_ASKS, &[BASH_JOINS, BASH_ASKS].concat());
         script = script.replace(BASH_END, &[BASH_END, BASH_QUOTES].concat());
     }
     let data = Completions { shell: &shell, script: &script };
@@ -142,8 +154,11 @@ impl Typed {
 
     /// The project that was named, or else that of the current directory.
     fn project(&self, herma: &Herma) -> PathBuf {
-        let named = self.words.windows(2).find(|pair| pair[0] == "--dir");
-        herma.project(named.map(|pair| Path::new(&pair[1])))
+        let separate = self.words.windows(2).find(|pair| pair[0] == "--dir");
+        let separate = separate.map(|pair| pair[1].as_bytes());
+        let mut words = self.words.iter().map(|word| word.as_bytes());
+        let joined = words.find_map(|word| word.strip_prefix(b"--dir="));
+        herma.project(joined.or(separate).map(|dir| Path::new(OsStr::from_bytes(dir))))
     }
 
     /// The agents that have hooks.
