@@ -5,7 +5,7 @@
 use herma_harness::history::file::from_yaml;
 use herma_harness::planted::find;
 use herma_harness::protocol::capabilities::Capabilities;
-use herma_harness::results::{Results, SCHEMA, Started};
+use herma_harness::results::{Results, SCHEMA, Started, text};
 use herma_harness::runner::Until;
 use herma_harness::sandbox::{Sandbox, Scratch};
 use herma_harness::share::Share;
@@ -208,37 +208,41 @@ fn run_suite_finds_the_failures_that_an_aborting_user_hook_would_hide() {
     }
 }
 
-/// A core that does not see links; with a second bug, its previews show no change at all.
-struct NoLinks {
+/// A core with a planted bug, and with few capabilities; with a second bug, its previews show no change at all.
+struct FewClaims {
     core: Box<dyn Subject>,
     has_second_bug: bool,
 }
 
-impl NoLinks {
+impl FewClaims {
     fn opener(
+        bug: &str,
         has_second_bug: bool,
     ) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
-        let open = find("links-are-left-out").unwrap().opener();
+        let open = find(bug).unwrap().opener();
         move |sandbox, settings, seconds| {
             let settings = opaque_store_capabilities().restrict_settings(settings);
             let core = open(sandbox, &settings, seconds);
-            Box::new(NoLinks { core, has_second_bug })
+            Box::new(FewClaims { core, has_second_bug })
         }
     }
 }
 
-impl Subject for NoLinks {
+impl Subject for FewClaims {
     fn identity(&self) -> Identity {
-        Identity::new("no-links", "1.0.0")
+        Identity::new("few-claims", "1.0.0")
     }
 
     fn capabilities(&self) -> Capabilities {
         let few = [
             "capture.default_excludes",
             "capture.gitignore",
+            "capture.no_repositories",
             "checkpoint",
             "diff",
             "restore.exact",
+            "restore.file",
+            "restore.report",
             "take.declines_empty",
             "target.number",
         ];
@@ -272,8 +276,8 @@ const LINKS: [&str; 3] = [
      - diff: {dir: work/alpha, target: {number: 1}}\n",
 ];
 
-/// The rules of each entry of the failures in these histories.
-fn rules_of_entries(open: &NewSubject<'_>) -> Vec<Vec<String>> {
+/// The results of these histories.
+fn results_of_links(open: &NewSubject<'_>, uses_git: bool) -> Results {
     let history = |text: &&str| {
         let text = format!("operations:\n{text}");
         (String::new(), from_yaml(&text, Path::new("history")).unwrap())
@@ -285,6 +289,7 @@ fn rules_of_entries(open: &NewSubject<'_>) -> Vec<Vec<String>> {
         suite: String::new(),
         subject: findings.subject.clone(),
         capabilities: Vec::new(),
+        uses_git,
         seeds: vec![1],
         histories: 20,
         operations: 60,
@@ -296,7 +301,12 @@ fn rules_of_entries(open: &NewSubject<'_>) -> Vec<Vec<String>> {
         share: Share::default(),
         replay: String::new(),
     };
-    let results = Results::of(started, &findings, |_| String::new());
+    Results::of(started, &findings, |_| String::new())
+}
+
+/// The rules of each entry of the failures in these histories.
+fn rules_of_entries(open: &NewSubject<'_>) -> Vec<Vec<String>> {
+    let results = results_of_links(open, false);
     let entries = results.entries();
     let rules = entries
         .iter()
@@ -306,12 +316,27 @@ fn rules_of_entries(open: &NewSubject<'_>) -> Vec<Vec<String>> {
 
 #[test]
 fn entries_has_one_entry_for_links_that_a_store_does_not_see() {
-    let rules = rules_of_entries(&NoLinks::opener(false));
+    let rules = rules_of_entries(&FewClaims::opener("links-are-left-out", false));
     assert_eq!(rules, [["restore/type", "restore/exact", "diff/preview"]]);
 }
 
 #[test]
 fn entries_has_two_entries_for_two_bugs_even_if_a_link_shows_both() {
-    let rules = rules_of_entries(&NoLinks::opener(true));
+    let rules = rules_of_entries(&FewClaims::opener("links-are-left-out", true));
     assert_eq!(rules, [vec!["restore/type", "restore/exact"], vec!["diff/preview"]]);
+}
+
+#[test]
+fn hints_of_results_mention_git_only_if_the_store_uses_git() {
+    for uses_git in [false, true] {
+        let results = results_of_links(&FewClaims::opener("links-are-left-out", true), uses_git);
+        let exact =
+            results.failures.iter().find(|failure| failure.fingerprint.rule == "restore/exact");
+        let hint = exact.and_then(|failure| failure.hint.as_deref()).unwrap();
+        assert!(hint.starts_with("Only files known from before are removed"), "{hint}");
+        let page = herma_harness::html::page(std::slice::from_ref(&results)).unwrap();
+        for printed in [hint, &text::report(&results, text::Style::default()), &page] {
+            assert_eq!(printed.contains("With git"), uses_git, "{printed}");
+        }
+    }
 }

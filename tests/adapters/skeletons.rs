@@ -145,7 +145,7 @@ fn adapter_skeletons_get_the_same_verdicts_in_every_language() {
 }
 
 #[test]
-fn every_unchanged_adapter_skeleton_restores_bytes() {
+fn every_unchanged_adapter_skeleton_restores_bytes_and_that_of_git_declares_git() {
     let folder = tempfile::tempdir().unwrap();
     let scratch = Scratch::in_default_directory();
     for command in skeletons(folder.path(), &STORES) {
@@ -158,6 +158,8 @@ fn every_unchanged_adapter_skeleton_restores_bytes() {
         };
         let open = start.opener();
         let (_, capabilities) = introduce(&open, &scratch).unwrap();
+        let is_git = command.iter().any(|word| Path::new(word).file_stem() == Some("git".as_ref()));
+        assert_eq!(capabilities.uses_git(), is_git, "{command:?}");
         // Without a suite, which would examine the failures that the skeletons are known to have.
         let (_, history) = plan(1, 1).within(&capabilities).history(0);
         let Trial { run, plain } = trial(&history, &open, &scratch, Until::End).unwrap();

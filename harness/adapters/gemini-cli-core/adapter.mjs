@@ -185,6 +185,7 @@ const OPERATIONS = {
     protocol: 1,
     impl: { name: "gemini-cli-core", version: VERSION },
     reusable: true,
+    git: true,
     capabilities: Object.fromEntries(CAPABILITIES.map((name) => [name, true])),
   }),
   open,

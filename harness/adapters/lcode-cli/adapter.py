@@ -134,6 +134,7 @@ def hello(_):
         "protocol": 1,
         "impl": {"name": "lcode-cli", "version": VERSION},
         "reusable": True,
+        "git": True,
         "capabilities": {name: True for name in CAPABILITIES},
         "avoids": EXCLUDED,
     }

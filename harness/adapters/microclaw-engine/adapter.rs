@@ -158,6 +158,7 @@ fn hello(version: &str) -> Value {
         "protocol": 1,
         "impl": { "name": "microclaw-engine", "version": version },
         "reusable": true,
+        "git": true,
         "capabilities": claimed.into_iter().collect::<serde_json::Map<_, _>>(),
     })
 }

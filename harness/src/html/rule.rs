@@ -21,6 +21,8 @@ fn section(rule: RuleRef, implementations: &[Implementation<'_>], cases: &[Case]
     let covering: Vec<&Case> =
         cases.iter().filter(|case| case.rules().any(|covered| covered == rule)).collect();
     let bugs: Vec<&PlantedBug> = planted::catalogue().filter(|bug| bug.rule == rule).collect();
+    let uses_git = |implementation: &Implementation<'_>| implementation.results.started.uses_git;
+    let hint = rule.hint_for(implementations.iter().any(uses_git));
     html! {
         section.view #(anchor) aria-labelledby={ (anchor) "-title" } {
             p.path { a href="#rules" { "Rules" } " / " (rule.subject()) }
@@ -38,7 +40,7 @@ fn section(rule: RuleRef, implementations: &[Implementation<'_>], cases: &[Case]
             }
             h3 { "Verdicts" }
             (verdicts(rule, implementations))
-            p { strong { "Usual cause of a failure: " } (prose(rule.hint)) }
+            p { strong { "Usual cause of a failure: " } (prose(hint)) }
             h3 { "Written cases " span.count { (covering.len()) } }
             @if covering.is_empty() { p.dim { "none" } }
             ul.list { @for case in covering { li {

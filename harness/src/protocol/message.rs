@@ -171,6 +171,10 @@ pub struct Hello {
     /// git repository.
     #[serde(default)]
     pub needs: Vec<String>,
+    /// Its store is a git repository, or several: only then do the hints of failures speak of git. True
+    /// in any case where it claims `layout` or needs `repository`.
+    #[serde(default)]
+    pub git: bool,
     /// The folder of a project that it keeps its store in, by name, if it does so: it is there before
     /// anything is asked, and what it holds is not compared.
     #[serde(default)]

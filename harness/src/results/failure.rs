@@ -66,7 +66,12 @@ pub struct FailureFound {
 
 impl FailureFound {
     /// The failure as results contain it.
-    pub(super) fn new(fingerprint: &Fingerprint, failure: &Failure, replay: String) -> Self {
+    pub(super) fn new(
+        fingerprint: &Fingerprint,
+        failure: &Failure,
+        hint: &str,
+        replay: String,
+    ) -> Self {
         let divergence = &failure.shrunk.divergence;
         let reproduced = failure.reproduced.map(|reproduced| (reproduced.times, reproduced.of));
         FailureFound {
@@ -78,7 +83,7 @@ impl FailureFound {
             expected: divergence.mismatch.expected.clone(),
             found: divergence.mismatch.found.clone(),
             tree: divergence.mismatch.tree.clone(),
-            hint: Some(divergence.rule.hint.to_owned()),
+            hint: Some(hint.to_owned()),
             origin: failure.origin.clone(),
             histories: failure.histories,
             executions: failure.shrunk.executions,

@@ -73,6 +73,9 @@ pub struct Started {
     pub subject: Identity,
     /// Its capabilities.
     pub capabilities: Vec<String>,
+    /// Whether its store is a git repository, or several.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uses_git: bool,
     /// The seeds; one set of histories is generated for each.
     pub seeds: Vec<u64>,
     /// How many histories are generated for each seed.
@@ -287,7 +290,8 @@ impl Results {
             .failures
             .iter()
             .map(|(fingerprint, failure)| {
-                FailureFound::new(fingerprint, failure, replay(fingerprint))
+                let hint = failure.shrunk.divergence.rule.hint_for(started.uses_git);
+                FailureFound::new(fingerprint, failure, hint, replay(fingerprint))
             })
             .collect();
         let seen = |(fingerprint, seen): (&Fingerprint, &Following)| FollowingFound {

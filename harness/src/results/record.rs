@@ -74,6 +74,7 @@ impl Recorder {
             suite: env!("CARGO_PKG_VERSION").to_owned(),
             subject: identity,
             capabilities: capabilities.names().map(str::to_owned).collect(),
+            uses_git: capabilities.uses_git(),
             seeds: plan.seeds.clone(),
             histories: plan.histories,
             operations: plan.options.operations_max,

@@ -176,8 +176,8 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Capture",
         needs: ["files.unreadable"],
-        hint: "The checkpoint gives up at the first unreadable file, as `git add` does: read file \
-            by file, go on, and name what was skipped.",
+        hint: "The checkpoint gives up at the first unreadable file: read file by file, go on, and \
+            name what was skipped. With git, `git add` gives up.",
     }
     CAPTURE_HONEST {
         id: "capture/honest",

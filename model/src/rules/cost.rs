@@ -23,6 +23,6 @@ super::rules! {
         source: "design: Speed and size to reach",
         needs: ["take.unchanged", "test.measurement"],
         hint: "Sizes and times of the files are not remembered, or are discarded before they are \
-            compared. In git, `read-tree` clears them from the index.",
+            compared. With git, `read-tree` clears them from the index.",
     }
 }

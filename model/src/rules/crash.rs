@@ -22,7 +22,7 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Durability and concurrency",
         needs: ["test.injection"],
-        hint: "Something was reported before it was synced: sync the objects, then the ref, then its folder, \
-            and only then answer; for git, `core.fsync=all`.",
+        hint: "Something was reported before it was synced: sync the objects, then the ref, then \
+            its folder, and only then answer. With git, set `core.fsync=all`.",
     }
 }

@@ -33,8 +33,8 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Isolation; seed 004",
         needs: [],
-        hint: "A setting or cache was written to the home directory, as by `git config --global`: \
-            write only below the checkpoint base.",
+        hint: "A setting or cache was written to the home directory: write only below the \
+            checkpoint base. With git, `git config --global` writes there.",
     }
     ISOLATION_USER_REPOSITORY {
         id: "isolation/user-repository",
@@ -69,7 +69,7 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Isolation",
         needs: ["layout"],
-        hint: "Files are created with the umask of the caller: set umask 077 for every write, git \
-            commands included, and tighten an existing store.",
+        hint: "Files are created with the umask of the caller: set umask 077 for every write, and \
+            tighten an existing store. With git, each command needs this umask.",
     }
 }

@@ -134,8 +134,8 @@ pub struct Rule {
     /// They are names from the harness's list, and plain text here: the model does not know how an
     /// implementation declares its capabilities.
     pub needs: &'static [&'static str],
-    /// The usual cause of a failure and its most common fix, first for any kind of store and then
-    /// for git. Never part of a verdict: the actual cause may differ.
+    /// The usual cause of a failure and its most common fix: first for any kind of store, and from the
+    /// words "With git" on for stores of git. Never part of a verdict: the actual cause may differ.
     pub hint: &'static str,
 }
 
@@ -143,6 +143,12 @@ impl Rule {
     /// The subject it belongs to: the first part of its id.
     pub fn subject(&self) -> &'static str {
         self.id.split('/').next().unwrap_or(self.id)
+    }
+
+    /// The hint for a store; its part about git only if the store uses git.
+    pub fn hint_for(&self, uses_git: bool) -> &'static str {
+        let general = self.hint.split(" With git").next().unwrap_or(self.hint);
+        if uses_git { self.hint } else { general }
     }
 }
 
@@ -256,6 +262,25 @@ mod tests {
             assert!(hint.ends_with('.') && !hint.contains('\n'), "{}", rule.id);
             assert!(hint.len() <= 180, "{}: {} bytes", rule.id, hint.len());
         }
+    }
+
+    #[test]
+    fn hint_for_a_store_without_git_does_not_mention_git() {
+        let is_separator = |character: char| !character.is_alphanumeric() && character != '.';
+        for rule in catalogue() {
+            assert_eq!(rule.hint_for(true), rule.hint);
+            // A store that is laid out as the rule book says uses git.
+            if rule.needs.contains(&"layout") {
+                continue;
+            }
+            let general = rule.hint_for(false);
+            assert!(general.ends_with('.'), "{}: {general}", rule.id);
+            let mut words = general.split(is_separator);
+            let is_of_git = |word: &str| matches!(word, "git" | "GIT" | "gitlink");
+            assert!(!words.any(is_of_git), "{}: {general}", rule.id);
+        }
+        assert!(CAPTURE_CREATED.hint.contains("stale index lock"));
+        assert!(!CAPTURE_CREATED.hint_for(false).contains("index lock"));
     }
 
     #[test]

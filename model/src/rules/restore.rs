@@ -195,7 +195,8 @@ super::rules! {
         source: "behaviour: Restore; seed 000",
         needs: [],
         hint: "A file was never captured (a diff shows it), was converted, or was skipped as up to \
-            date: write the stored bytes, and read them back. `git checkout` converts and skips.",
+            date: write the stored bytes, and read them back. With git, `checkout` converts and \
+            skips.",
     }
     RESTORE_EXECUTABLE {
         id: "restore/executable",
@@ -244,8 +245,8 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Restore",
         needs: [],
-        hint: "Files are created with the default permissions: record those of each file, since a \
-            git tree keeps the executable bit alone, and `chmod` before the rename.",
+        hint: "Files are created with the default permissions: record those of each file, and \
+            `chmod` before the rename. With git, a tree keeps the executable bit alone.",
     }
     RESTORE_FOLDER_PERMISSIONS {
         id: "restore/folder-permissions",
@@ -258,7 +259,7 @@ super::rules! {
         source: "behaviour: Restore",
         needs: ["restore.folder_permissions"],
         hint: "Missing folders are created with the default permissions: record those of each \
-            folder, since a git tree has none, and pass them to `mkdir`.",
+            folder, and pass them to `mkdir`. With git, a tree has no permissions of folders.",
     }
     RESTORE_HARD_LINKS {
         id: "restore/hard-links",
@@ -317,8 +318,8 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Restore",
         needs: [],
-        hint: "Ignored and oversize files are overwritten, as `git checkout` does: replace only \
-            what the pre-restore checkpoint holds, and report the rest.",
+        hint: "Ignored and oversize files are overwritten: replace only what the pre-restore \
+            checkpoint holds, and report the rest. With git, `git checkout` overwrites them.",
     }
     RESTORE_CONTAINED {
         id: "restore/contained",
@@ -399,8 +400,8 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Restore",
         needs: [],
-        hint: "Resolving a missing directory, or running git inside it, fails: resolve its parent, \
-            then create the directory again.",
+        hint: "Resolving a missing directory, or running a command in it, fails: resolve its \
+            parent, then create the directory again. With git, no command runs there.",
     }
     RESTORE_OTHER_HANDS {
         id: "restore/other-hands",

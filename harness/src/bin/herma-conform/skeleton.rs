@@ -49,7 +49,8 @@ pub fn print(language: Language, store: StoreKind) -> ExitCode {
     }
 }
 
-/// The protocol loop of the language, with the store inserted at its placeholder.
+/// The protocol loop of the language, with the store inserted at its placeholder. The answer to `hello` of a
+/// store of git declares that.
 fn assemble(language: Language, kind: StoreKind) -> Option<String> {
     let (protocol, placeholder, store) = match (language, kind) {
         (Language::Rust, StoreKind::Copies) => return Some(template!("adapter.rs").to_owned()),
@@ -73,5 +74,16 @@ fn assemble(language: Language, kind: StoreKind) -> Option<String> {
             (template!("node/protocol.mjs"), "// STORE\n", store)
         }
     };
-    Some(protocol.replacen(placeholder, store, 1))
+    let adapter = protocol.replacen(placeholder, store, 1);
+    Some(match (language, kind) {
+        (Language::Python, StoreKind::Git) => adapter.replacen(
+            "\"reusable\": True,\n",
+            "\"reusable\": True,\n        \"git\": True,\n",
+            1,
+        ),
+        (Language::Node, StoreKind::Git) => {
+            adapter.replacen("reusable: true,\n", "reusable: true,\n    git: true,\n", 1)
+        }
+        _ => adapter,
+    })
 }
