@@ -340,3 +340,42 @@ fn hints_of_results_mention_git_only_if_the_store_uses_git() {
         }
     }
 }
+
+// rule: capture/nested-repository
+#[test]
+fn trial_blames_a_nested_repository_only_if_its_files_are_restored_without_its_git() {
+    const REPOSITORY: &str = "operations:\n\
+        - write: {path: work/alpha/nested/.git/HEAD, content: x}\n";
+    let restored_alone = "- write: {path: work/alpha/nested/code, content: '1'}\n\
+        - checkpoint: {dir: work/alpha, reason: r}\n\
+        - write: {path: work/alpha/nested/code, content: '2'}\n\
+        - restore_file: {dir: work/alpha, target: {number: 1}, path: nested/code}\n";
+    // The older checkpoint would have been restored to the files as they are.
+    let like_another_checkpoint = "- write: {path: work/alpha/a, content: '1'}\n\
+        - write: {path: work/alpha/nested/code, content: '1'}\n\
+        - checkpoint: {dir: work/alpha, reason: r}\n\
+        - write: {path: work/alpha/a, content: '2'}\n\
+        - write: {path: work/alpha/nested/code, content: '2'}\n\
+        - checkpoint: {dir: work/alpha, reason: r}\n\
+        - restore: {dir: work/alpha, target: {number: 2}}\n";
+    let link = "- link: {path: work/alpha/nested/l, target: x}\n\
+        - write: {path: work/alpha/a, content: '1'}\n\
+        - checkpoint: {dir: work/alpha, reason: r}\n\
+        - remove: {path: work/alpha/nested/l}\n\
+        - restore: {dir: work/alpha, target: {number: 1}}\n";
+    let lost = "a-nested-repository-is-lost";
+    for (bug, operations, expected) in [
+        (lost, restored_alone, "capture/nested-repository"),
+        (lost, like_another_checkpoint, "capture/nested-repository"),
+        ("links-are-left-out", link, "restore/type"),
+    ] {
+        let text = format!("{REPOSITORY}{operations}");
+        let history = from_yaml(&text, Path::new("history")).unwrap();
+        let open = FewClaims::opener(bug, false);
+        let scratch = Scratch::in_default_directory();
+        let found = trial(&history, &open, &scratch, Until::Disagreement).unwrap();
+        let rules: Vec<&str> =
+            found.run.divergences.iter().map(|divergence| divergence.rule.id).collect();
+        assert_eq!(rules, [expected], "{:#?}", found.run.divergences);
+    }
+}
