@@ -13,12 +13,13 @@ use herma_harness::sandbox::{Sandbox, Scratch, manifest};
 use herma_harness::share::Share;
 use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::{AdapterCommand, CoreSubject};
-use herma_harness::suite::{Findings, Plan, Verdict, run_suite};
+use herma_harness::suite::{Findings, Plan, Verdict, introduce, run_suite};
 use herma_harness::{History, Operation, RunOptions, run};
 use herma_model::{Request, Settings, World, rules};
 use pretty_assertions::assert_eq;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 const LIMITS: Limits = Limits {
@@ -100,6 +101,34 @@ fn one_adapter_process_serves_many_histories_unless_with_fresh_processes() {
     assert_eq!(processes(&plain, &scratch.with_fresh_processes()), 3);
     // The environment of a process names the home with which it was started.
     assert_eq!(processes(&History { plain_home: false, ..plain }, &scratch), 3);
+}
+
+// rule: capture/unreadable
+#[test]
+fn why_not_of_a_claimed_files_unreadable_says_that_root_reads_every_file() {
+    let script = r#"while read -r line; do
+  id=${line#*\"id\":}; id=${id%%,*}
+  case $line in
+    *'"op":"hello"'*) ok='{"protocol":1,"impl":{"name":"x","version":"1"},"capabilities":{CLAIMS}}' ;;
+    *) ok='{}' ;;
+  esac
+  printf '{"id":%s,"ok":%s}\n' "$id" "$ok"
+done"#;
+    let scratch = Scratch::in_default_directory();
+    let sandbox = Sandbox::new(&scratch, &History::default()).unwrap();
+    let is_root = std::fs::metadata(sandbox.root()).unwrap().uid() == 0;
+    let root = is_root.then(|| "root reads every file: run as an ordinary user".to_owned());
+    for (claims, expected) in [
+        ("", Some("lacks `files.unreadable`".to_owned())),
+        (r#""files.unreadable":true"#, root),
+        (r#""files.unreadable":true,"user.ordinary":true"#, None),
+    ] {
+        let script = script.replace("CLAIMS", claims);
+        let command = ["/bin/sh", "-c", &script].map(OsString::from).to_vec();
+        let start = AdapterCommand { command, directory: "/".into(), ..AdapterCommand::default() };
+        let (_, capabilities) = introduce(&start.opener(), &scratch).unwrap();
+        assert_eq!(capabilities.why_not(&rules::CAPTURE_UNREADABLE), expected, "{claims}");
+    }
 }
 
 #[test]

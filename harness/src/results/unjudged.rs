@@ -34,7 +34,11 @@ fn not_exercised(findings: &Findings, rule: RuleRef, cases: &[Case]) -> String {
     let cases_of_rule = cases.iter().filter(|case| case.rules().any(|covered| covered == rule));
     let lacking = |case: &Case| -> Vec<String> {
         let needs = case.needs.iter().filter(|need| !is_claimed(need));
-        needs.map(|need| format!("`{need}`")).collect()
+        let shown = |need: &String| match findings.capabilities.why_withheld(need) {
+            Some(why) => format!("`{need}` ({why})"),
+            None => format!("`{need}`"),
+        };
+        needs.map(shown).collect()
     };
     let nearest = cases_of_rule.min_by_key(|case| lacking(case).len());
     match nearest.map(|case| (case, lacking(case))) {
