@@ -232,6 +232,34 @@ fn the_next_checkpoint_stores_an_object_again_that_has_bytes_behind_its_end() {
     }
 }
 
+/// The objects of the pack are whole, but git refuses a pack that does not end with the checksum in its index.
+// rule: maintenance/damage
+#[test]
+fn verify_reports_a_pack_with_another_end_as_git_does() {
+    let ends: [(&str, fn(&mut Vec<u8>)); 4] = [
+        ("the same end", |_| ()),
+        ("bytes behind its checksum", |pack| pack.extend(b"more")),
+        ("another checksum", |pack| *pack.last_mut().unwrap() ^= 1),
+        ("a part of its checksum", |pack| pack.truncate(pack.len() - 10)),
+    ];
+    for (end, change) in ends {
+        let machine = Machine::new();
+        // So many files are stored as a pack.
+        (0..70).for_each(|number| machine.write(&format!("{number}"), &format!("{number}\n")));
+        let id = machine.take();
+        let [path] = &machine.packs("pack")[..] else { panic!("one pack") };
+        let mut pack = fs::read(path).unwrap();
+        change(&mut pack);
+        fs::remove_file(path).unwrap();
+        fs::write(path, pack).unwrap();
+        let verified = machine.manager().verify(&mut |_, _| ()).unwrap();
+        assert_eq!(verified.damaged.is_empty(), machine.git_finds_nothing_broken(), "{end}");
+        assert_eq!(verified.damaged.is_empty(), end == "the same end", "{end}: {verified:?}");
+        machine.write("7", "changed");
+        machine.assert_restores(&id, "two\n");
+    }
+}
+
 /// What a crash leaves of a file on some file systems.
 // rule: maintenance/heals
 #[test]
