@@ -102,6 +102,7 @@ fn plain(edit: &Edit) -> Option<(String, Operation)> {
             ("an executable bit", write(path, content))
         }
         Edit::SetReadable { .. } => ("an unreadable file", nothing()),
+        Edit::SetFolderReadable { .. } => ("an unreadable folder", nothing()),
         Edit::SetPermissions { .. } | Edit::SetFolderPermissions { .. } => {
             ("permissions", nothing())
         }

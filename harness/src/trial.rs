@@ -99,7 +99,11 @@ fn blame_on_files(
 ) -> Result<(), RunError> {
     let suspects: [(RuleRef, IsSuspect); 2] = [
         (&rules::CAPTURE_UNREADABLE, |edit| {
-            matches!(edit, Edit::SetReadable { readable: false, .. })
+            matches!(
+                edit,
+                Edit::SetReadable { readable: false, .. }
+                    | Edit::SetFolderReadable { readable: false, .. }
+            )
         }),
         (&rules::CAPTURE_SPECIAL, |edit| matches!(edit, Edit::MakeSpecial { .. })),
     ];

@@ -76,10 +76,11 @@ impl Captured {
         rules.into_iter().filter(is_met).collect()
     }
 
-    /// Whether a path was left out though no pattern excludes it, so that later it does not count as
-    /// created since.
+    /// Whether a path or a folder above it was left out though no pattern excludes it, so that later the path
+    /// does not count as created since.
     pub fn has_unrecorded(&self, path: &[u8]) -> bool {
-        self.unrecorded.contains_key(path)
+        let is_folder = |above: &[u8]| self.unrecorded.get(above) == Some(&Node::Directory);
+        self.unrecorded.contains_key(path) || bytes::ancestors(path).any(is_folder)
     }
 
     /// Whether the files and folders of both captures have the same permissions.

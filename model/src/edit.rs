@@ -92,6 +92,13 @@ pub enum Edit {
         #[serde(with = "crate::files::permissions::octal")]
         bits: u32,
     },
+    /// Revokes or grants the owner's right to list a directory; no effect on anything else.
+    SetFolderReadable {
+        /// The directory.
+        path: ByteString,
+        /// The right.
+        readable: bool,
+    },
     /// Makes a hard link to a file; no effect when there is no file.
     HardLink {
         /// The new name.
@@ -142,7 +149,8 @@ macro_rules! paths_of {
             | Edit::MakeSpecial { path, .. }
             | Edit::SetReadable { path, .. }
             | Edit::SetPermissions { path, .. }
-            | Edit::SetFolderPermissions { path, .. } => vec![path],
+            | Edit::SetFolderPermissions { path, .. }
+            | Edit::SetFolderReadable { path, .. } => vec![path],
         }
     };
 }
@@ -200,11 +208,11 @@ impl Edit {
                 }
             }
             Edit::SetFolderPermissions { path, bits } => {
-                let is_folder = files.obstacle(path).is_none() && files.is_directory(path);
-                if is_folder && !path.is_empty() {
-                    files.set_folder_permissions(path, *bits | OWNER);
-                    changes.push(Change::SetPermissions(path.clone(), *bits | OWNER));
-                }
+                set_folder_permissions(files, path, |_| *bits | OWNER, &mut changes);
+            }
+            Edit::SetFolderReadable { path, readable } => {
+                let bits = |bits| if *readable { bits | 0o400 } else { bits & !0o444 };
+                set_folder_permissions(files, path, bits, &mut changes);
             }
             Edit::HardLink { path, to } => hard_link(files, path, to, &mut changes),
             Edit::Rename { from, to } => rename(files, from, to, &mut changes),
@@ -260,6 +268,20 @@ fn set_readable(files: &mut Files, path: &ByteString, readable: bool, changes: &
     if let Some(bits) = files.permissions(path) {
         files.set_permissions(path, if readable { bits | 0o400 } else { bits & !0o444 });
         changes.push(Change::SetReadable(path.clone(), readable));
+    }
+}
+
+/// Gives a folder other permission bits, which `change` returns for its present bits.
+fn set_folder_permissions(
+    files: &mut Files,
+    path: &ByteString,
+    change: impl Fn(u32) -> u32,
+    changes: &mut Vec<Change>,
+) {
+    let bits = files.folder_permissions(path).filter(|_| files.obstacle(path).is_none());
+    if let Some(bits) = bits.filter(|_| !path.is_empty()).map(change) {
+        files.set_folder_permissions(path, bits);
+        changes.push(Change::SetPermissions(path.clone(), bits));
     }
 }
 

@@ -89,9 +89,11 @@ pub const PROJECT: &[(&str, Occurrence)] = &[
     ),
     (
         "an unreadable folder",
-        Never(
-            "the harness must list the folder itself, so its owner may always read it; `tests/bad_input/project.rs` tries it",
-        ),
+        In(|history| {
+            any_edit(history, |edit| {
+                matches!(edit, Edit::SetFolderReadable { readable: false, .. })
+            })
+        }),
     ),
     (
         "other permission bits",

@@ -30,6 +30,7 @@ mod repositories;
 mod scenarios;
 mod together;
 mod units;
+mod unreadable_folders;
 mod values;
 
 use crate::history::History;
@@ -86,6 +87,8 @@ pub struct Options {
     pub cautious: bool,
     /// Whether the permissions of folders change.
     pub folder_permissions: bool,
+    /// Whether folders become unreadable, and readable again.
+    pub unreadable_folders: bool,
     /// Whether other directories than the usual projects are projects.
     pub other_projects: bool,
     /// The multiples in which the subject can set its size limits.
@@ -111,6 +114,7 @@ impl Default for Options {
             own_ignore_files: true,
             cautious: true,
             folder_permissions: true,
+            unreadable_folders: true,
             other_projects: true,
             units: Units::default(),
         }
@@ -133,11 +137,15 @@ impl Options {
         let own_ignore_files = self.own_ignore_files && capabilities.has(OWN_IGNORE_FILE);
         let cautious = self.cautious && capabilities.has("classify.cautious");
         let folder_permissions = self.folder_permissions && capabilities.has(FOLDER_PERMISSIONS);
+        let unreadable_folders = self.unreadable_folders
+            && capabilities.has("files.unreadable")
+            && capabilities.has("checkpoint.left_out");
         let other_projects = self.other_projects && capabilities.has("project.any_directory");
         let units = capabilities.units();
         let options = Options { maintenance, attribution, damage, injections, ..self.clone() };
         let options = Options { measured, together, agent, databases, undo, ..options };
-        Options { own_ignore_files, cautious, folder_permissions, other_projects, units, ..options }
+        let options = Options { own_ignore_files, cautious, folder_permissions, ..options };
+        Options { unreadable_folders, other_projects, units, ..options }
     }
 
     /// These options without anything that a real workspace cannot have, if there is one.

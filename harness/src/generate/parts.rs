@@ -44,8 +44,10 @@ pub struct OtherParts {
     last_damage: Vec<Operation>,
     /// The operations after all others.
     appended: [Vec<Operation>; 5],
-    /// The agent's state at the very end, in a history without damage and injections.
+    /// The agent's state after that, in a history without damage and injections.
     last_part: Vec<Operation>,
+    /// An unreadable folder, after everything else.
+    unreadable_folder: Vec<Operation>,
     databases: Placed,
     injections: Placed,
     /// A history without any of the other parts, which replaces them.
@@ -107,8 +109,7 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
     let values = values::fragments(options);
     let latest = (measured, packs, together, unlisted, steps, rare, own_ignores, refused, composed);
     let rest = (ending, databases, injected, latest, folders, extremes, values);
-    let parts = (attributes, command, last, attribution, damage, agent, gc, rest);
-    parts
+    (attributes, command, last, attribution, damage, agent, gc, rest)
         .prop_map(|(attributes, command, last, attribution, damage, agent, gc, rest)| {
             let (ending, databases, injected, alone_or_last, folders, extremes, values) = rest;
             let (kept_times, leftovers) = ending;
@@ -140,6 +141,7 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
                     values.older_undone,
                 ],
                 last_part: values.part,
+                unreadable_folder: values.unreadable_folder,
                 databases,
                 injections: [injected, packs].concat(),
                 alone: measured.or(together),
@@ -182,7 +184,7 @@ impl HistoryParts {
         if may_be_damaged && operations.len() + others.last_damage.len() <= options.operations_max {
             operations.extend(others.last_damage);
         }
-        for fragment in others.appended.into_iter().chain([last_part]) {
+        for fragment in others.appended.into_iter().chain([last_part, others.unreadable_folder]) {
             if operations.len() + fragment.len() <= options.operations_max {
                 operations.extend(fragment);
             }

@@ -1,11 +1,12 @@
 //! Fragments about values that a store may change: marks, whole blocks and zeros of contents, targets of links
-//! that are not normal, modes, long reasons, and parts of the agent's state that count as nothing.
+//! that are not normal, modes, long reasons, and parts of the agent's state that count as nothing; and
+//! the fragments of [`super::unreadable_folders`].
 //!
 //! They are generated and appended last, so that no other part of a history changes.
 
-use super::Options;
 use super::idiom::{checkpoint, last_restore, once_in, restore, restore_file, write};
 use super::names::{join, project};
+use super::{Options, unreadable_folders};
 use crate::history::Operation;
 use herma_model::agent::Part;
 use herma_model::content::noise;
@@ -22,6 +23,7 @@ pub struct Values {
     pub similar_projects: Vec<Operation>,
     pub older_undone: Vec<Operation>,
     pub part: Vec<Operation>,
+    pub unreadable_folder: Vec<Operation>,
 }
 
 /// Fragments for a subject with these options. Few histories have room for them.
@@ -34,12 +36,15 @@ pub fn fragments(options: &Options) -> BoxedStrategy<Values> {
     let similar = once_in(u32::from(options.other_projects), similar);
     let older_undone = once_in(u32::from(options.undo), sometimes(0.2, older_undone()));
     let part = once_in(u32::from(options.agent), sometimes(0.4, part()));
-    (files, similar, older_undone, part)
-        .prop_map(|(files, similar_projects, older_undone, part)| Values {
+    let unreadable = sometimes(0.2, unreadable_folders::fragment());
+    let unreadable = once_in(u32::from(options.unreadable_folders), unreadable);
+    (files, similar, older_undone, part, unreadable)
+        .prop_map(|(files, similar_projects, older_undone, part, unreadable_folder)| Values {
             files,
             similar_projects,
             older_undone,
             part,
+            unreadable_folder,
         })
         .boxed()
 }

@@ -176,6 +176,7 @@ const EDITS: &[&str] = &[
     "set_readable",
     "set_permissions",
     "set_folder_permissions",
+    "set_folder_readable",
     "hard_link",
     "rename",
 ];

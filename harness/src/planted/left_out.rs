@@ -5,7 +5,8 @@ use super::PlantedBug;
 use super::after_restore::after_restore;
 use herma_core::LEFT_OUT;
 use herma_model::answer::Remark;
-use herma_model::{Request, rules};
+use herma_model::bytes::below;
+use herma_model::{ByteString, Request, rules};
 use std::fs;
 
 /// The bugs.
@@ -29,6 +30,35 @@ pub static BUGS: &[PlantedBug] = &[
                         outcome.report.removed.push(remark.path);
                     } else {
                         outcome.report.kept.push(remark);
+                    }
+                }
+                Ok(())
+            })
+        }),
+    },
+    PlantedBug {
+        name: "what-is-in-an-unreadable-folder-is-new",
+        rule: &rules::RESTORE_LEFT_OUT,
+        about: "An exact restore removes files in a folder that could not be read for the checkpoint.",
+        operations_min: 6,
+        flaw: Intercept(|subject, request| {
+            let is_exact = matches!(request, Request::Restore { exact: true, .. });
+            after_restore(subject, request, |outcome| {
+                let Some(id) = outcome.report.safety.clone().filter(|_| is_exact) else {
+                    return Ok(());
+                };
+                let captured = outcome.subject.tree(&id);
+                let left_out: Vec<ByteString> = outcome
+                    .report
+                    .kept
+                    .iter()
+                    .filter(|remark| is_left_out(remark))
+                    .map(|remark| remark.path.clone())
+                    .collect();
+                for path in captured.keys() {
+                    if left_out.iter().any(|folder| below(folder, path).is_some()) {
+                        fs::remove_file(outcome.on_disk(path))?;
+                        outcome.report.removed.push(path.clone());
                     }
                 }
                 Ok(())

@@ -144,6 +144,10 @@ fn is_offered(capabilities: &Capabilities, edit: &Edit) -> bool {
     let can_be_made = match edit {
         Edit::MakeSpecial { .. } => capabilities.has("files.special"),
         Edit::SetReadable { .. } => capabilities.has("files.unreadable"),
+        // What is in such a folder was left out, which only a store can tell that records what it left out.
+        Edit::SetFolderReadable { .. } => {
+            capabilities.has("files.unreadable") && capabilities.has("checkpoint.left_out")
+        }
         _ => true,
     };
     can_be_made && !edit.paths().into_iter().any(is_avoided)

@@ -184,7 +184,8 @@ impl<'a> Reading<'a> {
             last.is_some_and(|last| self.last.settled.is_unchanged(&last.stat, &stat));
         // By their names in the open folder: their paths would be looked up again for each of them.
         let flags = if is_unchanged { ENTERED } else { FOLDER };
-        let folder = rustix::fs::openat(top, in_top(&directory), flags, Mode::empty())?;
+        let mode = Mode::from_raw_mode(stat.mode);
+        let folder = open_as_owner(top, in_top(&directory), flags, mode)?;
         let names = match is_unchanged {
             true => earlier.iter().map(|item| item.name.clone()).collect(),
             false => names_in(rustix::io::fcntl_dupfd_cloexec(&folder, 0)?)?,
@@ -318,22 +319,28 @@ fn node(top: &OwnedFd, path: &[u8], stat: &StatData) -> io::Result<Node> {
     }
 }
 
-/// The content of a file. A file that a history made unreadable is made readable while it is read.
-fn content(top: &OwnedFd, path: &[u8], stat: &StatData) -> io::Result<Vec<u8>> {
-    let mode = Mode::from_raw_mode(stat.mode);
-    let open = || rustix::fs::openat(top, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
-    let file = match open() {
+/// Opens a file or folder with these permissions. It is made readable while it is opened, if a history made it
+/// unreadable.
+fn open_as_owner(top: &OwnedFd, path: &[u8], flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+    let open = || rustix::fs::openat(top, path, flags, Mode::empty());
+    let opened = match open() {
         Err(Errno::ACCESS) if !mode.contains(Mode::RUSR) => {
             rustix::fs::chmodat(top, path, mode | Mode::RUSR, AtFlags::empty())?;
-            let file = open();
+            let opened = open();
             rustix::fs::chmodat(top, path, mode, AtFlags::empty())?;
-            file
+            opened
         }
-        file => file,
+        opened => opened,
     };
+    Ok(opened?)
+}
+
+fn content(top: &OwnedFd, path: &[u8], stat: &StatData) -> io::Result<Vec<u8>> {
+    let mode = Mode::from_raw_mode(stat.mode);
+    let file = open_as_owner(top, path, OFlags::RDONLY | OFlags::CLOEXEC, mode)?;
     let mut content = Vec::with_capacity(usize::try_from(stat.size).unwrap_or_default() + 1);
     // Through `take`, because reading a `File` to its end asks for its size and position first.
-    File::from(file?).take(u64::MAX).read_to_end(&mut content)?;
+    File::from(file).take(u64::MAX).read_to_end(&mut content)?;
     Ok(content)
 }
 

@@ -55,6 +55,10 @@ pub fn proposals(edit: Edit) -> Vec<Edit> {
             proposals.push(Edit::SetFolderPermissions { path, bits: 0o700 });
             proposals
         }
+        Edit::SetFolderReadable { path, readable } => {
+            let simpler_paths = paths(&path).into_iter();
+            simpler_paths.map(|path| Edit::SetFolderReadable { path, readable }).collect()
+        }
         Edit::HardLink { path, to } => hard_links(&path, &to),
         Edit::Rename { from, to } => renames(&from, &to),
     }

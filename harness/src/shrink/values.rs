@@ -109,6 +109,7 @@ fn weight(operation: &Operation) -> (usize, usize, usize) {
                 Edit::Rename { .. }
                     | Edit::SetPermissions { .. }
                     | Edit::SetFolderPermissions { .. }
+                    | Edit::SetFolderReadable { .. }
                     | Edit::Rewrite { .. }
             )
     ) || matches!(operation, Operation::Edit(Edit::HardLink { to, .. }) if **to != *SENTINEL);

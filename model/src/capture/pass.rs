@@ -97,7 +97,10 @@ impl<'a> Pass<'a> {
         }
         let decides = |path: &ByteString| {
             let name = bytes::file_name(path);
-            name == b".git"
+            let full = bytes::join(self.project, path);
+            let is_unreadable = |files: &Files| files.is_unreadable_folder(&full);
+            is_unreadable(&last.files) != is_unreadable(self.files)
+                || name == b".git"
                 || self.capturer.is_ignore_file(name)
                 || last.units.iter().any(|unit| unit.role(path).is_some())
         };
@@ -131,9 +134,7 @@ impl<'a> Pass<'a> {
         }
         if *node == Node::Directory {
             if self.context(path).is_none() {
-                let rule = self.capturer.exclusion_rule(path, &context, true);
-                self.captured.closed.insert(ByteString::from(path), rule);
-                self.capturer.count_exclusion(&mut self.captured, path, &context, true);
+                self.close(path, &context);
             }
             return;
         }
@@ -146,6 +147,24 @@ impl<'a> Pass<'a> {
         let bits = self.files.permissions(&bytes::join(self.project, path));
         let found = FoundPath { path, context: &context, bounds: self.bounds, bits };
         self.capturer.add(&mut self.captured, &found, node, ignored);
+    }
+
+    /// Records why a directory is not entered.
+    ///
+    /// Implements [`rules::CAPTURE_UNREADABLE`].
+    fn close(&mut self, path: &[u8], context: &DirectoryContext) {
+        let name = ByteString::from(path);
+        if self.capturer.ignored(&context.ignores, path, true, true) {
+            let rule = self.capturer.exclusion_rule(path, context, true);
+            self.captured.closed.insert(name, rule);
+            self.capturer.count_exclusion(&mut self.captured, path, context, true);
+            return;
+        }
+        let rule = &rules::CAPTURE_UNREADABLE;
+        self.captured.count_test(rule);
+        self.captured.closed.insert(name.clone(), rule);
+        self.captured.left_out.insert(name.clone(), rule);
+        self.captured.unrecorded.insert(name, Node::Directory);
     }
 
     fn is_base(&self, path: &[u8]) -> bool {
@@ -162,6 +181,7 @@ impl<'a> Pass<'a> {
             _ => self.context(bytes::parent(directory)).and_then(|outer| {
                 let full = bytes::join(self.project, directory);
                 let is_entered = self.files.is_directory(&full)
+                    && !self.files.is_unreadable_folder(&full)
                     && !self.is_base(directory)
                     && !self.capturer.ignored(&outer.ignores, directory, true, true);
                 is_entered.then(|| self.enter(directory, Some(outer)))

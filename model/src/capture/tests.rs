@@ -129,6 +129,26 @@ fn capture_leaves_out_special_and_unreadable_files() {
 }
 
 #[test]
+fn has_unrecorded_is_true_for_everything_in_an_unreadable_folder() {
+    let mut files = files(&["d/e/f", "d/.gitignore", "plain"]);
+    Edit::SetFolderReadable { path: "work/p/d".into(), readable: false }.apply(&mut files);
+    let captured = by_default(&files);
+    assert_eq!(held(&captured), ["plain"]);
+    assert_eq!(left_out(&captured), [("d".to_owned(), "capture/unreadable")]);
+    assert!(captured.unreadable().eq(&[ByteString::from("d")]));
+    for (path, expected) in
+        [("d", true), ("d/e/f", true), ("d/new", true), ("plain", false), ("de", false)]
+    {
+        assert_eq!(captured.has_unrecorded(path.as_bytes()), expected, "{path}");
+    }
+    // An ignored folder is not entered, whoever may list it.
+    write(&mut files, ".gitignore", b"d/\n");
+    let ignored = by_default(&files);
+    assert_eq!(left_out(&ignored), []);
+    assert!(!ignored.has_unrecorded(b"d/e/f"));
+}
+
+#[test]
 fn capture_leaves_out_excluded_files_by_the_rule_for_their_name() {
     let mut files = files(&[".env", ".git/HEAD", "a.log", "deep/.git", "mine", "target/x", "z"]);
     write(&mut files, ".gitignore", b"mine");
@@ -341,6 +361,7 @@ fn edits() -> Vec<Edit> {
         Edit::SetPermissions { path: path("f"), bits: 0o700 },
         Edit::SetFolderPermissions { path: path("d"), bits: 0o700 },
         Edit::SetFolderPermissions { path: PROJECT.into(), bits: 0o750 },
+        Edit::SetFolderReadable { path: path("d"), readable: false },
         Edit::SetReadable { path: path("f"), readable: false },
         Edit::Link { path: path("d/e"), target: "f".into() },
         Edit::MakeSpecial { path: path("d/f"), kind: SpecialKind::Fifo },

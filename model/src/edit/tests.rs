@@ -134,6 +134,19 @@ fn set_readable_revokes_and_grants_the_right_to_read_of_files_only() {
 }
 
 #[test]
+fn set_folder_readable_revokes_and_grants_the_right_to_list_folders_only() {
+    let mut files = files();
+    for (readable, bits) in [(false, 0o311), (true, 0o711)] {
+        let edit = Edit::SetFolderReadable { path: "a/b".into(), readable };
+        assert_eq!(edit.apply(&mut files), [Change::SetPermissions("a/b".into(), bits)]);
+        assert_eq!(files.is_unreadable_folder(b"a/b"), !readable);
+    }
+    for path in ["a/g", "none", "c/below", ""] {
+        assert_no_effect(&Edit::SetFolderReadable { path: path.into(), readable: false });
+    }
+}
+
+#[test]
 fn set_permissions_changes_only_files_and_rename_keeps_the_bits() {
     let set = |path: &str| Edit::SetPermissions { path: path.into(), bits: 0o600 };
     let mut files = files();

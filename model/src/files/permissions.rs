@@ -6,7 +6,7 @@
 use super::{Files, Node};
 use crate::bytes::ByteString;
 
-/// The owner may read the file.
+/// The owner may read the file, or list the folder.
 const READS: u32 = 0o400;
 /// The owner may execute the file.
 const EXECUTES: u32 = 0o100;
@@ -47,6 +47,11 @@ impl Files {
     pub fn folder_permissions(&self, path: &[u8]) -> Option<u32> {
         let explicit = self.explicit_permissions.get(path).copied();
         self.is_directory(path).then(|| explicit.unwrap_or(FOLDER_DEFAULT))
+    }
+
+    /// Whether there is a folder at `path` that its owner may not list.
+    pub fn is_unreadable_folder(&self, path: &[u8]) -> bool {
+        self.folder_permissions(path).is_some_and(|bits| bits & READS == 0)
     }
 
     /// The folders with other than the default permission bits, and these.

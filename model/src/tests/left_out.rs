@@ -57,6 +57,24 @@ fn restore_keeps_a_left_out_path_and_reports_it_as_kept_if_it_differs() {
 }
 
 #[test]
+fn restore_keeps_what_is_in_a_left_out_folder() {
+    let full = "restore alpha 1";
+    let exact = "restore alpha 1 exact";
+    compare(
+        || Scene::with("a=1 d/f=1 d?/"),
+        &[
+            (full, "a=2 d/f=1", "a=1 d/f=1", "+a", ""),
+            (full, "a=2 d/f=2 d/n=1", "a=1 d/f=2 d/n=1", "+a ~d", ""),
+            (full, "a=2 d/f=1", "a=1 d/f=1", "+a ~d =d/f", "restore/left-out"),
+            (exact, "a=2 d/f=2 n=1", "a=1 d/f=2", "+a ~d -n", ""),
+            (exact, "a=2 d/f=1", "a=1 d/", "+a ~d -d/f", "restore/left-out"),
+            (full, "a=2", "a=1", "+a ~d", ""),
+            (full, "a=2", "a=1", "+a", "restore/left-out"),
+        ],
+    );
+}
+
+#[test]
 fn restore_may_keep_or_remove_a_left_out_path_without_checkpoint_left_out() {
     let full = "restore alpha 1";
     let exact = "restore alpha 1 exact";

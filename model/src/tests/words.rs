@@ -4,8 +4,8 @@ use super::*;
 
 /// Parses the edits of one word: `a=x` writes a file, `a*=x` an executable and `a?=x` an unreadable
 /// file, with `;` for a line break; `a~x` rewrites a file and keeps its time; `a>x` creates a link,
-/// `a!` a socket, `a|` a fifo, `a/` a directory; `-a` removes an entry. Paths are relative to
-/// `alpha`, or to the world if they start with a slash.
+/// `a!` a socket, `a|` a fifo, `a/` a directory, `a?/` an unreadable directory; `-a` removes an entry.
+/// Paths are relative to `alpha`, or to the world if they start with a slash.
 pub(super) fn parse_edits(word: &str) -> Vec<Edit> {
     let in_world = |name: &str| match name.strip_prefix('/') {
         Some(path) => ByteString::from(path),
@@ -31,7 +31,9 @@ pub(super) fn parse_edits(word: &str) -> Vec<Edit> {
             return vec![Edit::MakeSpecial { path: in_world(name), kind }];
         }
     }
-    vec![Edit::MakeDirectory { path: in_world(word.trim_end_matches('/')) }]
+    let path = in_world(word.trim_end_matches(['/', '?']));
+    let readable = !word.ends_with("?/");
+    vec![Edit::MakeDirectory { path: path.clone() }, Edit::SetFolderReadable { path, readable }]
 }
 
 /// Parses a request; a bare name is that of a project in `work`.
