@@ -259,6 +259,35 @@ fn asked_for_omits_requests_that_need_an_unclaimed_capability() {
 }
 
 #[test]
+fn supported_operations_asks_only_for_the_refusals_that_are_claimed() {
+    let sandbox = Sandbox::new(&Scratch::in_default_directory(), &History::default()).unwrap();
+    let files = manifest::read_all(&sandbox).unwrap().files;
+    let world = |capabilities: &Capabilities| {
+        let claimed = capabilities.names().collect();
+        World::new(files.clone(), sandbox.layout(), Settings::default(), claimed, 0)
+    };
+    let directories = ["/", "home", "home/.hermes", "home/.hermes/checkpoints", "work/alpha"];
+    let asked = |refusals: &[&str]| -> Vec<&str> {
+        let plain = ["checkpoint", "project.any_directory", "project.spellings"].into_iter();
+        let claims = plain.chain(refusals.iter().copied());
+        let capabilities = claims.fold(Capabilities::none(), Capabilities::with);
+        let is_asked = |dir: &&str| {
+            let reason = "r".to_owned();
+            let checkpoint = Operation::Ask(Request::Checkpoint { dir: (*dir).into(), reason });
+            !supported_operations(&capabilities, &checkpoint, &world(&capabilities)).is_empty()
+        };
+        directories.into_iter().filter(is_asked).collect()
+    };
+    assert_eq!(asked(&[]), ["work/alpha"]);
+    assert_eq!(asked(&["scope.refuses_root"]), ["/", "work/alpha"]);
+    assert_eq!(asked(&["scope.refuses_home"]), ["home", "work/alpha"]);
+    let inside = ["home/.hermes", "home/.hermes/checkpoints", "work/alpha"];
+    assert_eq!(asked(&["scope.refuses_store"]), inside);
+    let all = ["scope.refuses_root", "scope.refuses_home", "scope.refuses_store"];
+    assert_eq!(asked(&all), directories);
+}
+
+#[test]
 fn a_subject_that_crashes_or_hangs_diverges_and_an_adapter_that_exits_is_an_error() {
     let hello = r#"{"id":1,"ok":{"protocol":1,"impl":{"name":"x","version":"1"},"#;
     let hello = format!(r#"{hello}"capabilities":{{"complete":true}}}}}}"#);

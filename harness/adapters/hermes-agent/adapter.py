@@ -41,8 +41,8 @@ CAPABILITIES = """
     capture.default_excludes capture.gitignore capture.no_repositories clear diff diff.stats
     ensure_checkpoint files.special layout list.printed list.reason list.stats project.any_directory
     project.spellings project_of prune refusal.reasons restore.file restore.file_safety
-    restore.leaves_new restore.safety scope.refusals settings.enabled settings.max_snapshots
-    status sweep take.declines_empty take.unchanged target.number target.short test.clock
+    restore.leaves_new restore.safety scope.refuses_home scope.refuses_root scope.refuses_store
+    settings.enabled settings.max_snapshots status sweep take.declines_empty take.unchanged target.number target.short test.clock
     test.store test.without_backend
 """.split()
 if is_destructive is not None:

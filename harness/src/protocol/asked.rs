@@ -156,9 +156,7 @@ fn is_offered(capabilities: &Capabilities, edit: &Edit) -> bool {
 /// The directory as it may be given to the subject; `None` if it must not be given.
 fn directory(capabilities: &Capabilities, dir: &ByteString, world: &World) -> Option<ByteString> {
     let canonical = world.canonical(&concrete::typed(dir, world));
-    if !capabilities.has("scope.refusals")
-        && !canonical.as_ref().is_some_and(|path| world.may_be_project(path))
-    {
+    if refusal_of(canonical.as_ref(), world).is_some_and(|claim| !capabilities.has(claim)) {
         return None;
     }
     if !capabilities.has("project.any_directory")
@@ -167,6 +165,16 @@ fn directory(capabilities: &Capabilities, dir: &ByteString, world: &World) -> Op
         return None;
     }
     if capabilities.has("project.spellings") { Some(dir.clone()) } else { canonical }
+}
+
+/// The capability to refuse a directory as a project, if it must be refused; `None` for a directory is one
+/// outside the sandbox, such as the file system's root.
+fn refusal_of(canonical: Option<&ByteString>, world: &World) -> Option<&'static str> {
+    match canonical {
+        None => Some("scope.refuses_root"),
+        Some(path) if path == world.home() => Some("scope.refuses_home"),
+        Some(path) => (!world.may_be_project(path)).then_some("scope.refuses_store"),
+    }
 }
 
 /// Changes a target to a form that may be given to the subject; returns whether it may be used at all.

@@ -17,10 +17,15 @@ static CAPABILITIES: &[Capability] = &[
         "project.any_directory",
         "Any directory can be a project of its own, whatever directories are above and below it.",
     ),
+    ("scope.refuses_root", "The file system's root is refused as a project."),
     (
-        "scope.refusals",
-        "All three are refused as a project: the file system's root, the home directory, the \
-         store.",
+        "scope.refuses_home",
+        "The home directory is refused as a project, whatever path leads to it.",
+    ),
+    (
+        "scope.refuses_store",
+        "The folder that holds the store is refused as a project, and left out of a project around \
+         it.",
     ),
     (
         "refusal.reasons",

@@ -56,7 +56,7 @@ super::rules! {
         level: Must,
         since: "0.1",
         source: "behaviour: Scope and identity; seed 000",
-        needs: ["scope.refusals"],
+        needs: ["scope.refuses_root"],
         hint: "The typed text is compared with `/`, which `//`, `/.` and `/x/..` get past: compare \
             the canonical path.",
     }
@@ -67,7 +67,7 @@ super::rules! {
         level: Must,
         since: "0.1",
         source: "behaviour: Scope and identity; seed 000",
-        needs: ["scope.refusals"],
+        needs: ["scope.refuses_home"],
         hint: "The typed path is compared with `$HOME`: resolve symlinks on both sides, since \
             either path can be a symlink.",
     }
@@ -102,7 +102,7 @@ super::rules! {
         level: Must,
         since: "0.1",
         source: "behaviour: Scope and identity",
-        needs: ["scope.refusals"],
+        needs: ["scope.refuses_store"],
         hint: "Nothing compares the project with the checkpoint base: leave the resolved base out \
             of the walk, and refuse it as a project.",
     }

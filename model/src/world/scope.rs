@@ -87,7 +87,7 @@ impl World {
     }
 
     /// The home directory, relative to the world's root.
-    pub(crate) fn home(&self) -> &ByteString {
+    pub fn home(&self) -> &ByteString {
         &self.layout.home
     }
 }
