@@ -214,6 +214,17 @@ mod tests {
     }
 
     #[test]
+    fn transcript_begins_with_the_settings_and_the_home_that_are_unusual() {
+        let text =
+            "settings: {max_files: 1, max_file_bytes: 28}\nplain_home: true\noperations: []\n";
+        let history = from_yaml(text, Path::new("here")).unwrap();
+        let scratch = Scratch::in_default_directory();
+        let transcript = transcript(&history, &CoreSubject::boxed, &scratch, Until::End).unwrap();
+        let settings = "settings: max_file_bytes: 28, max_files: 1";
+        assert_eq!(transcript.lines, [settings, "home: without a git configuration"]);
+    }
+
+    #[test]
     fn cut_and_shown_content_shorten_long_text_and_report_the_full_length() {
         assert_eq!(shown_content(&[b'x'; 70]), format!("\"{}…\" (70 bytes)", "x".repeat(60)));
         assert!(cut(&"y".repeat(500)).ends_with("y… (100 characters more)"));

@@ -20,9 +20,15 @@ impl Placement<'_> {
             Mode::Executable => before.mode | (before.mode & 0o444) >> 2 | 0o100,
             _ => before.mode & !0o111,
         };
-        let bits = bits & 0o777 & !self.withheld(path, mode, before.group);
+        let list = self.disk.access_list(&on_disk(self.root, path));
+        // Of the bits of a group, those of the project are recorded, if no access list gave them.
+        let has_list = !matches!(list, Ok(None));
+        let is_recorded =
+            !has_list && self.disk.stat(self.root).is_ok_and(|root| root.group == before.group);
+        let recorded = if is_recorded { 0o077 } else { 0o007 };
+        let bits = bits & 0o777 & !(recorded & self.withheld(path, mode));
         let group = Some(before.group);
-        match self.disk.access_list(&on_disk(self.root, path)) {
+        match list {
             Ok(list) => Access { bits, group, list },
             Err(_) => Access { bits, group: None, list: None },
         }
@@ -33,16 +39,14 @@ impl Placement<'_> {
         Access { bits, group: self.permissions.group(), list: None }
     }
 
-    /// The bits for others that a file in its place loses with this content, since the content was not open to them
-    /// when it was captured. Of a group they are known if it is that of the project.
+    /// The bits that a file in its place loses with this content, since the content was not open to others when it was
+    /// captured; none if that is not known.
     // rule: restore/permissions
-    fn withheld(&self, path: &[u8], mode: Mode, group: u32) -> u32 {
-        if !self.permissions.is_known() {
-            return 0;
+    fn withheld(&self, path: &[u8], mode: Mode) -> u32 {
+        match self.permissions.is_known() {
+            true => !self.permissions.of_file(path, mode) | self.hidden(path),
+            false => 0,
         }
-        let is_of_project = self.disk.stat(self.root).is_ok_and(|root| root.group == group);
-        let recorded = if is_of_project { 0o077 } else { 0o007 };
-        recorded & (!self.permissions.of_file(path, mode) | self.hidden(path))
     }
 
     /// The permission bits of a file that gave no access when it was captured, since a folder above it
