@@ -236,7 +236,8 @@ fn the_next_checkpoint_stores_an_object_again_that_has_bytes_behind_its_end() {
 // rule: maintenance/damage
 #[test]
 fn verify_reports_a_pack_with_another_end_as_git_does() {
-    let ends: [(&str, fn(&mut Vec<u8>)); 4] = [
+    type Change = fn(&mut Vec<u8>);
+    let ends: [(&str, Change); 4] = [
         ("the same end", |_| ()),
         ("bytes behind its checksum", |pack| pack.extend(b"more")),
         ("another checksum", |pack| *pack.last_mut().unwrap() ^= 1),

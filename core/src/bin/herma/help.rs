@@ -30,7 +30,7 @@ Files:
   $HERMES_HOME/agent              the state of an agent
 
 Configuration, in the section \"checkpoints:\" of config.yaml:
-  enabled: false                  whether agents that use the library take checkpoints; hooks always do
+  enabled: false                  whether agents take checkpoints by themselves (hooks always do)
   max_snapshots: 20               how many checkpoints of a project are kept, at least 1
   max_file_size_mb: 10            larger files are left out of checkpoints; 0 means no limit
   max_total_size_mb: 500          the size limit of the whole store; 0 means no limit

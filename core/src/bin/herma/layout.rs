@@ -99,8 +99,8 @@ fn described_column(line: &str) -> Option<usize> {
 }
 
 fn wrapped_line(line: &str, width: usize) -> String {
-    // A command is copied from where the terminal breaks it.
-    if line.starts_with("  herma ") {
+    // A command without a description is copied from where the terminal breaks it.
+    if line.starts_with("  herma ") && !line.trim().contains("  ") {
         return line.to_owned();
     }
     let indentation = line.len() - line.trim_start_matches(' ').len();
@@ -162,6 +162,8 @@ mod tests {
         let expected = "  1. \x1b[33mabc\x1b[m  the reason\n    is long (2 files,\n    +1/-1)\n";
         assert_eq!(wrapped(line, 21), expected);
         assert_eq!(wrapped(line, 80), line);
+        let command = "  herma rollback 49097f1 --as-previewed 7e4ac887cc627a21\n";
+        assert_eq!(wrapped(command, 40), command);
         let word = "a-word-that-is-longer-than-the-line\n";
         assert_eq!(wrapped(word, 20), word);
     }
