@@ -100,6 +100,9 @@ fn man_prints_a_page_in_json_too_and_refuses_others() {
 
 #[test]
 fn man_on_a_terminal_runs_man_and_prints_the_help_page_where_that_fails() {
+    if !CommandFixture::has_terminal() {
+        return;
+    }
     let world = CommandFixture::new();
     let program = world.root.join("man");
     let shown = |script: &str, screen: &str| {

@@ -37,6 +37,9 @@ fn starts(text: &str, word: &str) -> Vec<usize> {
 
 #[test]
 fn no_line_is_wider_than_the_terminal_unless_it_is_a_word() {
+    if !CommandFixture::has_terminal() {
+        return;
+    }
     let world = wide_project();
     for width in [60, 200] {
         for words in [
@@ -74,6 +77,9 @@ fn no_line_is_wider_than_the_terminal_unless_it_is_a_word() {
 
 #[test]
 fn columns_after_names_with_wide_characters_begin_below_each_other() {
+    if !CommandFixture::has_terminal() {
+        return;
+    }
     let world = wide_project();
     let other = world.home().join("プロジェクト");
     std::fs::create_dir(&other).unwrap();

@@ -218,6 +218,16 @@ impl CommandFixture {
         }
     }
 
+    /// Whether this machine can run a command on a terminal; if not, says so.
+    pub fn has_terminal() -> bool {
+        let tried = Command::new("script").arg("--version").stdout(Stdio::null()).status();
+        let has_terminal = tried.is_ok_and(|status| status.success());
+        if !has_terminal {
+            println!("not run: no program script on this machine");
+        }
+        has_terminal
+    }
+
     /// The command with these words on a terminal with so many columns and no screen.
     pub fn on_terminal(&self, columns: usize, words: &[&str]) -> Command {
         let typed = words.iter().map(shell_word).collect::<Vec<_>>().join(" ");
