@@ -21,12 +21,13 @@ impl Placement<'_> {
             _ => before.mode & !0o111,
         };
         let list = self.disk.access_list(&on_disk(self.root, path));
+        let withheld = self.withheld(path, mode);
         // Of the bits of a group, those of the project are recorded, if no access list gave them.
-        let has_list = !matches!(list, Ok(None));
-        let is_recorded =
-            !has_list && self.disk.stat(self.root).is_ok_and(|root| root.group == before.group);
+        let is_recorded = withheld & 0o070 != 0
+            && matches!(list, Ok(None))
+            && self.disk.stat(self.root).is_ok_and(|root| root.group == before.group);
         let recorded = if is_recorded { 0o077 } else { 0o007 };
-        let bits = bits & 0o777 & !(recorded & self.withheld(path, mode));
+        let bits = bits & 0o777 & !(recorded & withheld);
         let group = Some(before.group);
         match list {
             Ok(list) => Access { bits, group, list },
