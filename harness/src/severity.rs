@@ -1,7 +1,7 @@
 //! How much a broken rule matters to a user with files to lose, so that a report begins with the worst.
 //! It changes no verdict.
 
-use crate::divergence::{Divergence, Violation};
+use crate::divergence::{Divergence, Kind, Violation};
 use herma_model::blame::ALWAYS_REPORTED;
 use herma_model::rules::{self, RuleRef};
 use serde::{Deserialize, Serialize};
@@ -104,15 +104,21 @@ impl Severity {
         if rules::catalogue().any(is_advice) { Severity::Odd } else { Severity::WrongAnswer }
     }
 
-    /// The severity of a failure. A write outside the project counts whichever rule is blamed, since it was
-    /// observed on the disk; other symptoms may only follow from the blamed rule.
+    /// The severity of a failure. A correct refusal with the wrong code loses and leaks nothing, whatever its rule.
+    /// A write outside the project counts whichever rule is blamed, since it was observed on the disk; other
+    /// symptoms may only follow from the blamed rule.
     pub fn of_failure(divergence: &Divergence) -> Severity {
         let is_observed = |violation: &&Violation| {
             ALWAYS_REPORTED.iter().any(|rule| rule.id == violation.rule.id)
         };
         let observed = divergence.symptoms.iter().filter(is_observed);
         let severities = observed.map(|violation| Severity::of(violation.rule.id));
-        severities.fold(Severity::of(divergence.rule.id), Severity::min)
+        let blamed = Severity::of(divergence.rule.id);
+        let blamed = match divergence.mismatch.kind {
+            Kind::WrongReason => blamed.max(Severity::WrongAnswer),
+            _ => blamed,
+        };
+        severities.fold(blamed, Severity::min)
     }
 }
 
@@ -168,6 +174,24 @@ mod tests {
         };
         assert_eq!(severity(&rules::RESTORE_CONTAINED), Severity::WroteOutside);
         assert_eq!(severity(&rules::RESTORE_UNTOUCHED), Severity::LostData);
+    }
+
+    #[test]
+    fn of_failure_calls_a_refusal_with_a_wrong_reason_neither_lost_nor_leaked() {
+        let severity = |rule, kind| {
+            let mismatch = Mismatch::new("wrong", "one", "another").kind(kind);
+            let cause = Violation { rule, judge: Judge::Answer, mismatch };
+            Severity::of_failure(&Divergence::new(0, Failure { cause, symptoms: Vec::new() }, None))
+        };
+        for (rule, severe) in [
+            (&rules::SCOPE_NEVER_HOME, Severity::Leaked),
+            (&rules::RESTORE_HAPPENS, Severity::LostData),
+            (&rules::LIST_OLDEST_NO_STATS, Severity::Odd),
+        ] {
+            assert_eq!(severity(rule, Kind::Fail), severe);
+            let mild = severe.max(Severity::WrongAnswer);
+            assert_eq!(severity(rule, Kind::WrongReason), mild);
+        }
     }
 
     #[test]
