@@ -104,7 +104,7 @@ proptest! {
 }
 
 #[test]
-fn a_restore_refuses_exponentially_nested_trees_in_time() {
+fn every_request_and_verify_end_with_exponentially_nested_trees() {
     let bomb: Vec<Vec<StoredEntry>> = (0..16)
         .map(|_| {
             let name = |index: u8| vec![b'a' + index];

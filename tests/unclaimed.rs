@@ -35,6 +35,8 @@ enum Habit {
     LeavesNew,
     /// It loses the file `a` if the file has at least so many bytes.
     LosesFrom(u64),
+    /// It lists nothing after a restore.
+    Consumes,
 }
 
 /// A core with such a habit.
@@ -43,6 +45,7 @@ struct Unclaimed {
     capabilities: Capabilities,
     habit: Habit,
     file: PathBuf,
+    restored: bool,
 }
 
 impl Subject for Unclaimed {
@@ -56,8 +59,13 @@ impl Subject for Unclaimed {
 
     fn ask(&mut self, request: &Request) -> Answer {
         let mut request = request.clone();
+        if self.habit == Habit::Consumes && self.restored && matches!(request, Request::List { .. })
+        {
+            return Answer::Listed(Vec::new());
+        }
         let Request::Restore { exact, .. } = &mut request else { return self.core.ask(&request) };
         *exact &= self.habit != Habit::LeavesNew;
+        self.restored = true;
         let answer = self.core.ask(&request);
         if let Habit::LosesFrom(bytes) = self.habit
             && self.file.metadata().is_ok_and(|metadata| metadata.len() >= bytes)
@@ -74,7 +82,7 @@ fn questions(history: &str, capabilities: &Capabilities, habit: Habit) -> BTreeS
         let core = CoreSubject::new(sandbox, settings, seconds);
         let file = sandbox.root().join("work/alpha/a");
         let capabilities = capabilities.clone();
-        Box::new(Unclaimed { core, capabilities, habit, file }) as Box<dyn Subject>
+        Box::new(Unclaimed { core, capabilities, habit, file, restored: false }) as Box<dyn Subject>
     };
     let text = format!("operations:\n{history}");
     let history: History = from_yaml(&text, Path::new("history")).unwrap();
@@ -130,4 +138,15 @@ fn question_is_none_if_the_shortest_history_needs_nothing_that_a_capability_is_a
         - write: {path: work/alpha/x.log, content: x}\n";
     let asked = questions(&restored("a", "x", before), &capabilities, Habit::LosesFrom(0));
     assert_eq!(asked, BTreeSet::new());
+}
+
+#[test]
+fn question_about_a_list_without_the_restored_checkpoint_asks_whether_each_can_be_restored_once() {
+    let history = restored("a", "x", "") + "- list: {dir: work/alpha}\n";
+    let asked = questions(&history, &core_capabilities(), Habit::Consumes);
+    let expected = "checkpoints are gone after a restore: can each be restored once? \
+        If so, claim `restore.consumes`.";
+    assert_eq!(asked, BTreeSet::from([expected.to_owned()]));
+    let claimed = core_capabilities().with("restore.consumes");
+    assert_eq!(questions(&history, &claimed, Habit::Consumes), BTreeSet::new());
 }

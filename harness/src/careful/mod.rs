@@ -135,6 +135,24 @@ pub static ALL: &[Careful] = &[
         ..COMMON
     },
     Careful {
+        name: "careful-stack",
+        about: "Each checkpoint can be restored once: a restore takes it and all newer ones off the list.",
+        capabilities: &[
+            "checkpoint",
+            "list.reason",
+            "project.any_directory",
+            "refusal.reasons",
+            "restore.consumes",
+            "restore.exact",
+            "restore.latest",
+            "restore.leaves_new",
+            "restore.report",
+            "target.number",
+        ],
+        id: |number, _| format!("undo-{number}"),
+        ..COMMON
+    },
+    Careful {
         name: "careful-times",
         about: "Its ids are moments. It takes nothing that it has, though it does not say so.",
         id: |number, seconds| format!("T{seconds}.{number:03}+00:00"),

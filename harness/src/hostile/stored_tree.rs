@@ -9,7 +9,7 @@
 //! its own repository.
 
 use super::targets::Judgement;
-use super::{BASE, Fixture, StartingState, hash_of_project, hexadecimal, project};
+use super::{BASE, CALLS_MAX, Fixture, StartingState, hash_of_project, hexadecimal, project};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use herma_model::Request;
@@ -118,7 +118,13 @@ pub fn judge(trees: &Trees, state: &StartingState) -> Judgement {
         let asked = fixture.ask(&request)?;
         restored = matches!(asked.answer, herma_model::Answer::Restored(_));
     }
-    Ok(restored.into())
+    let calls = fixture.disk.calls();
+    // Whatever it finds: it ends.
+    let _ = fixture.subject.manager().verify(&mut |_, _| {});
+    match fixture.disk.calls() - calls {
+        calls if calls > CALLS_MAX => Err(format!("verify: {calls} calls to the disk")),
+        _ => Ok(restored.into()),
+    }
 }
 
 fn plant(trees: &Trees, fixture: &Fixture) -> io::Result<String> {

@@ -2,12 +2,14 @@
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::after_restore::after_restore;
+use super::after_restore::{RestoreOutcome, after_restore};
+use super::intercepted::Intercepted;
 use herma_core::LEFT_OUT;
 use herma_model::answer::Remark;
 use herma_model::bytes::below;
-use herma_model::{ByteString, Request, rules};
-use std::fs;
+use herma_model::{Answer, ByteString, Node, Request, rules};
+use std::collections::BTreeMap;
+use std::{fs, io};
 
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
@@ -17,12 +19,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "An exact restore removes files that the checkpoint left out because of their size or kind.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
-            let is_exact = matches!(request, Request::Restore { exact: true, .. });
-            after_restore(subject, request, |outcome| {
-                let Some(id) = outcome.report.safety.clone().filter(|_| is_exact) else {
-                    return Ok(());
-                };
-                let captured = outcome.subject.tree(&id);
+            after_exact_restore(subject, request, |outcome, captured| {
                 let kept = std::mem::take(&mut outcome.report.kept);
                 for remark in kept {
                     if is_left_out(&remark) && captured.contains_key(&remark.path) {
@@ -42,12 +39,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "An exact restore removes files in a folder that could not be read for the checkpoint.",
         operations_min: 6,
         flaw: Intercept(|subject, request| {
-            let is_exact = matches!(request, Request::Restore { exact: true, .. });
-            after_restore(subject, request, |outcome| {
-                let Some(id) = outcome.report.safety.clone().filter(|_| is_exact) else {
-                    return Ok(());
-                };
-                let captured = outcome.subject.tree(&id);
+            after_exact_restore(subject, request, |outcome, captured| {
                 let left_out: Vec<ByteString> = outcome
                     .report
                     .kept
@@ -98,6 +90,20 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
 ];
+
+/// Asks the core, and changes the files after an exact restore that took a safety checkpoint, whose tree is given.
+fn after_exact_restore(
+    subject: &mut Intercepted,
+    request: &Request,
+    change: impl FnOnce(&mut RestoreOutcome<'_>, &BTreeMap<ByteString, Node>) -> io::Result<()>,
+) -> Answer {
+    let is_exact = matches!(request, Request::Restore { exact: true, .. });
+    after_restore(subject, request, |outcome| {
+        let safety = outcome.report.safety.clone().filter(|_| is_exact);
+        let captured = safety.map(|id| outcome.subject.tree(&id));
+        captured.map_or(Ok(()), |captured| change(outcome, &captured))
+    })
+}
 
 fn is_left_out(remark: &Remark) -> bool {
     remark.why.starts_with(LEFT_OUT)

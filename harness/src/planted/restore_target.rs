@@ -45,6 +45,23 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "what-is-listed-cannot-be-restored",
+        rule: &rules::RESTORE_TARGET,
+        about: "The list also shows checkpoints older than the newest three, which no restore finds.",
+        operations_min: 7,
+        flaw: Intercept(|subject, request| {
+            let target_id = subject.target_id(request).filter(|_| request.restores());
+            let newest: Vec<String> =
+                subject.listed(request).into_iter().map(|listed| listed.id).take(3).collect();
+            match target_id {
+                Some(id) if !newest.contains(&id) => {
+                    refused(Code::UnknownCheckpoint, "no such checkpoint")
+                }
+                _ => subject.ask(request),
+            }
+        }),
+    },
+    PlantedBug {
         name: "another-projects-checkpoint-is-found",
         rule: &rules::RESTORE_OWN_CHECKPOINT,
         about: "A target may name a checkpoint of another project.",

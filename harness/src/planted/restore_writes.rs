@@ -3,6 +3,7 @@
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
 use super::after_restore::{after_each_restored, after_restore, with_report};
+use super::intercepted::Intercepted;
 use super::restore::with_full_options;
 use crate::subject::Subject;
 use herma_model::answer::Change;
@@ -10,6 +11,7 @@ use herma_model::ignore::OWN_IGNORE_FILE;
 use herma_model::{Answer, ByteString, Node, Request, rules};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
@@ -161,24 +163,15 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_PROTECTS,
         about: "A restore overwrites content that is in no checkpoint: a file over the size limit, a directory of ignored files.",
         operations_min: 5,
+        flaw: Intercept(|subject, request| overwriting_kept(subject, request, |_| true)),
+    },
+    PlantedBug {
+        name: "a-repository-in-the-way-is-removed",
+        rule: &rules::ISOLATION_USER_REPOSITORY,
+        about: "A restore of a file removes the folder in its place, with the repository in it.",
+        operations_min: 4,
         flaw: Intercept(|subject, request| {
-            let target_id = subject.target_id(request).filter(|_| request.restores());
-            after_restore(subject, request, |outcome| {
-                let tree = target_id.map(|id| outcome.subject.tree(&id)).unwrap_or_default();
-                for remark in std::mem::take(&mut outcome.report.kept) {
-                    let absolute = outcome.on_disk(&remark.path);
-                    let Some(Node::File { content, .. }) = tree.get(&remark.path) else {
-                        outcome.report.kept.push(remark);
-                        continue;
-                    };
-                    if outcome.after(&remark.path) == Some(&Node::Directory) {
-                        fs::remove_dir_all(&absolute)?;
-                    }
-                    fs::write(absolute, content)?;
-                    outcome.report.restored.push(remark.path);
-                }
-                Ok(())
-            })
+            overwriting_kept(subject, request, |in_the_way| in_the_way.join(".git").exists())
         }),
     },
     PlantedBug {
@@ -269,3 +262,29 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
 ];
+
+/// Overwrites the paths that a restore kept, and that `is_overwritten` selects, with their recorded files.
+fn overwriting_kept(
+    subject: &mut Intercepted,
+    request: &Request,
+    is_overwritten: fn(&Path) -> bool,
+) -> Answer {
+    let target_id = subject.target_id(request).filter(|_| request.restores());
+    after_restore(subject, request, |outcome| {
+        let tree = target_id.map(|id| outcome.subject.tree(&id)).unwrap_or_default();
+        for remark in std::mem::take(&mut outcome.report.kept) {
+            let absolute = outcome.on_disk(&remark.path);
+            let recorded = tree.get(&remark.path).filter(|_| is_overwritten(&absolute));
+            let Some(Node::File { content, .. }) = recorded else {
+                outcome.report.kept.push(remark);
+                continue;
+            };
+            if outcome.after(&remark.path) == Some(&Node::Directory) {
+                fs::remove_dir_all(&absolute)?;
+            }
+            fs::write(absolute, content)?;
+            outcome.report.restored.push(remark.path);
+        }
+        Ok(())
+    })
+}

@@ -36,6 +36,7 @@ const ROWS: &[Row] = &[
     Row("restore.leaves_new", &[], &["untracked", "keep"]),
     Row("restore.safety", &["safety"], &["undo", "backup", "before"]),
     Row("restore.force", &["forced_past"], &["override"]),
+    Row("restore.consumes", &[], &["stack", "pop", "undo", "once"]),
     Row("restore.report", &["restored", "removed", "left", "kept", "failed"], &["paths"]),
     Row("restore.undoes_turn", &["undoes_turn"], &["conversation", "message", "chat"]),
     Row("restore.undo", &[], &["redo", "back", "forward", "stack"]),

@@ -114,6 +114,11 @@ static CAPABILITIES: &[Capability] = &[
         "restore.keeps_undo",
         "The last three pre-restore checkpoints that the list has no room for can be restored by id.",
     ),
+    (
+        "restore.consumes",
+        "A full restore removes the restored checkpoint and all newer ones from the list, so that each can be \
+         restored once.",
+    ),
     ("restore.report", "The answer to a restore names the paths that it wrote, removed and kept."),
     (
         "restore.undoes_turn",
@@ -199,6 +204,7 @@ pub(super) const COMPLETE: &str = "complete";
 pub(super) const OWN_WAYS: &[&str] = &[
     "capture.units",
     OWN_IGNORE_FILE,
+    "restore.consumes",
     "restore.directory",
     FOLDER_PERMISSIONS,
     "restore.keeps_undo",
@@ -209,7 +215,7 @@ pub(super) const OWN_WAYS: &[&str] = &[
 ];
 
 /// Capabilities that say what words mean: an implementation cannot do without them, whatever is judged.
-pub(super) const MEANINGS: &[&str] = &["target.stable_number"];
+pub(super) const MEANINGS: &[&str] = &["restore.consumes", "target.stable_number"];
 
 /// The capabilities for agent state: a complete implementation without them only stores files.
 pub const WHOLE_AGENT: &[&str] = &[

@@ -1,11 +1,12 @@
 //! Questions to the author of an adapter: would a capability that is not claimed explain a failure? A question
 //! changes no verdict.
 
+use crate::history::Operation;
 use crate::protocol::capabilities::Capabilities;
 use crate::shrink::Shrunk;
 use herma_model::blame::INDEPENDENT;
 use herma_model::ignore::{DEFAULT_EXCLUDES, IgnoreFile};
-use herma_model::rules;
+use herma_model::{Request, rules};
 use std::collections::BTreeSet;
 
 /// A file of so many bytes is large: shrinking keeps no file as large as this that need not be.
@@ -51,6 +52,20 @@ static UNCLAIMED: &[Unclaimed] = &[
         claim: "capture.default_excludes",
         question: "the path is one that stores often exclude: is it left out on purpose?",
         is_indicated: is_excluded,
+    },
+    Unclaimed {
+        claim: "restore.consumes",
+        question: "checkpoints are gone after a restore: can each be restored once?",
+        is_indicated: |evidence| {
+            let divergence = &evidence.shrunk.divergence;
+            let operations = &evidence.shrunk.history.operations;
+            let restores = |operation: &Operation| {
+                matches!(operation, Operation::Ask(Request::Restore { .. }))
+            };
+            *divergence.rule == rules::LIST_COMPLETE
+                && divergence.mismatch.symptom == "too few"
+                && operations.iter().any(restores)
+        },
     },
     Unclaimed {
         claim: "restore.leaves_new",

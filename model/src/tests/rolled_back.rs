@@ -189,3 +189,21 @@ fn restore_keeps_undo_makes_the_last_three_unlisted_checkpoints_restorable_by_id
         Allowed::Unknown(_)
     ));
 }
+
+// rule: list/complete
+#[test]
+fn restore_of_a_store_with_a_consumed_stack_removes_the_target_and_all_newer_ones_from_the_list() {
+    let claims = CAPABILITIES.into_iter().filter(|claim| *claim != "restore.safety");
+    let claims = claims.chain(["restore.consumes"]).collect();
+    let mut scene = Scene::with_capabilities(claims, "a=1");
+    for files in ["a=2", "a=3", "a=4"] {
+        scene.perform("take alpha");
+        scene.edit(files);
+    }
+    let before = scene.correct_observation("list alpha").answer;
+    scene.perform("restore alpha 2");
+    assert_eq!(listed(&scene), [1]);
+    assert_eq!(scene.broken_by("list alpha", before), "list/complete");
+    let consumed = format!("restore alpha {}", checkpoint_id(2));
+    assert_eq!(scene.broken_by(&consumed, refused(Code::UnknownCheckpoint)), "");
+}

@@ -149,6 +149,15 @@ impl History {
         self.list(listed, &gone);
     }
 
+    /// Removes a listed checkpoint and all newer ones.
+    pub(super) fn consume(&mut self, id: &str) {
+        let mut listed = self.checkpoints[self.evicted..].iter();
+        if let Some(index) = listed.position(|checkpoint| checkpoint.id == id) {
+            self.checkpoints.truncate(self.evicted + index);
+            self.choice = None;
+        }
+    }
+
     /// Whether a checkpoint may have been evicted.
     pub(super) fn may_be_evicted(&self, id: &str) -> bool {
         self.choice

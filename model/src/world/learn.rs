@@ -94,6 +94,7 @@ impl World {
             }
             (request, Some(project)) if request.restores() => {
                 let ended = self.ended_rollback(&project, seen);
+                self.learn_consumed(&project, seen);
                 self.learn_safety(&project, seen);
                 self.learn_rollback(&project, seen, ended);
             }
@@ -185,6 +186,21 @@ impl World {
         let limit = self.settings.max_snapshots;
         if let (Answer::Done, Some(history)) = (&seen.answer, self.histories.get_mut(project)) {
             history.pin(&id, pinned, limit);
+        }
+    }
+
+    /// Records that a store with a consumed stack has neither the restored checkpoint nor those after it.
+    ///
+    /// Implements [`crate::rules::LIST_COMPLETE`].
+    fn learn_consumed(&mut self, project: &ByteString, seen: &Observation) {
+        let is_full =
+            matches!(seen.request, Request::Restore { .. } | Request::RestoreLatest { .. });
+        let is_consumed = is_full && matches!(seen.answer, Answer::Restored(_));
+        let target = self.target_checkpoint(&seen.request);
+        let target = target.filter(|_| is_consumed && self.has("restore.consumes"));
+        let id = target.map(|checkpoint| checkpoint.id.clone());
+        if let (Some(id), Some(history)) = (id, self.histories.get_mut(project)) {
+            history.consume(&id);
         }
     }
 

@@ -32,8 +32,12 @@ impl Store {
         let made = self.histories[project][index].captured.snapshot.clone();
         let existed = self.files()?.is_directory(project);
         let newest = self.histories[project].last().map(|newest| newest.id.clone());
+        let count = self.histories[project].len();
         let answer = self.restore_all(project, index, exact)?;
         let Answer::Restored(report) = &answer else { return Ok(answer) };
+        if self.habits.can("restore.consumes") {
+            self.histories.entry(project.clone()).or_default().drain(index..count);
+        }
         let before = report.safety.clone().or(newest.filter(|_| existed));
         let changed = !report.restored.is_empty() || !report.removed.is_empty();
         let ended = changed.then_some(EndedRestore { before, made });
