@@ -113,8 +113,6 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::RESTORE_FILE_ONLY, None),
     (&rules::RESTORE_TYPE, None),
     (&rules::RESTORE_PROTECTS, Some(Judge::Disk)),
-    // A repository that was lost, and not that no answer names it.
-    (&rules::ISOLATION_USER_REPOSITORY, Some(Judge::Disk)),
     (&rules::RESTORE_LEFT_OUT, None),
     (&rules::RESTORE_EXACT, None),
     (&rules::RESTORE_BYTES, None),

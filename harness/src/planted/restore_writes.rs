@@ -167,7 +167,7 @@ pub static BUGS: &[PlantedBug] = &[
     },
     PlantedBug {
         name: "a-repository-in-the-way-is-removed",
-        rule: &rules::ISOLATION_USER_REPOSITORY,
+        rule: &rules::RESTORE_PROTECTS,
         about: "A restore of a file removes the folder in its place, with the repository in it.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {

@@ -133,7 +133,10 @@ impl RestoreOutcome<'_> {
             () if created_since && self.is_held(path) => {
                 Some(self.rule_of_new_files(&rules::RESTORE_LEAVES_NEW))
             }
-            () if self.is_in_repository(path) => Some(&rules::ISOLATION_USER_REPOSITORY),
+            // A nested repository that is lost is content that no checkpoint holds.
+            () if self.is_in_repository(path) && !(gone && is_nested(path)) => {
+                Some(&rules::ISOLATION_USER_REPOSITORY)
+            }
             // Nothing is lost by it: a recorded file was restored under another name, or too many were.
             () if was_created && !recorded => Some(&rules::RESTORE_BYTES),
             () => Some(&rules::RESTORE_PROTECTS),
@@ -316,4 +319,9 @@ fn count(outcome: &RestoreOutcome<'_>, checks: &mut Checks) {
     ] {
         checks.held(rule, u64::from(holds));
     }
+}
+
+/// Whether a path is not in the project's own repository.
+fn is_nested(path: &[u8]) -> bool {
+    path.split(|byte| *byte == b'/').next() != Some(b".git")
 }
