@@ -13,6 +13,7 @@ fn a_word_that_is_no_checkpoint_is_told_what_was_probably_meant() {
         &["rollback", "latest"][..],
         &["rollback", "help"],
         &["restore", "notes.txt", "1"],
+        &["restore", "notes.txt"],
         &["diff", "1", "src"],
         &["pin", "latest"],
     ]
@@ -20,6 +21,9 @@ fn a_word_that_is_no_checkpoint_is_told_what_was_probably_meant() {
     .into_iter()
     .collect::<Vec<_>>();
     said.iter().for_each(|said| assert_eq!(said.refusal(), "bad_target"));
+    let missing = world.herma(&["checkpoint", "before the change"]);
+    assert_eq!(missing.refusal(), "missing_directory");
+    said.push(missing);
     let usage = [
         &["undo", "1"][..],
         &["checkpoint", "--dir", "."],

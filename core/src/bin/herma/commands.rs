@@ -44,10 +44,14 @@ impl Failure {
         Failure { message: self.message.replacen("; nothing was changed", "", 1), ..self }
     }
 
-    /// The same with what was probably meant, if a word that is not a checkpoint stands for one.
+    /// The same with what was probably meant, if a word that is not a checkpoint or a directory stands for one.
     fn with_hint(self, request: &StoreRequest) -> Self {
-        let is_open = self.code == "bad_target" && !self.message.contains("did you mean");
-        match is_open.then(|| request.hint()).flatten() {
+        let hint = match self.code {
+            "bad_target" if !self.message.contains("did you mean") => request.hint(),
+            "missing_directory" => request.reason_hint(),
+            _ => None,
+        };
+        match hint {
             Some(hint) => Failure { message: format!("{}; {hint}", self.message), ..self },
             None => self,
         }

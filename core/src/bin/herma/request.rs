@@ -112,7 +112,13 @@ impl StoreRequest {
                     let words = [number, target].map(shell_word).join(" ");
                     Some(format!("the checkpoint comes first: `herma restore {words}{dir}`"))
                 }
-                _ => meant(target),
+                Some(_) => meant(target),
+                None => meant(target).or_else(|| {
+                    let is_file = !target.starts_with(b"-")
+                        && target.iter().any(|byte| matches!(byte, b'.' | b'/'));
+                    let file = is_file.then(|| shell_word(target))?;
+                    Some(format!("a file follows the checkpoint: `herma restore 1 {file}{dir}`"))
+                }),
             },
             Task::Rollback(Diff { target } | Show { target }) => meant(target),
             Task::Pin { target, .. } => meant(target.as_bytes()),
@@ -133,6 +139,14 @@ impl StoreRequest {
             }
             _ => None,
         }
+    }
+
+    /// What was probably meant, if the directory of a checkpoint does not exist: a reason has no slash.
+    pub fn reason_hint(&self) -> Option<String> {
+        let typed = self.dir.as_ref().filter(|_| matches!(self.task, Task::Take(_)))?;
+        let typed = typed.as_os_str().as_bytes();
+        let reason = (!typed.contains(&b'/')).then(|| shell_word(typed))?;
+        Some(format!("if it is a reason: `herma checkpoint --reason {reason}`"))
     }
 
     /// Whether it finds or restores what is stored, which works whatever the configuration says.
