@@ -86,7 +86,7 @@ pub fn composed() -> BoxedStrategy<Vec<Operation>> {
 }
 
 /// A file that only the user's own list of git excludes, or whose name is not ASCII, is captured, removed and
-/// restored; or a repository is in the place of a file.
+/// restored.
 pub fn rare(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
     const NAMES: &[&str] =
         &["\u{fc}mlaut", "\u{65e5}\u{672c}/\u{8a9e}.txt", "na\u{ef}ve \u{1f980}.rs"];
@@ -100,8 +100,7 @@ pub fn rare(limits: SizeLimits) -> BoxedStrategy<Vec<Operation>> {
         ]
     });
     let excluded = project_file(limits).prop_map(repositories::a_path_is_excluded_by_git_only);
-    let in_the_way = project_file(limits).prop_map(repositories::a_repository_is_in_the_way);
-    prop_oneof![named, excluded, in_the_way].boxed()
+    prop_oneof![named, excluded].boxed()
 }
 
 /// A checkpoint of a project, and restores of which some are undone and redone, with edits between.

@@ -46,8 +46,8 @@ pub struct OtherParts {
     appended: [Vec<Operation>; 5],
     /// The agent's state after that, in a history without damage and injections.
     last_part: Vec<Operation>,
-    /// An unreadable folder, after everything else.
-    unreadable_folder: Vec<Operation>,
+    /// After everything else.
+    very_last: [Vec<Operation>; 2],
     databases: Placed,
     injections: Placed,
     /// A history without any of the other parts, which replaces them.
@@ -141,7 +141,7 @@ pub fn other_parts(options: &Options, limits: SizeLimits) -> BoxedStrategy<Other
                     values.older_undone,
                 ],
                 last_part: values.part,
-                unreadable_folder: values.unreadable_folder,
+                very_last: values.last,
                 databases,
                 injections: [injected, packs].concat(),
                 alone: measured.or(together),
@@ -184,7 +184,7 @@ impl HistoryParts {
         if may_be_damaged && operations.len() + others.last_damage.len() <= options.operations_max {
             operations.extend(others.last_damage);
         }
-        for fragment in others.appended.into_iter().chain([last_part, others.unreadable_folder]) {
+        for fragment in others.appended.into_iter().chain([last_part]).chain(others.very_last) {
             if operations.len() + fragment.len() <= options.operations_max {
                 operations.extend(fragment);
             }

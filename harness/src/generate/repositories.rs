@@ -79,16 +79,14 @@ pub fn a_path_is_excluded_by_git_only(
 }
 
 /// A folder with a repository replaces a captured file, which is restored.
-pub fn a_repository_is_in_the_way(
-    ProjectFile { project, content, .. }: ProjectFile,
-) -> Vec<Operation> {
-    let path = join(&project, &"b".into());
+pub fn a_repository_is_in_the_way(project: &ByteString, exact: bool) -> Vec<Operation> {
+    let path = join(project, &"b".into());
     vec![
-        write(&path, &content, false),
-        checkpoint(&project),
+        write(&path, &"1\n".into(), false),
+        checkpoint(project),
         Edit::Remove { path: path.clone() }.into(),
         file(&join(&path, &".git".into()), "HEAD", "ref: refs/heads/main\n"),
-        restore(&project, 1, true),
+        restore(project, 1, exact),
     ]
 }
 

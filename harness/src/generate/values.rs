@@ -1,12 +1,12 @@
 //! Fragments about values that a store may change: marks, whole blocks and zeros of contents, targets of links
 //! that are not normal, modes, long reasons, and parts of the agent's state that count as nothing; and
-//! the fragments of [`super::unreadable_folders`].
+//! the fragments about folders that cannot be read, and about repositories in the way.
 //!
 //! They are generated and appended last, so that no other part of a history changes.
 
 use super::idiom::{checkpoint, last_restore, once_in, restore, restore_file, write};
 use super::names::{join, project};
-use super::{Options, unreadable_folders};
+use super::{Options, repositories, unreadable_folders};
 use crate::history::Operation;
 use herma_model::agent::Part;
 use herma_model::content::noise;
@@ -23,7 +23,8 @@ pub struct Values {
     pub similar_projects: Vec<Operation>,
     pub older_undone: Vec<Operation>,
     pub part: Vec<Operation>,
-    pub unreadable_folder: Vec<Operation>,
+    /// What is appended after everything else.
+    pub last: [Vec<Operation>; 2],
 }
 
 /// Fragments for a subject with these options. Few histories have room for them.
@@ -38,13 +39,16 @@ pub fn fragments(options: &Options) -> BoxedStrategy<Values> {
     let part = once_in(u32::from(options.agent), sometimes(0.4, part()));
     let unreadable = sometimes(0.2, unreadable_folders::fragment());
     let unreadable = once_in(u32::from(options.unreadable_folders), unreadable);
-    (files, similar, older_undone, part, unreadable)
-        .prop_map(|(files, similar_projects, older_undone, part, unreadable_folder)| Values {
+    let in_the_way = (project(), any::<bool>())
+        .prop_map(|(project, exact)| repositories::a_repository_is_in_the_way(&project, exact));
+    let in_the_way = sometimes(0.1, in_the_way.boxed());
+    (files, similar, older_undone, part, unreadable, in_the_way)
+        .prop_map(|(files, similar_projects, older_undone, part, unreadable, in_the_way)| Values {
             files,
             similar_projects,
             older_undone,
             part,
-            unreadable_folder,
+            last: [unreadable, in_the_way],
         })
         .boxed()
 }
