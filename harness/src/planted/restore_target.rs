@@ -50,14 +50,12 @@ pub static BUGS: &[PlantedBug] = &[
         about: "The list also shows checkpoints older than the newest three, which no restore finds.",
         operations_min: 7,
         flaw: Intercept(|subject, request| {
-            let target_id = subject.target_id(request).filter(|_| request.restores());
-            let newest: Vec<String> =
-                subject.listed(request).into_iter().map(|listed| listed.id).take(3).collect();
-            match target_id {
-                Some(id) if !newest.contains(&id) => {
-                    refused(Code::UnknownCheckpoint, "no such checkpoint")
-                }
-                _ => subject.ask(request),
+            let Some(id) = subject.target_id(request).filter(|_| request.restores()) else {
+                return subject.ask(request);
+            };
+            match subject.listed(request).iter().take(3).any(|listed| listed.id == id) {
+                true => subject.ask(request),
+                false => refused(Code::UnknownCheckpoint, "no such checkpoint"),
             }
         }),
     },
