@@ -16,11 +16,12 @@ use herma_model::answer::{Change, Changed};
 use herma_model::{Answer, Code, Request, Settings};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// A core that does not find the project files whose names match.
 fn blind(
@@ -243,6 +244,7 @@ impl Subject for FewClaims {
             "restore.exact",
             "restore.file",
             "restore.report",
+            "settings.max_file_bytes",
             "take.declines_empty",
             "target.number",
         ];
@@ -378,4 +380,62 @@ fn trial_blames_a_nested_repository_only_if_its_files_are_restored_without_its_g
             found.run.divergences.iter().map(|divergence| divergence.rule.id).collect();
         assert_eq!(rules, [expected], "{:#?}", found.run.divergences);
     }
+}
+
+/// A store with opaque checkpoints that leaves out whatever was once too large, for ever.
+fn leaving_out_for_ever() -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
+    |sandbox, settings, seconds| {
+        let settings = opaque_store_capabilities().restrict_settings(settings);
+        let limit = settings.max_file_bytes;
+        let left_out = Mutex::new(BTreeSet::new());
+        let hook = move |call, path: &Path| {
+            let mut left_out = left_out.lock().unwrap();
+            let is_file = |found: &Metadata| found.is_file() && found.len() > limit;
+            if path.symlink_metadata().is_ok_and(|found| is_file(&found)) {
+                left_out.insert(path.to_owned());
+            }
+            match call == Call::Stat && left_out.contains(path) {
+                true => Err(io::ErrorKind::NotFound.into()),
+                false => Ok(()),
+            }
+        };
+        let environment = CoreSubject::environment_in(sandbox);
+        let disk = Arc::new(HookedDisk::new(hook));
+        let core = CoreSubject::in_environment(disk, environment, &settings, seconds);
+        Box::new(FewClaims { core: Box::new(core), has_second_bug: false })
+    }
+}
+
+// rule: capture/size-cap
+#[test]
+fn trial_blames_the_size_limit_only_if_the_file_is_restored_where_it_never_exceeded_it() {
+    const ONCE_TOO_LARGE: &str = "settings: {max_file_bytes: 28}\n\
+        operations:\n\
+        - write: {path: work/alpha/a, content: a file that is larger than the limit}\n\
+        - write: {path: work/alpha/b, content: '1'}\n\
+        - checkpoint: {dir: work/alpha, reason: r}\n\
+        - write: {path: work/alpha/a, content: '1'}\n\
+        - write: {path: work/alpha/b, content: '2'}\n\
+        - checkpoint: {dir: work/alpha, reason: r}\n";
+    let restored = "- remove: {path: work/alpha/a}\n\
+        - restore: {dir: work/alpha, target: {number: 1}}\n";
+    let previewed = "- remove: {path: work/alpha/a}\n\
+        - diff: {dir: work/alpha, target: {number: 1}}\n";
+    let link = "- link: {path: work/alpha/l, target: x}\n\
+        - write: {path: work/alpha/b, content: '3'}\n\
+        - checkpoint: {dir: work/alpha, reason: r}\n\
+        - remove: {path: work/alpha/l}\n\
+        - restore: {dir: work/alpha, target: {number: 1}}\n";
+    let blamed = |operations: &str, open: &NewSubject<'_>| {
+        let text = format!("{ONCE_TOO_LARGE}{operations}");
+        let history = from_yaml(&text, Path::new("history")).unwrap();
+        let scratch = Scratch::in_default_directory();
+        let found = trial(&history, open, &scratch, Until::Disagreement).unwrap();
+        let rules = found.run.divergences.iter().map(|divergence| divergence.rule.id);
+        rules.collect::<Vec<_>>()
+    };
+    assert_eq!(blamed(restored, &leaving_out_for_ever()), ["capture/size-cap"]);
+    assert_eq!(blamed(previewed, &leaving_out_for_ever()), ["capture/size-cap"]);
+    let links_are_left_out = FewClaims::opener("links-are-left-out", false);
+    assert_eq!(blamed(link, &links_are_left_out), ["restore/type"]);
 }

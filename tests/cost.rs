@@ -2,13 +2,16 @@
 //! process behind an adapter.
 
 use herma_harness::cases;
-use herma_harness::sandbox::Scratch;
-use herma_harness::subject::{AdapterCommand, CoreSubject};
+use herma_harness::generate::measured;
+use herma_harness::protocol::capabilities::Capabilities;
+use herma_harness::sandbox::{Sandbox, Scratch};
+use herma_harness::subject::{AdapterCommand, CoreSubject, Identity, Subject};
 use herma_harness::{History, RunOptions, run};
-use herma_model::rules;
+use herma_model::{Answer, Request, Settings, rules};
 use herma_tests::{assert_rules_held, built_binary};
 use pretty_assertions::assert_eq;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// The history of a written case.
 fn history(id: &str) -> History {
@@ -56,4 +59,55 @@ fn measure_finds_a_planted_bug_behind_an_adapter() {
             .unwrap();
     let broken: Vec<&str> = run.divergences.iter().map(|divergence| divergence.rule.id).collect();
     assert_eq!(broken, ["cost/unchanged"]);
+}
+
+/// A store that silently leaves out files above 1 MiB, and removes them in a restore.
+struct RemovesLargeFiles {
+    core: CoreSubject,
+    project: PathBuf,
+}
+
+impl Subject for RemovesLargeFiles {
+    fn identity(&self) -> Identity {
+        Identity::new("removes-large-files", "1.0.0")
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let claims = Capabilities::of_the_core();
+        ["layout", "restore.safety", "settings.max_file_bytes"]
+            .into_iter()
+            .fold(claims, |claims, claim| claims.without(claim))
+    }
+
+    fn ask(&mut self, request: &Request) -> Answer {
+        let mut answer = self.core.ask(request);
+        match &mut answer {
+            Answer::Taken { skipped, .. } => skipped.clear(),
+            Answer::Restored(_) => {
+                for file in fs::read_dir(&self.project).unwrap().map(Result::unwrap) {
+                    if file.metadata().unwrap().len() > 1 << 20 {
+                        fs::remove_file(file.path()).unwrap();
+                    }
+                }
+            }
+            _ => {}
+        }
+        answer
+    }
+}
+
+#[test]
+fn cost_accuses_a_store_that_removes_large_files() {
+    let histories = measured(80 << 20);
+    let (_, history) = histories.iter().find(|(name, _)| name == "measured: restore").unwrap();
+    let open = |sandbox: &Sandbox, settings: &Settings, seconds| {
+        let settings = Settings { max_file_bytes: 1 << 20, ..settings.clone() };
+        let core = CoreSubject::new(sandbox, &settings, seconds);
+        let project = sandbox.root().join("work/alpha");
+        Box::new(RemovesLargeFiles { core, project }) as Box<dyn Subject>
+    };
+    let run = run(history, &open, &Scratch::in_default_directory(), RunOptions::default()).unwrap();
+    let broken: Vec<String> =
+        run.divergences.iter().map(|divergence| divergence.fingerprint().to_string()).collect();
+    assert_eq!(broken, ["restore/bytes (fail: nothing, not a file)"]);
 }

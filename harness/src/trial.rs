@@ -4,8 +4,8 @@
 //! files. The name of a file may be the reason that the file was not captured; the name is blamed if the
 //! same history passes with plain names.
 //!
-//! A store whose checkpoints cannot be read may capture no files of nested repositories, which shows when they
-//! are restored; that is blamed if the same history passes without the `.git` of these repositories.
+//! A store whose checkpoints cannot be read may leave out what it should capture, which shows when that is restored;
+//! `left_out` finds out.
 //!
 //! A failure that only occurs while a store is damaged is blamed on the damage: damaged bookkeeping must
 //! stop nothing, and other damage may only affect what depends on the damaged file.
@@ -17,6 +17,8 @@
 //! configuration, whichever rule shows it first. So a single leak is not reported as many other failures,
 //! and does not hide them.
 
+mod left_out;
+
 use crate::divergence::{Divergence, Fingerprint, Judge, Mismatch, Violation};
 use crate::history::plain_names::with_plain_names;
 use crate::history::{Event, History, Operation, StoreEvent};
@@ -24,10 +26,9 @@ use crate::protocol::fault::Fault;
 use crate::runner::{Run, RunError, RunOptions, Until, run};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
+use herma_model::Edit;
 use herma_model::blame::Failure;
-use herma_model::bytes::below;
 use herma_model::rules::{self, RuleRef};
-use herma_model::{ByteString, Edit};
 use std::cell::Cell;
 use std::time::Duration;
 
@@ -61,17 +62,12 @@ pub fn trial(
     };
     let mut trial = trial_of_configuration(history, &run_variant)?;
     let in_plain_home = History { plain_home: true, ..history.clone() };
-    let capabilities = &trial.run.capabilities;
-    let may_lose_repositories = !capabilities.has("layout")
-        && capabilities.lacking(&rules::CAPTURE_NESTED_REPOSITORY).is_none();
     for (history, divergences) in
         [(history, &mut trial.run.divergences), (&in_plain_home, &mut trial.plain)]
     {
         blame_on_files(history, divergences, &run_variant)?;
         acquit_names(history, divergences, &run_variant)?;
-        if may_lose_repositories {
-            blame_on_repositories(history, divergences, &run_variant)?;
-        }
+        left_out::blame(history, divergences, &trial.run.capabilities, &run_variant)?;
         blame_on_damage(history, divergences, &run_variant)?;
         blame_on_injection(history, divergences, &run_variant)?;
     }
@@ -161,51 +157,6 @@ fn acquit_names(
         };
         if let Some(same) = plain.iter().find(is_same) {
             divergence.rule = same.rule;
-        }
-    }
-    Ok(())
-}
-
-/// Checks whether files of a nested repository are restored without its `.git`: then they were not captured
-/// with it.
-fn blame_on_repositories(
-    history: &History,
-    divergences: &mut [Divergence],
-    run: RunVariant<'_>,
-) -> Result<(), RunError> {
-    let not_restored: [RuleRef; 5] = [
-        &rules::RESTORE_BYTES,
-        &rules::RESTORE_EXECUTABLE,
-        &rules::RESTORE_FILE_LITERAL,
-        &rules::RESTORE_TARGET,
-        &rules::RESTORE_TYPE,
-    ];
-    let may_be_caused = |divergence: &&mut Divergence| {
-        divergence.follows.is_none() && not_restored.contains(&divergence.rule)
-    };
-    for divergence in divergences.iter_mut().filter(may_be_caused) {
-        let step = divergence.step;
-        let Some(Operation::Ask(request)) = history.operations.get(step) else { continue };
-        let Some(project) = request.dir() else { continue };
-        let is_in_nested = |path: &ByteString| {
-            let names =
-                below(project, path).into_iter().flat_map(|path| path.split(|byte| *byte == b'/'));
-            names.skip(1).any(|name| name == b".git")
-        };
-        let makes_nested = |operation: &Operation| match operation {
-            Operation::Edit(edit) => edit.paths().into_iter().any(is_in_nested),
-            _ => false,
-        };
-        let plain_history = without(history, &makes_nested);
-        if plain_history == *history {
-            continue;
-        }
-        let plain = run(&plain_history)?.divergences;
-        let shows = |candidate: &Divergence| {
-            candidate.step <= step && not_restored.contains(&candidate.rule)
-        };
-        if !plain.iter().any(shows) {
-            divergence.rule = &rules::CAPTURE_NESTED_REPOSITORY;
         }
     }
     Ok(())

@@ -179,3 +179,24 @@ fn list_of_a_directory_that_was_named_prints_commands_that_name_it() {
     let quoted = format!("checkpoint '{}'    take a checkpoint", none.display());
     assert_eq!(named[0], quoted);
 }
+
+/// How many pairs of checkpoints the store knows the changed lines of.
+fn compared_pairs(world: &CommandFixture) -> usize {
+    let folder = world.base().join("store/figures");
+    let files = fs::read_dir(folder).into_iter().flatten().map(|file| file.unwrap().path());
+    let text: String = files.map(|file| fs::read_to_string(file).unwrap()).collect();
+    text.lines().filter(|line| line.split(' ').count() == 5).count()
+}
+
+#[test]
+fn a_checkpoint_leaves_it_to_the_first_list_to_compare_checkpoints() {
+    let world = CommandFixture::new();
+    for content in ["one\n", "two\n"] {
+        // What takes a list long is kept.
+        (0..100).for_each(|number| world.write(format!("{number}.txt"), content));
+        world.checkpoint("all files");
+    }
+    assert_eq!(compared_pairs(&world), 0);
+    world.herma(&["list"]).done();
+    assert_eq!(compared_pairs(&world), 1);
+}

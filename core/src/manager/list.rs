@@ -69,6 +69,17 @@ impl Manager {
         Ok(listed)
     }
 
+    /// How many checkpoints [`Manager::list`] returns, found without their statistics.
+    ///
+    /// # Errors
+    /// A damaged or busy store.
+    pub fn count(&self, dir: &Path) -> Result<usize> {
+        let project = self.project(dir);
+        let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else { return Ok(0) };
+        let history = self.history(&OpenProject::new(&store, &project))?;
+        Ok(history.iter().filter(|checkpoint| !checkpoint.is_unlisted()).count())
+    }
+
     /// The pre-restore checkpoints of a project outside the list, newest first.
     ///
     /// # Errors

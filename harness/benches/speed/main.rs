@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::PathBuf;
 use std::time::Duration;
+use std::{fs, io};
 use tool::{Program, Running};
 use turns::Turns;
 
@@ -91,14 +92,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         eprintln!("{shape}, memory and bytes");
         weigh(&arguments, shape, &mut results)?;
+        // A run takes long enough to be interrupted.
+        write(&arguments, &results)?;
     }
     results.growth = growth::measure(&arguments)?;
+    write(&arguments, &results)?;
     print!("{}", page::tables(&results));
-    if let Some(page) = arguments.page {
-        std::fs::write(page.with_extension("svg"), plot::plot(&results))?;
-        std::fs::write(&page, page::page(&results))?;
-    }
     Ok(())
+}
+
+/// Writes the page with what is measured so far.
+fn write(arguments: &CommandArguments, results: &Results) -> io::Result<()> {
+    let Some(page) = &arguments.page else { return Ok(()) };
+    fs::write(page.with_extension("svg"), plot::plot(results))?;
+    fs::write(page, page::page(results))
 }
 
 fn arguments() -> Result<CommandArguments, String> {

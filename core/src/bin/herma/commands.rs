@@ -292,7 +292,7 @@ impl Herma {
         let outer = project_of_file(self.disk.as_ref(), &self.environment, &project.join("file"));
         // Only the first checkpoint tells of a project around it that has no marker.
         let is_new = matches!(taken.outcome, Outcome::Created { .. });
-        let is_first = || self.manager.list(project).is_ok_and(|listed| listed.len() == 1);
+        let is_first = || self.manager.count(project).is_ok_and(|count| count == 1);
         let around = || match is_new && is_first() {
             true => self.around(project).map(|around| around.to_path_buf()),
             false => None,

@@ -213,7 +213,7 @@ impl Herma {
     /// Names the project and where checkpoints are, if a checkpoint was looked for in a project that has none.
     pub(crate) fn elsewhere(&self, project: &Path, failure: Failure) -> Failure {
         let is_search = matches!(failure.code, "unknown_checkpoint" | "nothing_to_undo");
-        if !is_search || !self.manager.list(project).is_ok_and(|listed| listed.is_empty()) {
+        if !is_search || !self.manager.count(project).is_ok_and(|count| count == 0) {
             return failure;
         }
         let hint = match self.around(project) {
