@@ -73,6 +73,24 @@ fn redo_after_the_undo_of_a_turn_brings_its_files_back() {
     assert_eq!(world.read("a.txt"), "two\n");
 }
 
+// rule: restore/undo-redo
+#[test]
+fn undo_after_a_redo_undoes_the_turn_again_and_no_older_rollback() {
+    let world = rolled_back();
+    world.write("b.txt", "b\n");
+    let id = world.checkpoint("before the turn");
+    world.write("a.txt", "three\n");
+    world.write("created.txt", "new\n");
+    let named = format!("Undo of what changed since checkpoint {} (before the turn, ", &id[..7]);
+    for _ in 0..2 {
+        let undone = world.herma(&["undo"]).done().text();
+        assert!(undone.starts_with(&named), "{undone}");
+        assert_eq!((world.read("a.txt").as_str(), world.has("created.txt")), ("one\n", false));
+        world.herma(&["redo"]).done();
+        assert_eq!((world.read("a.txt").as_str(), world.has("created.txt")), ("three\n", true));
+    }
+}
+
 #[test]
 fn redo_brings_back_no_turn_after_another_checkpoint() {
     let world = turn_undone();

@@ -18,7 +18,8 @@ use std::path::Path;
 impl Manager {
     /// The newest checkpoint that differs from the present files, by its full id, if no rollback, undo or redo
     /// followed the newest of the list: what happened last is a change after it, such as a turn of an agent. Where none
-    /// differs, the newest. After an undo or a redo, the checkpoint that it restored, if files changed since.
+    /// differs, the newest. After an undo or a redo, the checkpoint that it restored, if files changed since; if none
+    /// did and it brought a turn back, the newest checkpoint from before that turn.
     ///
     /// # Errors
     /// As [`Manager::list`].
@@ -37,15 +38,22 @@ impl Manager {
             return Ok(None);
         }
         let current = self.current(&open)?.snapshot;
-        if let Some(undone) = last(Direction::Redo) {
+        let undone = last(Direction::Redo);
+        let has_turn_again = undone.as_ref().is_some_and(|undone| undone.of_turn);
+        if let Some(undone) = undone {
             // It left the files as this checkpoint has them, and files that were created before it.
             let is_changed = |(path, item): (&Vec<u8>, &Item)| current.get(path) != Some(item);
             let has_changed = undone.path.is_none()
                 && undone.below.is_none()
                 && open.snapshot_of(&undone.target).is_some_and(|left| left.iter().any(is_changed));
-            return Ok(has_changed.then_some(undone.target));
+            if has_changed || !undone.of_turn {
+                return Ok(has_changed.then_some(undone.target));
+            }
         }
         let differs = |checkpoint: &&Checkpoint| {
+            if has_turn_again && checkpoint.rollback.is_some() {
+                return false;
+            }
             let Ok(Checkpoint { id, tree, .. }) = checkpoint.intact() else { return true };
             !snapshot::read(&open.objects, *id, *tree).is_ok_and(|snapshot| snapshot == current)
         };

@@ -65,7 +65,8 @@ pub struct Rollback {
     /// When it began, in seconds since the epoch; `None` if it was interrupted, or recorded by an older version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<i64>,
-    /// Whether it undid what changed since the newest checkpoint, such as the turn of an agent.
+    /// Whether it undid what changed since the newest checkpoint, such as the turn of an agent, or undid such an
+    /// undo.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_turn: bool,
 }
@@ -152,22 +153,17 @@ impl Rollbacks {
     /// Adds a restore; with a direction it undid the newest one of that direction. `None` where nothing
     /// changed.
     pub fn add(&mut self, direction: Option<Direction>, rollback: Option<Rollback>) {
-        let list = match direction {
+        let (list, undone) = match direction {
             None if rollback.is_none() => return,
             None => {
                 self.redo.clear();
-                &mut self.undo
+                (&mut self.undo, None)
             }
-            Some(Direction::Undo) => {
-                self.undo.pop();
-                &mut self.redo
-            }
-            Some(Direction::Redo) => {
-                self.redo.pop();
-                &mut self.undo
-            }
+            Some(Direction::Undo) => (&mut self.redo, self.undo.pop()),
+            Some(Direction::Redo) => (&mut self.undo, self.redo.pop()),
         };
-        list.extend(rollback);
+        let of_turn = undone.is_some_and(|undone| undone.of_turn);
+        list.extend(rollback.map(|rollback| Rollback { of_turn, ..rollback }));
         list.drain(..list.len().saturating_sub(STEPS_MAX));
     }
 
