@@ -56,7 +56,10 @@ CANNOT_ENTER = {
     PermissionError: "permission",
 }
 BAD_TARGET = re.compile(r"error: argument ARCHIVE: |^Invalid placeholder|^Formatting Error")
-FAILED = re.compile(r"(.*): (\w+: \[Errno \d+\].*)", re.DOTALL)
+# The call is not named where a link could not be made.
+FAILED = re.compile(r"(.*?): ((?:\w+: )?\[Errno \d+\].*)", re.DOTALL)
+# Something stands there already, is a folder, or is a folder that is not empty.
+IN_THE_WAY = re.compile(r"\[Errno (?:17|21|39)\]")
 NEVER_MATCHED = re.compile(r"Include pattern .* never matched\.", re.DOTALL)
 
 STORE = None
@@ -260,7 +263,8 @@ def restore_file(request):
     failed = failures(messages)
     # Of a folder it goes on with what is below.
     if {text(one["path"]) for one in failed} == {os.path.normpath(path)}:
-        raise Refused("io", failed[0]["why"])
+        why = failed[0]["why"]
+        raise Refused("would_overwrite" if IN_THE_WAY.search(why) else "io", why)
     return {"failed": failed}
 
 
