@@ -140,9 +140,8 @@ super::rules! {
         since: "0.1",
         source: "behaviour: Capture; seeds 000, 004",
         needs: ["settings.max_file_bytes"],
-        hint: "The comparison is `>=`, a limit of 0 excludes every file, an earlier, smaller version is \
-            captured instead, or what was once too large stays left out. With git, stage into an empty \
-            index, and write no exclude line.",
+        hint: "The comparison is `>=`, a limit of 0 excludes every file, an earlier version is captured \
+            instead, or what was once too large stays out. With git, stage into an empty index.",
     }
     CAPTURE_INDEPENDENT {
         id: "capture/independent",
