@@ -106,7 +106,10 @@ fn never_too_large(
         return small;
     };
     let earlier = &mut small.operations[..divergence.step];
-    let takes = |operation: &Operation| matches!(operation, Operation::Ask(request) if request.kind().answered == Answered::Taken);
+    let takes = |operation: &Operation| match operation {
+        Operation::Ask(request) => request.kind().answered == Answered::Taken,
+        _ => false,
+    };
     let newest = earlier.iter().rposition(takes).unwrap_or_default();
     let is_about = |path: &ByteString| {
         let expected = &divergence.mismatch.expected;
