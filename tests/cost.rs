@@ -73,10 +73,10 @@ impl Subject for RemovesLargeFiles {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let claims = Capabilities::of_the_core();
-        ["layout", "restore.safety", "settings.max_file_bytes"]
-            .into_iter()
-            .fold(claims, |claims, claim| claims.without(claim))
+        Capabilities::of_the_core()
+            .without("layout")
+            .without("restore.safety")
+            .without("settings.max_file_bytes")
     }
 
     fn ask(&mut self, request: &Request) -> Answer {
